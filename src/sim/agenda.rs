@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 
-type Step = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+type Task = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
 #[derive(Clone)]
-pub struct Agenda {
+pub struct Scheduler {
     clock: Clock,
     queue: Arc<Mutex<Queue>>,
     changed: Arc<Notify>,
@@ -22,12 +22,12 @@ pub struct Agenda {
 
 #[derive(Default)]
 struct Queue {
-    steps: BTreeMap<(Timestamp, u64), Step>,
-    added: u64,
-    running: Option<Timestamp>,
+    tasks: BTreeMap<(Timestamp, u64), Task>,
+    last_number: u64,
+    running_due: Option<Timestamp>,
 }
 
-impl Agenda {
+impl Scheduler {
     pub fn new(clock: Clock) -> Self {
         Self { clock, queue: Arc::default(), changed: Arc::default() }
     }
@@ -37,15 +37,15 @@ impl Agenda {
     }
 
     /// Does `step` once `delay` has passed. Steps of the same moment keep their order.
-    pub fn after<F>(&self, delay: SignedDuration, step: impl FnOnce() -> F + Send + 'static)
+    pub fn schedule_after<F>(&self, delay: SignedDuration, step: impl FnOnce() -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let due = self.clock.now() + delay;
         let mut queue = self.lock();
-        queue.added += 1;
-        let key = (due, queue.added);
-        queue.steps.insert(key, Box::new(move || Box::pin(step())));
+        queue.last_number += 1;
+        let key = (due, queue.last_number);
+        queue.tasks.insert(key, Box::new(move || Box::pin(step())));
         drop(queue);
         self.changed.notify_one();
     }
@@ -53,13 +53,13 @@ impl Agenda {
     /// When the next step is due (in the past while one is running); `None` when the world is at rest.
     pub fn next_due(&self) -> Option<Timestamp> {
         let queue = self.lock();
-        queue.running.or_else(|| queue.steps.keys().next().map(|(due, _)| *due))
+        queue.running_due.or_else(|| queue.tasks.keys().next().map(|(due, _)| *due))
     }
 
     /// Works the agenda off, one step after another, until it is cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         loop {
-            let due = self.lock().steps.keys().next().map(|(due, _)| *due);
+            let due = self.lock().tasks.keys().next().map(|(due, _)| *due);
             let ready = async {
                 match due {
                     Some(due) => self.clock.sleep_until(due).await,
@@ -72,13 +72,13 @@ impl Agenda {
                 () = ready => {
                     let step = {
                         let mut queue = self.lock();
-                        let step = queue.steps.pop_first();
-                        queue.running = step.as_ref().map(|((due, _), _)| *due);
+                        let step = queue.tasks.pop_first();
+                        queue.running_due = step.as_ref().map(|((due, _), _)| *due);
                         step
                     };
                     if let Some((_, step)) = step {
                         step().await;
-                        self.lock().running = None;
+                        self.lock().running_due = None;
                     }
                 }
             }

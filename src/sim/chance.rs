@@ -1,15 +1,15 @@
 //! Chance that falls the same way for the same seed, by `SplitMix64`.
 
 #[derive(Clone, Debug)]
-pub struct Chance(u64);
+pub struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Below `end`, which is not 0.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub fn next_below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,13 +18,13 @@ impl Chance {
     }
 
     /// So often out of a hundred times.
-    pub fn falls(&mut self, percent: u8) -> bool {
-        self.below(100) < usize::from(percent)
+    pub fn roll_percent(&mut self, percent: u8) -> bool {
+        self.next_below(100) < usize::from(percent)
     }
 
     pub fn shuffle<T>(&mut self, things: &mut [T]) {
         for at in (1..things.len()).rev() {
-            things.swap(at, self.below(at + 1));
+            things.swap(at, self.next_below(at + 1));
         }
     }
 }
@@ -35,20 +35,20 @@ mod tests {
 
     #[test]
     fn it_falls_about_as_often_as_asked_and_the_same_way_each_time() {
-        let falls = |seed| {
-            let mut chance = Chance::new(seed);
-            (0..10_000).filter(|_| chance.falls(30)).count()
+        let count_hits = |seed| {
+            let mut rng = Rng::new(seed);
+            (0..10_000).filter(|_| rng.roll_percent(30)).count()
         };
-        assert!((2_800..3_200).contains(&falls(1)), "{}", falls(1));
-        assert_eq!(falls(1), falls(1));
-        assert_ne!(falls(1), falls(2));
-        assert_eq!((0..100).filter(|_| Chance::new(7).falls(0)).count(), 0);
+        assert!((2_800..3_200).contains(&count_hits(1)), "{}", count_hits(1));
+        assert_eq!(count_hits(1), count_hits(1));
+        assert_ne!(count_hits(1), count_hits(2));
+        assert_eq!((0..100).filter(|_| Rng::new(7).roll_percent(0)).count(), 0);
     }
 
     #[test]
     fn shuffled_things_are_the_same_things() {
         let mut things: Vec<u32> = (0..50).collect();
-        Chance::new(3).shuffle(&mut things);
+        Rng::new(3).shuffle(&mut things);
         assert!(!things.is_sorted());
         things.sort_unstable();
         assert!(things.into_iter().eq(0..50));

@@ -9,20 +9,20 @@ use jiff::Timestamp;
 use crate::domain::model::glob::is_path_match;
 use crate::domain::model::version::Sha;
 
-use super::agenda::Agenda;
+use super::agenda::Scheduler;
 use super::pace::Pace;
 use super::registry::Registry;
 
 /// What CI builds, from where, and how it names the result.
 #[derive(Clone, Debug)]
-pub struct Build {
+pub struct BuildConfig {
     pub artefact: String,
     /// `owner/name`
     pub repository: String,
     /// Without tag, as in `ghcr.io/acme/checkout`.
     pub image: String,
     pub branches: Vec<String>,
-    pub tags: TagStyle,
+    pub tag_style: TagStyle,
     /// Globs; a commit that touches none of them is not built. Empty: every commit is.
     pub paths: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub enum TagStyle {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Built {
+pub struct BuiltImage {
     pub artefact: String,
     pub image: String,
     pub tag: String,
@@ -47,47 +47,47 @@ pub struct Built {
     pub commit: Sha,
 }
 
-type Listener = Arc<dyn Fn(&Built) + Send + Sync>;
-type Changes = Arc<dyn Fn(&str, &Sha) -> Vec<String> + Send + Sync>;
+type Listener = Arc<dyn Fn(&BuiltImage) + Send + Sync>;
+type ChangedPathsLookup = Arc<dyn Fn(&str, &Sha) -> Vec<String> + Send + Sync>;
 
 #[derive(Clone)]
 pub struct Ci {
-    agenda: Agenda,
+    scheduler: Scheduler,
     pace: Pace,
     registry: Registry,
-    builds: Arc<Vec<Build>>,
-    desk: Arc<Mutex<Desk>>,
+    builds: Arc<Vec<BuildConfig>>,
+    state: Arc<Mutex<CiState>>,
 }
 
 #[derive(Default)]
-struct Desk {
+struct CiState {
     /// By image and tag: what CI remembers of its builds, even where the image itself says nothing.
     commits: BTreeMap<(String, String), Sha>,
-    changes: Option<Changes>,
+    changed_paths: Option<ChangedPathsLookup>,
     listeners: Vec<Listener>,
 }
 
 impl Ci {
-    pub fn new(agenda: Agenda, pace: Pace, registry: Registry, builds: Vec<Build>) -> Self {
-        Self { agenda, pace, registry, builds: Arc::new(builds), desk: Arc::default() }
+    pub fn new(scheduler: Scheduler, pace: Pace, registry: Registry, builds: Vec<BuildConfig>) -> Self {
+        Self { scheduler, pace, registry, builds: Arc::new(builds), state: Arc::default() }
     }
 
     /// Asks `changes` which paths a commit of a repository touches, for builds that look at them.
-    pub fn read_changes_with(&self, changes: impl Fn(&str, &Sha) -> Vec<String> + Send + Sync + 'static) {
-        self.lock().changes = Some(Arc::new(changes));
+    pub fn set_changed_paths_lookup(&self, changes: impl Fn(&str, &Sha) -> Vec<String> + Send + Sync + 'static) {
+        self.lock().changed_paths = Some(Arc::new(changes));
     }
 
     /// Calls `listener` after each build, inside the agenda's step.
-    pub fn on_built(&self, listener: impl Fn(&Built) + Send + Sync + 'static) {
+    pub fn on_built(&self, listener: impl Fn(&BuiltImage) + Send + Sync + 'static) {
         self.lock().listeners.push(Arc::new(listener));
     }
 
     /// A branch of a repository now points to `after`. Moves in quick succession are all built, in their order.
     pub fn branch_moved(&self, repository: &str, branch: &str, after: &Sha) {
-        for build in self.concerned(repository, branch, after) {
+        for build in self.select_builds(repository, branch, after) {
             let (ci, branch, commit) = (self.clone(), branch.to_owned(), after.clone());
-            self.agenda.after(self.pace.build, move || async move {
-                let built = ci.build(&build, &branch, &commit, ci.agenda.clock().now());
+            self.scheduler.schedule_after(self.pace.build, move || async move {
+                let built = ci.build(&build, &branch, &commit, ci.scheduler.clock().now());
                 let listeners = ci.lock().listeners.clone();
                 for listener in listeners {
                     listener(&built);
@@ -97,8 +97,11 @@ impl Ci {
     }
 
     /// Builds at once and tells nobody: the history that was there before the world began.
-    pub fn build_now(&self, repository: &str, branch: &str, commit: &Sha, at: Timestamp) -> Vec<Built> {
-        self.concerned(repository, branch, commit).iter().map(|build| self.build(build, branch, commit, at)).collect()
+    pub fn build_now(&self, repository: &str, branch: &str, commit: &Sha, at: Timestamp) -> Vec<BuiltImage> {
+        self.select_builds(repository, branch, commit)
+            .iter()
+            .map(|build| self.build(build, branch, commit, at))
+            .collect()
     }
 
     /// The commit an image was built from, even where its tag and labels tell nothing.
@@ -106,28 +109,28 @@ impl Ci {
         self.lock().commits.get(&(image.to_owned(), tag.to_owned())).cloned()
     }
 
-    fn concerned(&self, repository: &str, branch: &str, commit: &Sha) -> Vec<Build> {
-        let changes = self.lock().changes.clone();
-        let touches = |build: &Build| match &changes {
+    fn select_builds(&self, repository: &str, branch: &str, commit: &Sha) -> Vec<BuildConfig> {
+        let changes = self.lock().changed_paths.clone();
+        let touches = |build: &BuildConfig| match &changes {
             Some(changes) if !build.paths.is_empty() => {
                 changes(repository, commit).iter().any(|path| build.paths.iter().any(|glob| is_path_match(glob, path)))
             }
             _ => true,
         };
-        let here = |build: &&Build| {
+        let here = |build: &&BuildConfig| {
             build.repository == repository && build.branches.iter().any(|b| b == branch) && touches(build)
         };
         self.builds.iter().filter(here).cloned().collect()
     }
 
-    fn build(&self, build: &Build, branch: &str, commit: &Sha, at: Timestamp) -> Built {
-        let mut desk = self.lock();
-        let tag = self.next_tag(&desk, build, branch, commit);
-        desk.commits.insert((build.image.clone(), tag.clone()), commit.clone());
-        drop(desk);
-        let revision = (build.tags == TagStyle::Semver).then_some(commit);
+    fn build(&self, build: &BuildConfig, branch: &str, commit: &Sha, at: Timestamp) -> BuiltImage {
+        let mut state = self.lock();
+        let tag = self.next_tag(&state, build, branch, commit);
+        state.commits.insert((build.image.clone(), tag.clone()), commit.clone());
+        drop(state);
+        let revision = (build.tag_style == TagStyle::Semver).then_some(commit);
         let digest = self.registry.publish(&build.image, &tag, revision, at);
-        Built {
+        BuiltImage {
             artefact: build.artefact.clone(),
             image: build.image.clone(),
             tag,
@@ -137,13 +140,13 @@ impl Ci {
         }
     }
 
-    fn next_tag(&self, desk: &Desk, build: &Build, branch: &str, commit: &Sha) -> String {
+    fn next_tag(&self, state: &CiState, build: &BuildConfig, branch: &str, commit: &Sha) -> String {
         // Tags that were removed from the registry are remembered too: a number is never given twice.
         let known = || {
-            let ours = desk.commits.keys().filter(|(image, _)| *image == build.image).map(|(_, tag)| tag.clone());
+            let ours = state.commits.keys().filter(|(image, _)| *image == build.image).map(|(_, tag)| tag.clone());
             self.registry.tags(&build.image).into_iter().chain(ours)
         };
-        match build.tags {
+        match build.tag_style {
             TagStyle::ShortSha => format!("{}-{}", branch.replace('/', "-"), commit.short()),
             TagStyle::Semver => {
                 let (major, minor, patch) = known().filter_map(|tag| semver(&tag)).max().unwrap_or((1, 0, 0));
@@ -156,8 +159,8 @@ impl Ci {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CiState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -172,17 +175,17 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use crate::clock::Clock;
-    use crate::sim::strays::Strays;
+    use crate::sim::strays::UnknownRequests;
 
     use super::*;
 
-    fn build(artefact: &str, repository: &str, tags: TagStyle, paths: &[&str]) -> Build {
-        Build {
+    fn build(artefact: &str, repository: &str, tags: TagStyle, paths: &[&str]) -> BuildConfig {
+        BuildConfig {
             artefact: artefact.into(),
             repository: repository.into(),
             image: format!("ghcr.io/acme/{artefact}"),
             branches: vec!["develop".into(), "qa".into()],
-            tags,
+            tag_style: tags,
             paths: paths.iter().map(|&path| path.into()).collect(),
         }
     }
@@ -193,24 +196,26 @@ mod tests {
 
     fn ci() -> (Ci, Clock, Arc<Mutex<Vec<String>>>) {
         let clock = Clock::new_manual(Timestamp::UNIX_EPOCH);
-        let agenda = Agenda::new(clock.clone());
+        let scheduler = Scheduler::new(clock.clone());
         let builds = vec![
             build("checkout", "acme/checkout", TagStyle::ShortSha, &[]),
             build("search", "acme/search", TagStyle::Semver, &[]),
             build("mailer", "acme/shop", TagStyle::Opaque, &["mailer/**", "lib/*.rs"]),
         ];
-        let ci = Ci::new(agenda.clone(), Pace::default(), Registry::new(Strays::default()), builds);
-        let told = Arc::new(Mutex::new(Vec::new()));
+        let ci = Ci::new(scheduler.clone(), Pace::default(), Registry::new(UnknownRequests::default()), builds);
+        let built_images = Arc::new(Mutex::new(Vec::new()));
         ci.on_built({
-            let told = told.clone();
-            move |built| told.lock().unwrap().push(format!("{}:{} {}", built.image, built.tag, built.commit.short()))
+            let built_images = built_images.clone();
+            move |built| {
+                built_images.lock().unwrap().push(format!("{}:{} {}", built.image, built.tag, built.commit.short()))
+            }
         });
-        tokio::spawn(agenda.run(CancellationToken::new()));
-        (ci, clock, told)
+        tokio::spawn(scheduler.run(CancellationToken::new()));
+        (ci, clock, built_images)
     }
 
-    async fn rest(ci: &Ci, clock: &Clock) {
-        while let Some(due) = ci.agenda.next_due() {
+    async fn run_until_idle(ci: &Ci, clock: &Clock) {
+        while let Some(due) = ci.scheduler.next_due() {
             clock.advance_to(due);
             tokio::task::yield_now().await;
         }
@@ -218,15 +223,15 @@ mod tests {
 
     #[tokio::test]
     async fn two_quick_commits_are_both_built_in_their_order() {
-        let (ci, clock, told) = ci();
+        let (ci, clock, built_images) = ci();
         ci.branch_moved("acme/checkout", "develop", &sha("a"));
         clock.advance(SignedDuration::from_millis(10));
         ci.branch_moved("acme/checkout", "develop", &sha("b"));
         tokio::task::yield_now().await;
-        assert!(told.lock().unwrap().is_empty(), "a build takes its time");
-        rest(&ci, &clock).await;
+        assert!(built_images.lock().unwrap().is_empty(), "a build takes its time");
+        run_until_idle(&ci, &clock).await;
         assert_eq!(
-            *told.lock().unwrap(),
+            *built_images.lock().unwrap(),
             ["ghcr.io/acme/checkout:develop-aaaaaaa aaaaaaa", "ghcr.io/acme/checkout:develop-bbbbbbb bbbbbbb"]
         );
         assert!(ci.registry.has("ghcr.io/acme/checkout", "develop-bbbbbbb"));
@@ -234,16 +239,16 @@ mod tests {
 
     #[tokio::test]
     async fn each_style_names_its_images_in_its_own_way() {
-        let (ci, clock, told) = ci();
+        let (ci, clock, built_images) = ci();
         ci.registry.publish("ghcr.io/acme/search", "1.4.9", None, Timestamp::UNIX_EPOCH);
         ci.registry.publish("ghcr.io/acme/search", "1.4.10", None, Timestamp::UNIX_EPOCH);
         for repository in ["acme/search", "acme/shop", "acme/unknown"] {
             ci.branch_moved(repository, "develop", &sha("c"));
             ci.branch_moved(repository, "feature", &sha("d"));
         }
-        rest(&ci, &clock).await;
+        run_until_idle(&ci, &clock).await;
         assert_eq!(
-            *told.lock().unwrap(),
+            *built_images.lock().unwrap(),
             ["ghcr.io/acme/search:1.4.11 ccccccc", "ghcr.io/acme/mailer:build-1 ccccccc"]
         );
         assert_eq!(ci.commit_of("ghcr.io/acme/mailer", "build-1"), Some(sha("c")));
@@ -251,18 +256,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_number_is_not_given_twice_even_when_its_image_is_gone() {
-        let (ci, _, told) = ci();
+        let (ci, _, built_images) = ci();
         let first = ci.build_now("acme/search", "develop", &sha("a"), Timestamp::UNIX_EPOCH);
         ci.registry.remove(&first[0].image, &first[0].tag);
         let second = ci.build_now("acme/search", "qa", &sha("b"), Timestamp::UNIX_EPOCH);
         assert_eq!((first[0].tag.as_str(), second[0].tag.as_str()), ("1.0.1", "1.0.2"));
-        assert!(told.lock().unwrap().is_empty(), "history is told to nobody");
+        assert!(built_images.lock().unwrap().is_empty(), "history is told to nobody");
     }
 
     #[tokio::test]
     async fn a_commit_that_does_not_concern_an_artefact_is_not_built() {
         let (ci, _, _) = ci();
-        ci.read_changes_with(|_, commit| {
+        ci.set_changed_paths_lookup(|_, commit| {
             vec![if commit.short() == "aaaaaaa" { "mailer/src/x.rs" } else { "shop/x.rs" }.to_owned()]
         });
         assert_eq!(ci.build_now("acme/shop", "develop", &sha("a"), Timestamp::UNIX_EPOCH).len(), 1);

@@ -11,17 +11,17 @@ use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 
 use super::pace::Pace;
-use super::town::{APP_TOKEN, Town, TownError};
+use super::town::{APP_TOKEN, World, WorldError};
 use super::{hands, page};
 
 /// Whoever presses Ctrl-C in a demo has seen enough: three seconds in all.
-const BOT_ENDS_WITHIN: Duration = Duration::from_secs(2);
-const TOWN_ENDS_WITHIN: Duration = Duration::from_millis(500);
+const BOT_STOP_TIMEOUT: Duration = Duration::from_secs(2);
+const WORLD_STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     #[error("the town could not be built: {0}")]
-    Town(#[from] TownError),
+    World(#[from] WorldError),
     #[error(transparent)]
     App(#[from] AppError),
     #[error("the demo's own configuration is wrong: {0}")]
@@ -32,7 +32,7 @@ pub enum DemoError {
 
 /// A town with its bot, ready to be served.
 pub struct Demo {
-    pub town: Town,
+    pub world: World,
     pub app: App,
     pub router: Router,
     /// The store and the kubeconfig live here, and go with it.
@@ -42,25 +42,29 @@ pub struct Demo {
 impl Demo {
     /// Builds everything; `origin` is where the listener is bound.
     pub async fn build(clock: Clock, pace: Pace, origin: &str) -> Result<Self, DemoError> {
-        Self::around(Town::new(clock, pace, origin)?, |configuration| configuration).await
+        Self::build_with_config(World::new(clock, pace, origin)?, |configuration| configuration).await
     }
 
     /// The bot for a town, with its configuration changed by `edit`.
-    pub async fn around(town: Town, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
-        Self::remembering(true, town, edit).await
+    pub async fn build_with_config(town: World, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
+        Self::build_with_history(true, town, edit).await
     }
 
     /// The same; a bot that does not remember has come today.
-    pub async fn remembering(past: bool, town: Town, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
+    pub async fn build_with_history(
+        has_history: bool,
+        town: World,
+        edit: impl FnOnce(String) -> String,
+    ) -> Result<Self, DemoError> {
         let directory = tempfile::Builder::new().prefix("gantry-demo-").tempdir()?;
-        Self::within(directory, past, town, edit).await
+        Self::build_in_directory(directory, has_history, town, edit).await
     }
 
     /// The same in a directory where another may have left its `gantry.db`.
-    pub async fn within(
+    pub async fn build_in_directory(
         directory: tempfile::TempDir,
-        past: bool,
-        town: Town,
+        has_history: bool,
+        town: World,
         edit: impl FnOnce(String) -> String,
     ) -> Result<Self, DemoError> {
         let clock = town.clock.clone();
@@ -77,25 +81,25 @@ impl Demo {
             "DATABASE_URL" => Some(database.clone()),
             "SLACK_SIGNING_SECRET" if by_socket => None,
             "SLACK_APP_TOKEN" if by_socket => Some(APP_TOKEN.to_owned()),
-            name => Town::secret(name),
+            name => World::secret(name),
         };
         let secrets =
             Secrets::read(&config, environment).map_err(|wrong| DemoError::Configuration(wrong.join("; ")))?;
 
         let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(AppError::from)?;
-        if past {
-            remember(&store, &town).await?;
+        if has_history {
+            store_past_sightings(&store, &town).await?;
         }
         let app = App::build(Setup { config, secrets, clock, store }).await?;
         // There is no other listener for the metrics here, and nothing in them that a town must hide.
-        let router = hands::guarded(&town).merge(page::router()).merge(app.router()).merge(app.metrics_router());
-        Ok(Self { town, app, router, _directory: directory })
+        let router = hands::guarded_router(&town).merge(page::router()).merge(app.router()).merge(app.metrics_router());
+        Ok(Self { world: town, app, router, _directory: directory })
     }
 
     /// Serves until `until` ends.
     pub async fn serve(mut self, listener: TcpListener, until: impl Future<Output = ()>) -> Result<(), AppError> {
-        let town = self.town;
-        let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
+        let town = self.world;
+        let scheduler_task = tokio::spawn(town.scheduler.clone().run(town.closing.clone()));
         let mut server = Server::start(listener, self.router);
         let broken = tokio::select! {
             () = until => false,
@@ -104,18 +108,18 @@ impl Demo {
         };
         // The bot first, while the town still answers it; then the streams, since an open watch would hold the listener for
         // ever; and what holds it even so is not waited for.
-        self.app.stop(BOT_ENDS_WITHIN).await;
+        self.app.stop(BOT_STOP_TIMEOUT).await;
         town.close();
-        let _ = tokio::time::timeout(TOWN_ENDS_WITHIN, server.close()).await;
-        agenda.abort();
+        let _ = tokio::time::timeout(WORLD_STOP_TIMEOUT, server.close()).await;
+        scheduler_task.abort();
         if broken { Err(AppError::Panicked) } else { Ok(()) }
     }
 }
 
 /// What the bot would know of the past, had it been there.
-async fn remember(store: &Store, town: &Town) -> Result<(), AppError> {
+async fn store_past_sightings(store: &Store, town: &World) -> Result<(), AppError> {
     let transaction = town
-        .past
+        .past_sightings
         .iter()
         .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
     store.commit(transaction).await.map_err(AppError::from)

@@ -42,7 +42,7 @@ impl Fault {
 
 /// A fault that is still to strike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Armed {
+pub struct ArmedFault {
     pub fault: Fault,
     /// How often it is still to strike.
     pub times: u32,
@@ -52,22 +52,22 @@ pub struct Armed {
 
 /// The faults that are still to strike. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct Faults(Arc<Mutex<Vec<Armed>>>);
+pub struct Faults(Arc<Mutex<Vec<ArmedFault>>>);
 
 impl Faults {
     /// From now on `fault` strikes `times` times, only where artefact and environment match (`None` matches all).
     pub fn arm(&self, fault: Fault, times: u32, artefact: Option<String>, environment: Option<String>) {
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        armed.push(Armed { fault, times, artefact, environment });
+        armed.push(ArmedFault { fault, times, artefact, environment });
     }
 
     /// In the order in which they were armed.
-    pub fn armed(&self) -> Vec<Armed> {
+    pub fn list_armed(&self) -> Vec<ArmedFault> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Does `fault` strike here, now? Uses one of its times up.
-    pub fn strikes(&self, fault: Fault, artefact: Option<&str>, environment: Option<&str>) -> bool {
+    pub fn take_if_armed(&self, fault: Fault, artefact: Option<&str>, environment: Option<&str>) -> bool {
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let matches = |wanted: &Option<String>, here: Option<&str>| wanted.is_none() || wanted.as_deref() == here;
         let Some(at) = armed
@@ -103,15 +103,15 @@ mod tests {
     fn a_fault_strikes_as_often_as_it_was_asked_for_and_only_there() {
         let faults = Faults::default();
         faults.arm(Fault::CrashLoop, 2, Some("checkout".to_owned()), None);
-        assert!(!faults.strikes(Fault::CrashLoop, Some("search"), Some("qa")));
-        assert!(!faults.strikes(Fault::SlackDown, Some("checkout"), None));
-        assert!(faults.strikes(Fault::CrashLoop, Some("checkout"), Some("qa")));
+        assert!(!faults.take_if_armed(Fault::CrashLoop, Some("search"), Some("qa")));
+        assert!(!faults.take_if_armed(Fault::SlackDown, Some("checkout"), None));
+        assert!(faults.take_if_armed(Fault::CrashLoop, Some("checkout"), Some("qa")));
         assert_eq!(
-            faults.armed().iter().map(|armed| (armed.fault, armed.times)).collect::<Vec<_>>(),
+            faults.list_armed().iter().map(|armed| (armed.fault, armed.times)).collect::<Vec<_>>(),
             [(Fault::CrashLoop, 1)]
         );
-        assert!(faults.strikes(Fault::CrashLoop, Some("checkout"), Some("prod")));
-        assert!(!faults.strikes(Fault::CrashLoop, Some("checkout"), Some("qa")));
-        assert_eq!(faults.armed(), []);
+        assert!(faults.take_if_armed(Fault::CrashLoop, Some("checkout"), Some("prod")));
+        assert!(!faults.take_if_armed(Fault::CrashLoop, Some("checkout"), Some("qa")));
+        assert_eq!(faults.list_armed(), []);
     }
 }

@@ -23,22 +23,22 @@ use crate::domain::command::COMMANDS;
 use super::faults::Fault;
 use super::github::Verdict;
 use super::slack::Ack;
-use super::town::{Changed, ENVIRONMENTS, THINGS, Town};
+use super::town::{ARTEFACTS, ENVIRONMENTS, UpdateTopic, World};
 
 /// How long somebody who opens the Home waits for it.
-const MAKES_WITHIN: Duration = Duration::from_secs(3);
-const LOOKS_EVERY: Duration = Duration::from_millis(20);
+const HOME_TIMEOUT: Duration = Duration::from_secs(3);
+const HOME_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Everything under `/sim/*` and the registry, for programs and for the town's own page, but for no other page.
-pub fn guarded(town: &Town) -> Router {
+pub fn guarded_router(town: &World) -> Router {
     let guard = middleware::from_fn_with_state(town.clone(), same_origin);
     town.router().merge(router(town.clone())).layer(guard)
 }
 
-fn router(town: Town) -> Router {
+fn router(town: World) -> Router {
     Router::new()
         .route("/sim/command", post(command))
-        .route("/sim/say", post(say))
+        .route("/sim/say", post(post_message))
         .route("/sim/click", post(click))
         .route("/sim/submit", post(submit))
         .route("/sim/review", post(review))
@@ -54,10 +54,10 @@ fn router(town: Town) -> Router {
 }
 
 /// A browser says where a page came from; only our own may use the hands.
-async fn same_origin(State(town): State<Town>, headers: HeaderMap, request: Request, next: Next) -> Response {
+async fn same_origin(State(town): State<World>, headers: HeaderMap, request: Request, next: Next) -> Response {
     match headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default()) {
         Some(origin) if !is_own(origin, &town.origin) => {
-            wrong(StatusCode::FORBIDDEN, "The demo's hands are used from its own page only.")
+            error_response(StatusCode::FORBIDDEN, "The demo's hands are used from its own page only.")
         }
         _ => next.run(request).await,
     }
@@ -70,7 +70,7 @@ fn is_own(origin: &str, own: &str) -> bool {
     origin == own || names.iter().any(|name| origin.strip_prefix("http://") == Some(&format!("{name}:{port}")))
 }
 
-fn wrong(status: StatusCode, sentence: &str) -> Response {
+fn error_response(status: StatusCode, sentence: &str) -> Response {
     (status, Json(json!({ "error": sentence }))).into_response()
 }
 
@@ -83,12 +83,12 @@ impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> 
     async fn from_request(mut request: Request, state: &S) -> Result<Self, Response> {
         request.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
         let parsed: Result<Json<T>, JsonRejection> = Json::from_request(request, state).await;
-        parsed.map(|Json(body)| Self(body)).map_err(|error| wrong(StatusCode::BAD_REQUEST, &error.body_text()))
+        parsed.map(|Json(body)| Self(body)).map_err(|error| error_response(StatusCode::BAD_REQUEST, &error.body_text()))
     }
 }
 
 /// What the bot answered, and the modals that are open to the person now, where there are any.
-fn acknowledged(town: &Town, user: &str, ack: &Ack) -> Response {
+fn ack_response(town: &World, user: &str, ack: &Ack) -> Response {
     let mut answer = json!(ack);
     let views = town.slack.views(user);
     if !views.is_empty() {
@@ -98,7 +98,7 @@ fn acknowledged(town: &Town, user: &str, ack: &Ack) -> Response {
 }
 
 #[derive(Deserialize)]
-struct Typed {
+struct TypedText {
     user: String,
     channel: String,
     #[serde(default)]
@@ -106,17 +106,17 @@ struct Typed {
     text: String,
 }
 
-async fn command(State(town): State<Town>, Body(typed): Body<Typed>) -> Response {
-    match town.slack.command(&typed.user, &typed.channel, &typed.text).await {
-        Ok(ack) => acknowledged(&town, &typed.user, &ack),
-        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+async fn command(State(town): State<World>, Body(typed): Body<TypedText>) -> Response {
+    match town.slack.type_command(&typed.user, &typed.channel, &typed.text).await {
+        Ok(ack) => ack_response(&town, &typed.user, &ack),
+        Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
 
-async fn say(State(town): State<Town>, Body(typed): Body<Typed>) -> Response {
-    match town.slack.say(&typed.user, &typed.channel, typed.thread.as_deref(), &typed.text).await {
+async fn post_message(State(town): State<World>, Body(typed): Body<TypedText>) -> Response {
+    match town.slack.type_message(&typed.user, &typed.channel, typed.thread.as_deref(), &typed.text).await {
         Ok(said) => Json(said).into_response(),
-        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+        Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
 
@@ -128,15 +128,15 @@ struct Click {
     button: String,
 }
 
-async fn click(State(town): State<Town>, Body(click): Body<Click>) -> Response {
+async fn click(State(town): State<World>, Body(click): Body<Click>) -> Response {
     let pressed = if click.message == "home" {
         town.slack.click_view(&click.user, "home", &click.button).await
     } else {
         town.slack.click(&click.user, &click.channel, &click.message, &click.button).await
     };
     match pressed {
-        Ok(ack) => acknowledged(&town, &click.user, &ack),
-        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+        Ok(ack) => ack_response(&town, &click.user, &ack),
+        Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
 
@@ -148,10 +148,10 @@ struct Submit {
     values: Value,
 }
 
-async fn submit(State(town): State<Town>, Body(submit): Body<Submit>) -> Response {
+async fn submit(State(town): State<World>, Body(submit): Body<Submit>) -> Response {
     match town.slack.submit(&submit.user, &submit.view, &submit.values).await {
         Ok(ack) => Json(ack).into_response(),
-        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+        Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
 
@@ -165,18 +165,18 @@ struct Review {
     body: String,
 }
 
-async fn review(State(town): State<Town>, Body(review): Body<Review>) -> Response {
+async fn review(State(town): State<World>, Body(review): Body<Review>) -> Response {
     let Review { user, repository, number, verdict, body } = review;
-    let Some(verdict) = Verdict::of(&verdict) else {
+    let Some(verdict) = Verdict::parse(&verdict) else {
         let sentence = format!("`{verdict}` is no verdict: use `approve`, `request_changes` or `comment`.");
-        return wrong(StatusCode::UNPROCESSABLE_ENTITY, &sentence);
+        return error_response(StatusCode::UNPROCESSABLE_ENTITY, &sentence);
     };
     let exists = town.github.pulls(&repository).iter().any(|pull| pull.number == number);
     match town.github.review(&repository, number, &user, verdict, &body) {
         Ok(()) => Json(json!({ "ok": true })).into_response(),
         Err(error) => {
             let status = if exists { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::NOT_FOUND };
-            wrong(status, &error.to_string())
+            error_response(status, &error.to_string())
         }
     }
 }
@@ -193,12 +193,12 @@ struct Push {
     user: Option<String>,
 }
 
-async fn push(State(town): State<Town>, Body(push): Body<Push>) -> Response {
+async fn push(State(town): State<World>, Body(push): Body<Push>) -> Response {
     let branch = push.branch.as_deref().unwrap_or(ENVIRONMENTS[0].1);
     let author = push.user.as_deref().unwrap_or("alice");
     match town.push(&push.artefact, branch, &push.message, push.files, author) {
         Ok(commit) => Json(json!({ "commit": commit, "branch": branch })).into_response(),
-        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+        Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
 
@@ -215,29 +215,29 @@ fn once() -> u32 {
     1
 }
 
-async fn fault(State(town): State<Town>, Body(arm): Body<Arm>) -> Response {
+async fn fault(State(town): State<World>, Body(arm): Body<Arm>) -> Response {
     town.faults.arm(arm.fault, arm.times, arm.artefact, arm.environment);
-    town.tell(Changed::State);
+    town.publish_update(UpdateTopic::State);
     Json(json!({ "ok": true })).into_response()
 }
 
 #[derive(Deserialize)]
-struct Where {
+struct MessagesQuery {
     channel: String,
     user: Option<String>,
 }
 
-async fn messages(State(town): State<Town>, Query(at): Query<Where>) -> Json<Value> {
-    let mut answer = json!({ "messages": town.slack.messages(&at.channel, at.user.as_deref()) });
+async fn messages(State(town): State<World>, Query(query): Query<MessagesQuery>) -> Json<Value> {
+    let mut answer = json!({ "messages": town.slack.messages(&query.channel, query.user.as_deref()) });
     // A modal may open after the click was acknowledged, so it is told here too.
-    if let Some(user) = &at.user {
+    if let Some(user) = &query.user {
         answer["views"] = json!(town.slack.views(user));
     }
     Json(answer)
 }
 
 #[derive(Deserialize)]
-struct Whose {
+struct HomeQuery {
     user: String,
     /// It stands open before them, so it is not opened again.
     #[serde(default)]
@@ -245,29 +245,31 @@ struct Whose {
 }
 
 /// To look at the Home is to open it; the bot makes it then, which is waited for.
-async fn home(State(town): State<Town>, Query(whose): Query<Whose>) -> Response {
+async fn home(State(town): State<World>, Query(query): Query<HomeQuery>) -> Response {
     let slack = &town.slack;
-    if !whose.open {
-        let before = slack.home(&whose.user)["hash"].clone();
-        if let Err(error) = slack.open_home(&whose.user).await {
-            return wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string());
+    if !query.open {
+        let before = slack.home(&query.user)["hash"].clone();
+        if let Err(error) = slack.open_home(&query.user).await {
+            return error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string());
         }
         let made = async {
-            while slack.home(&whose.user)["hash"] == before {
-                tokio::time::sleep(LOOKS_EVERY).await;
+            while slack.home(&query.user)["hash"] == before {
+                tokio::time::sleep(HOME_POLL_INTERVAL).await;
             }
         };
-        let _ = tokio::time::timeout(MAKES_WITHIN, made).await;
+        let _ = tokio::time::timeout(HOME_TIMEOUT, made).await;
     }
-    Json(slack.home(&whose.user)).into_response()
+    Json(slack.home(&query.user)).into_response()
 }
 
-async fn state(State(town): State<Town>) -> Json<Value> {
+async fn state(State(town): State<World>) -> Json<Value> {
     let environments: BTreeMap<_, _> = ENVIRONMENTS
         .iter()
         .map(|(environment, _)| {
-            let things: BTreeMap<_, _> =
-                THINGS.iter().map(|thing| (thing.name, standing(&town, environment, thing))).collect();
+            let things: BTreeMap<_, _> = ARTEFACTS
+                .iter()
+                .map(|thing| (thing.name, summarize_artefact_state(&town, environment, thing)))
+                .collect();
             (*environment, things)
         })
         .collect();
@@ -291,12 +293,12 @@ async fn state(State(town): State<Town>) -> Json<Value> {
             (name, json!({ "branches": branches, "tags": tags, "pulls": pulls }))
         })
         .collect();
-    let (builds, armed) = (town.builds(), town.faults.armed());
+    let (builds, armed) = (town.list_builds(), town.faults.list_armed());
     Json(json!({ "environments": environments, "repositories": repositories, "builds": builds, "armed": armed }))
 }
 
 /// One artefact in one environment, by the cluster's own word; of several workloads, the least advanced.
-fn standing(town: &Town, environment: &str, thing: &super::town::Thing) -> Value {
+fn summarize_artefact_state(town: &World, environment: &str, thing: &super::town::SimArtefact) -> Value {
     let severity =
         |state: &str| ["missing", "degraded", "rolling_out", "running"].iter().position(|known| *known == state);
     let states = thing.workloads().into_iter().map(|workload| town.cluster.state(environment, &workload));
@@ -306,7 +308,7 @@ fn standing(town: &Town, environment: &str, thing: &super::town::Thing) -> Value
     json!({ "version": version, "commit": commit, "state": worst.state, "ready": worst.ready, "wanted": worst.wanted, "reason": worst.reason })
 }
 
-async fn describe(State(town): State<Town>) -> Json<Value> {
+async fn describe(State(town): State<World>) -> Json<Value> {
     let slash = COMMANDS.iter().filter(|entry| entry.has_slash_command);
     let slash = slash.map(|entry| {
         let usage = entry.usage.strip_prefix(entry.names[0]).unwrap_or_default().trim_start();
@@ -316,7 +318,7 @@ async fn describe(State(town): State<Town>) -> Json<Value> {
     let commands: Vec<Value> = slash.chain(std::iter::once(gantry)).collect();
     let people: Vec<_> = town.slack.people().into_iter().filter(|person| !person.bot).collect();
     let artefacts: Vec<_> =
-        THINGS.iter().map(|thing| json!({ "name": thing.name, "repository": thing.repository })).collect();
+        ARTEFACTS.iter().map(|thing| json!({ "name": thing.name, "repository": thing.repository })).collect();
     Json(json!({
         "people": people,
         "channels": town.slack.channels(),
@@ -328,29 +330,29 @@ async fn describe(State(town): State<Town>) -> Json<Value> {
 }
 
 #[derive(Deserialize)]
-struct Which {
+struct GraphQuery {
     repository: String,
 }
 
-async fn graph(State(town): State<Town>, Query(which): Query<Which>) -> Json<Value> {
+async fn graph(State(town): State<World>, Query(query): Query<GraphQuery>) -> Json<Value> {
     const SHOWN: usize = 60;
-    Json(json!({ "commits": town.github.graph(&which.repository, SHOWN) }))
+    Json(json!({ "commits": town.github.graph(&query.repository, SHOWN) }))
 }
 
-async fn stream(State(town): State<Town>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+async fn stream(State(town): State<World>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let closing = town.closing.clone();
-    let changes = futures::stream::unfold(town.changes(), |mut changes| async move {
+    let changes = futures::stream::unfold(town.subscribe_updates(), |mut changes| async move {
         let what = match changes.recv().await {
             Ok(changed) => changed,
             // Too slow for all of them: whatever it is, it fetches the messages again, and the rest with the next.
-            Err(RecvError::Lagged(_)) => Changed::Messages,
+            Err(RecvError::Lagged(_)) => UpdateTopic::Messages,
             Err(RecvError::Closed) => return None,
         };
         let what = match what {
-            Changed::Messages => "messages",
-            Changed::State => "state",
-            Changed::Git => "git",
-            Changed::Builds => "builds",
+            UpdateTopic::Messages => "messages",
+            UpdateTopic::State => "state",
+            UpdateTopic::Git => "git",
+            UpdateTopic::Builds => "builds",
         };
         Some((Ok(Event::default().event("changed").data(json!({ "what": what }).to_string())), changes))
     });

@@ -10,11 +10,11 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::sighting::Sighting;
 
-use super::ci::{Built, Ci};
+use super::ci::{BuiltImage, Ci};
 use super::cluster::Cluster;
 use super::github::{Author, GitHub, NewCommit};
 use super::manifests;
-use super::town::{ENVIRONMENTS, GITOPS, PEOPLE, THINGS, Thing, TownError};
+use super::town::{ARTEFACTS, ENVIRONMENTS, GITOPS, PEOPLE, SimArtefact, WorldError};
 
 /// Commits of `checkout`, oldest first. Each rung runs one that is older by one than the rung below.
 const CHECKOUT: [(&str, &str); 6] = [
@@ -61,9 +61,9 @@ pub(super) fn manifest_commit(clock: &Clock, environment: &str, artefact: &str, 
 }
 
 /// What a push changes where nobody says it: a line more in the artefact's own file.
-pub(super) fn next_line(
+pub(super) fn default_push_files(
     github: &GitHub,
-    thing: &Thing,
+    thing: &SimArtefact,
     branch: &str,
     message: &str,
 ) -> BTreeMap<String, Option<String>> {
@@ -74,58 +74,72 @@ pub(super) fn next_line(
 }
 
 /// Writes the past, and places what runs. Returns what was seen running in it, oldest first.
-pub(super) fn write(clock: &Clock, github: &GitHub, ci: &Ci, cluster: &Cluster) -> Result<Vec<Sighting>, TownError> {
-    let mut past =
-        Past { start: clock.now() - SignedDuration::from_hours(6 * 24), github, ci, cluster, seen: Vec::new() };
-    let wrong = |error: super::github::WriteError| TownError(error.to_string());
+pub(super) fn write(clock: &Clock, github: &GitHub, ci: &Ci, cluster: &Cluster) -> Result<Vec<Sighting>, WorldError> {
+    let mut past = HistoryWriter {
+        start: clock.now() - SignedDuration::from_hours(6 * 24),
+        github,
+        ci,
+        cluster,
+        sightings: Vec::new(),
+    };
+    let wrong = |error: super::github::WriteError| WorldError(error.to_string());
     for repository in ["acme/checkout", "acme/search", "acme/shop"] {
         github.create_repository(repository, ENVIRONMENTS[0].1).map_err(wrong)?;
     }
     github.create_repository(GITOPS.0, GITOPS.1).map_err(wrong)?;
-    past.by_branch("acme/checkout", &CHECKOUT, 1)?;
-    past.by_branch("acme/shop", &SHOP, 0)?;
-    past.by_manifest(&SEARCH)?;
-    Ok(past.seen)
+    past.write_branch_history("acme/checkout", &CHECKOUT, 1)?;
+    past.write_branch_history("acme/shop", &SHOP, 0)?;
+    past.write_manifest_history(&SEARCH)?;
+    Ok(past.sightings)
 }
 
-struct Past<'a> {
+struct HistoryWriter<'a> {
     start: Timestamp,
     github: &'a GitHub,
     ci: &'a Ci,
     cluster: &'a Cluster,
-    seen: Vec<Sighting>,
+    sightings: Vec<Sighting>,
 }
 
-impl Past<'_> {
+impl HistoryWriter<'_> {
     fn day(&self, day: usize, hour: i64) -> Timestamp {
         self.start + SignedDuration::from_hours(24 * i64::try_from(day).unwrap_or_default() + hour)
     }
 
     /// Commits on the first branch, a day apart, each merged upwards: with a `lag` of one, a rung is always
     /// one commit behind the one below, and with none it has caught up.
-    fn by_branch(&mut self, repository: &str, commits: &[(&str, &str)], lag: usize) -> Result<(), TownError> {
+    fn write_branch_history(
+        &mut self,
+        repository: &str,
+        commits: &[(&str, &str)],
+        lag: usize,
+    ) -> Result<(), WorldError> {
         let mut heads: Vec<Vec<Sha>> = vec![Vec::new(); ENVIRONMENTS.len()];
         for (day, (who, message)) in commits.iter().enumerate() {
             heads[0].push(self.commit(repository, who, message, self.day(day, 0))?);
-            self.run(repository, 0, &heads[0], self.day(day, 1));
-            for rung in 1..ENVIRONMENTS.len() {
-                let Some(source) = day.checked_sub(lag * rung).and_then(|at| heads[rung - 1].get(at)).cloned() else {
+            self.build_and_deploy(repository, 0, &heads[0], self.day(day, 1));
+            for environment_index in 1..ENVIRONMENTS.len() {
+                let Some(source) = day
+                    .checked_sub(lag * environment_index)
+                    .and_then(|at| heads[environment_index - 1].get(at))
+                    .cloned()
+                else {
                     continue;
                 };
-                let hours = i64::try_from(rung).unwrap_or_default();
+                let hours = i64::try_from(environment_index).unwrap_or_default();
                 let at = self.day(day, 2 + hours);
-                let head = self.merge(repository, rung, &source, at)?;
-                heads[rung].push(head);
-                self.run(repository, rung, &heads[rung], at);
+                let head = self.merge(repository, environment_index, &source, at)?;
+                heads[environment_index].push(head);
+                self.build_and_deploy(repository, environment_index, &heads[environment_index], at);
             }
         }
         Ok(())
     }
 
-    fn commit(&self, repository: &str, who: &str, message: &str, at: Timestamp) -> Result<Sha, TownError> {
+    fn commit(&self, repository: &str, who: &str, message: &str, at: Timestamp) -> Result<Sha, WorldError> {
         let mut files = BTreeMap::new();
-        for thing in THINGS.iter().filter(|thing| thing.repository == repository) {
-            files.extend(next_line(self.github, thing, ENVIRONMENTS[0].1, message));
+        for thing in ARTEFACTS.iter().filter(|thing| thing.repository == repository) {
+            files.extend(default_push_files(self.github, thing, ENVIRONMENTS[0].1, message));
         }
         if self.github.head(repository, ENVIRONMENTS[0].1).is_none() {
             files.insert("README.md".to_owned(), Some(format!("# {repository}\n")));
@@ -138,12 +152,18 @@ impl Past<'_> {
             files,
             at,
         };
-        self.github.commit(commit).map_err(|error| TownError(error.to_string()))
+        self.github.commit(commit).map_err(|error| WorldError(error.to_string()))
     }
 
-    fn merge(&self, repository: &str, rung: usize, source: &Sha, at: Timestamp) -> Result<Sha, TownError> {
-        let wrong = |error: super::github::WriteError| TownError(error.to_string());
-        let branch = ENVIRONMENTS[rung].1;
+    fn merge(
+        &self,
+        repository: &str,
+        environment_index: usize,
+        source: &Sha,
+        at: Timestamp,
+    ) -> Result<Sha, WorldError> {
+        let wrong = |error: super::github::WriteError| WorldError(error.to_string());
+        let branch = ENVIRONMENTS[environment_index].1;
         if self.github.head(repository, branch).is_none() {
             // A branch begins with the first commit that reached it, so there is nothing to merge yet.
             self.github.create_branch(repository, branch, source).map_err(wrong)?;
@@ -154,21 +174,21 @@ impl Past<'_> {
     }
 
     /// Builds the newest of `heads` and has it run on that rung from `at` on.
-    fn run(&mut self, repository: &str, rung: usize, heads: &[Sha], at: Timestamp) {
+    fn build_and_deploy(&mut self, repository: &str, environment_index: usize, heads: &[Sha], at: Timestamp) {
         let Some(head) = heads.last() else { return };
-        for built in self.ci.build_now(repository, ENVIRONMENTS[rung].1, head, at) {
-            self.place(rung, &built, at);
+        for built in self.ci.build_now(repository, ENVIRONMENTS[environment_index].1, head, at) {
+            self.deploy_image(environment_index, &built, at);
         }
     }
 
-    fn place(&mut self, rung: usize, built: &Built, at: Timestamp) {
-        let environment = ENVIRONMENTS[rung].0;
-        let Some(thing) = THINGS.iter().find(|thing| thing.name == built.artefact) else { return };
+    fn deploy_image(&mut self, environment_index: usize, built: &BuiltImage, at: Timestamp) {
+        let environment = ENVIRONMENTS[environment_index].0;
+        let Some(thing) = ARTEFACTS.iter().find(|thing| thing.name == built.artefact) else { return };
         let image = format!("{}:{}", built.image, built.tag);
         for workload in thing.workloads() {
-            self.cluster.place_since(environment, &workload, thing.name, &image, replicas(environment), at);
+            self.cluster.set_running_since(environment, &workload, thing.name, &image, replicas(environment), at);
         }
-        self.seen.push(Sighting {
+        self.sightings.push(Sighting {
             artefact: ArtefactName::new(&built.artefact),
             environment: EnvironmentName::new(environment),
             version: Version { tag: Some(built.tag.as_str().into()), digest: None, commit: Some(built.commit.clone()) },
@@ -182,17 +202,17 @@ impl Past<'_> {
     }
 
     /// Each version goes into the manifests of all rungs, one after another.
-    fn by_manifest(&mut self, commits: &[(&str, &str)]) -> Result<(), TownError> {
-        for thing in THINGS.iter().filter(|thing| thing.by_manifest) {
+    fn write_manifest_history(&mut self, commits: &[(&str, &str)]) -> Result<(), WorldError> {
+        for thing in ARTEFACTS.iter().filter(|thing| thing.uses_manifest) {
             for (day, (who, message)) in commits.iter().enumerate() {
                 let sha = self.commit(thing.repository, who, message, self.day(day, 0))?;
                 for built in self.ci.build_now(thing.repository, ENVIRONMENTS[0].1, &sha, self.day(day, 1)) {
-                    for (rung, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
-                        let at = self.day(day, 2 + i64::try_from(rung).unwrap_or_default());
+                    for (environment_index, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
+                        let at = self.day(day, 2 + i64::try_from(environment_index).unwrap_or_default());
                         let clock = Clock::new_manual(at);
                         let commit = manifest_commit(&clock, environment, thing.name, &built.tag);
-                        self.github.commit(commit).map_err(|error| TownError(error.to_string()))?;
-                        self.place(rung, &built, at);
+                        self.github.commit(commit).map_err(|error| WorldError(error.to_string()))?;
+                        self.deploy_image(environment_index, &built, at);
                     }
                 }
             }

@@ -20,23 +20,25 @@ pub(super) fn reference(github: &GitHub, repository: &str, commit: &Sha, folder:
     let files: BTreeMap<String, Sha> = github.files(repository, commit)?;
     let is_yaml = |path: &str| Path::new(path).extension().is_some_and(|it| it == "yaml" || it == "yml");
     let here = files.keys().filter(|path| path.starts_with(folder) && is_yaml(path));
-    here.filter_map(|path| github.read_file(repository, commit, path)).find_map(|text| said(&text, image))
+    here.filter_map(|path| github.read_file(repository, commit, path)).find_map(|text| find_in_text(&text, image))
 }
 
 /// Nothing for what is no YAML: a controller leaves what runs as it is.
-fn said(text: &str, image: &str) -> Option<String> {
+fn find_in_text(text: &str, image: &str) -> Option<String> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).ok()?;
-    documents.iter().find_map(|document| in_kustomization(document, image).or_else(|| anywhere(document, None, image)))
+    documents
+        .iter()
+        .find_map(|document| in_kustomization(document, image).or_else(|| find_in_value(document, None, image)))
 }
 
 fn in_kustomization(document: &Value, image: &str) -> Option<String> {
     let entries = document["images"].as_array()?.iter();
     let named = |entry: &&Value| entry["newName"].as_str().or(entry["name"].as_str()) == Some(image);
-    entries.filter(named).find_map(|entry| put_together(image, &entry["newTag"], &entry["digest"]))
+    entries.filter(named).find_map(|entry| format_reference(image, &entry["newTag"], &entry["digest"]))
 }
 
 /// As the values of a chart have it, or as an object's own `image`.
-fn anywhere(value: &Value, key: Option<&str>, image: &str) -> Option<String> {
+fn find_in_value(value: &Value, key: Option<&str>, image: &str) -> Option<String> {
     match value {
         Value::Object(map) => {
             let repository = match (value["registry"].as_str(), value["repository"].as_str()) {
@@ -46,16 +48,16 @@ fn anywhere(value: &Value, key: Option<&str>, image: &str) -> Option<String> {
                 (_, None) => (key == Some("image")).then(|| image.to_owned()),
             };
             let here = repository.filter(|repository| repository == image);
-            here.and_then(|_| put_together(image, &value["tag"], &value["digest"]))
-                .or_else(|| map.iter().find_map(|(key, value)| anywhere(value, Some(key), image)))
+            here.and_then(|_| format_reference(image, &value["tag"], &value["digest"]))
+                .or_else(|| map.iter().find_map(|(key, value)| find_in_value(value, Some(key), image)))
         }
-        Value::Array(list) => list.iter().find_map(|value| anywhere(value, None, image)),
+        Value::Array(list) => list.iter().find_map(|value| find_in_value(value, None, image)),
         Value::String(text) => (key == Some("image") && &*Image::parse(text).name == image).then(|| text.clone()),
         _ => None,
     }
 }
 
-fn put_together(image: &str, tag: &Value, digest: &Value) -> Option<String> {
+fn format_reference(image: &str, tag: &Value, digest: &Value) -> Option<String> {
     let text = |value: &Value| match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -89,7 +91,7 @@ mod tests {
             ("{{ template }}", None),
         ];
         for (text, runs) in cases {
-            assert_eq!(said(text, "a/b").as_deref(), runs, "{text}");
+            assert_eq!(find_in_text(text, "a/b").as_deref(), runs, "{text}");
         }
     }
 }

@@ -16,44 +16,49 @@ use crate::clock::Clock;
 
 /// Clones share them.
 #[derive(Clone)]
-pub struct Manners(Arc<Inner>);
+pub struct ServiceFaults(Arc<Inner>);
 
 struct Inner {
     clock: Clock,
     /// Seconds.
-    ahead: AtomicI64,
-    hangs: AtomicBool,
-    garbles: AtomicBool,
+    clock_offset_seconds: AtomicI64,
+    is_hanging: AtomicBool,
+    returns_html: AtomicBool,
 }
 
-impl Manners {
+impl ServiceFaults {
     pub fn new(clock: Clock) -> Self {
         let (hangs, garbles) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self(Arc::new(Inner { clock, ahead: AtomicI64::new(0), hangs, garbles }))
+        Self(Arc::new(Inner {
+            clock,
+            clock_offset_seconds: AtomicI64::new(0),
+            is_hanging: hangs,
+            returns_html: garbles,
+        }))
     }
 
     /// Its clock goes wrong.
     pub fn set_clock_ahead(&self, by: SignedDuration) {
-        self.0.ahead.store(by.as_secs(), Ordering::SeqCst);
+        self.0.clock_offset_seconds.store(by.as_secs(), Ordering::SeqCst);
     }
 
     /// It takes requests and never answers.
-    pub fn hang(&self, yes: bool) {
-        self.0.hangs.store(yes, Ordering::SeqCst);
+    pub fn set_hanging(&self, enabled: bool) {
+        self.0.is_hanging.store(enabled, Ordering::SeqCst);
     }
 
     /// It answers everything with a page for people, as a proxy in the way does.
-    pub fn garble(&self, yes: bool) {
-        self.0.garbles.store(yes, Ordering::SeqCst);
+    pub fn set_returns_html(&self, enabled: bool) {
+        self.0.returns_html.store(enabled, Ordering::SeqCst);
     }
 
-    pub(super) fn of(&self, service: Router) -> Router {
-        service.layer(from_fn_with_state(self.clone(), behave))
+    pub(super) fn wrap_router(&self, service: Router) -> Router {
+        service.layer(from_fn_with_state(self.clone(), apply_faults))
     }
 }
 
-async fn behave(State(manners): State<Manners>, request: Request, next: Next) -> Response {
-    let Inner { clock, ahead, hangs, garbles } = &*manners.0;
+async fn apply_faults(State(faults): State<ServiceFaults>, request: Request, next: Next) -> Response {
+    let Inner { clock, clock_offset_seconds: ahead, is_hanging: hangs, returns_html: garbles } = &*faults.0;
     if hangs.load(Ordering::SeqCst) {
         std::future::pending::<()>().await;
     }

@@ -7,7 +7,7 @@ pub struct Pace {
     /// From a branch's move to its image in the registry.
     pub build: SignedDuration,
     /// From a new image or manifest to the controller's reaction.
-    pub notice: SignedDuration,
+    pub controller_delay: SignedDuration,
     /// How long one replica takes to become ready, or to fail.
     pub replica: SignedDuration,
     /// How long a failing replica is waited for, until its rollout counts as failed.
@@ -21,7 +21,7 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             build: SignedDuration::from_millis(1500),
-            notice: SignedDuration::from_millis(500),
+            controller_delay: SignedDuration::from_millis(500),
             replica: SignedDuration::from_millis(1500),
             deadline: SignedDuration::from_secs(6),
             retry: SignedDuration::from_secs(1),

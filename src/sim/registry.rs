@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::model::version::{Image, Sha};
 
-use super::strays::Strays;
+use super::strays::UnknownRequests;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -32,34 +32,34 @@ const MOST_ON_A_PAGE: usize = 100;
 
 /// What was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishedImage {
     pub image: String,
     pub tag: String,
     pub digest: String,
 }
 
-type Listener = Arc<dyn Fn(&Published) + Send + Sync>;
+type Listener = Arc<dyn Fn(&PublishedImage) + Send + Sync>;
 
 #[derive(Clone)]
 pub struct Registry {
-    strays: Strays,
-    shelves: Arc<Mutex<Shelves>>,
+    unknown_requests: UnknownRequests,
+    state: Arc<Mutex<RegistryState>>,
 }
 
 #[derive(Default)]
-struct Shelves {
+struct RegistryState {
     /// By the name in the path: without the registry's host.
-    names: BTreeMap<String, Name>,
+    repositories: BTreeMap<String, ImageRepository>,
     blobs: HashMap<String, Blob>,
     published: u64,
     listeners: Vec<Listener>,
     requests: Vec<String>,
     down: bool,
-    closed: bool,
+    requires_login: bool,
 }
 
 #[derive(Default)]
-struct Name {
+struct ImageRepository {
     tags: BTreeMap<String, String>,
     manifests: BTreeMap<String, Vec<u8>>,
 }
@@ -71,22 +71,26 @@ struct Blob {
 }
 
 impl Registry {
-    pub fn new(strays: Strays) -> Self {
-        Self { strays, shelves: Arc::default() }
+    pub fn new(unknown_requests: UnknownRequests) -> Self {
+        Self { unknown_requests, state: Arc::default() }
     }
 
     pub fn router(&self) -> Router {
         // A name has any number of slashes, which no route pattern can hold in the middle: one door for all.
-        let door = || any(serve);
-        Router::new().route("/v2", door()).route("/v2/", door()).route("/v2/{*rest}", door()).with_state(self.clone())
+        let handler = || any(serve);
+        Router::new()
+            .route("/v2", handler())
+            .route("/v2/", handler())
+            .route("/v2/{*rest}", handler())
+            .with_state(self.clone())
     }
 
     /// Puts an image on the shelf and returns the digest of its manifest. An existing tag moves.
     pub fn publish(&self, image: &str, tag: &str, revision: Option<&Sha>, created: Timestamp) -> String {
-        let mut shelves = self.lock();
-        shelves.published += 1;
+        let mut state = self.lock();
+        state.published += 1;
         // Builds are not reproducible here: each has a layer of its own, so each has a digest of its own.
-        let layer = format!("layer {}", shelves.published).into_bytes();
+        let layer = format!("layer {}", state.published).into_bytes();
         let mut labels = json!({ CREATED: created.to_string() });
         if let Some(revision) = revision {
             labels[REVISION] = json!(revision);
@@ -106,14 +110,14 @@ impl Registry {
         });
         let manifest = manifest.to_string().into_bytes();
         let digest = digest_of(&manifest);
-        shelves.blobs.insert(digest_of(&config), Blob { media_type: CONFIG, bytes: config });
-        shelves.blobs.insert(digest_of(&layer), Blob { media_type: LAYER, bytes: layer });
-        let name = shelves.names.entry(path_name(image).to_owned()).or_default();
+        state.blobs.insert(digest_of(&config), Blob { media_type: CONFIG, bytes: config });
+        state.blobs.insert(digest_of(&layer), Blob { media_type: LAYER, bytes: layer });
+        let name = state.repositories.entry(path_name(image).to_owned()).or_default();
         name.tags.insert(tag.to_owned(), digest.clone());
         name.manifests.insert(digest.clone(), manifest);
-        let listeners = shelves.listeners.clone();
-        drop(shelves);
-        let published = Published { image: image.to_owned(), tag: tag.to_owned(), digest: digest.clone() };
+        let listeners = state.listeners.clone();
+        drop(state);
+        let published = PublishedImage { image: image.to_owned(), tag: tag.to_owned(), digest: digest.clone() };
         for listener in listeners {
             listener(&published);
         }
@@ -125,14 +129,14 @@ impl Registry {
     }
 
     pub fn digest(&self, image: &str, tag: &str) -> Option<String> {
-        self.lock().names.get(path_name(image))?.tags.get(tag).cloned()
+        self.lock().repositories.get(path_name(image))?.tags.get(tag).cloned()
     }
 
     /// Could a node pull this reference, `name[:tag][@digest]`? The digest decides where there is one.
     pub fn can_pull(&self, reference: &str) -> bool {
         let image = Image::parse(reference);
-        let shelves = self.lock();
-        let Some(name) = shelves.names.get(path_name(&image.name)) else { return false };
+        let state = self.lock();
+        let Some(name) = state.repositories.get(path_name(&image.name)) else { return false };
         match (&image.digest, &image.tag) {
             (Some(digest), _) => name.manifests.contains_key(&**digest),
             (None, Some(tag)) => name.tags.contains_key(&**tag),
@@ -141,13 +145,17 @@ impl Registry {
     }
 
     pub fn tags(&self, image: &str) -> Vec<String> {
-        self.lock().names.get(path_name(image)).map(|name| name.tags.keys().cloned().collect()).unwrap_or_default()
+        self.lock()
+            .repositories
+            .get(path_name(image))
+            .map(|name| name.tags.keys().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// Forgets a tag, and its manifest where no other tag names it. Was it there?
     pub fn remove(&self, image: &str, tag: &str) -> bool {
-        let mut shelves = self.lock();
-        let Some(name) = shelves.names.get_mut(path_name(image)) else { return false };
+        let mut state = self.lock();
+        let Some(name) = state.repositories.get_mut(path_name(image)) else { return false };
         let Some(digest) = name.tags.remove(tag) else { return false };
         if !name.tags.values().any(|other| *other == digest) {
             name.manifests.remove(&digest);
@@ -167,23 +175,23 @@ impl Registry {
 
     /// Lets in from now on who comes with a token, which whoever has a login is given.
     pub fn demand_login(&self) {
-        self.lock().closed = true;
+        self.lock().requires_login = true;
     }
 
     /// Calls `listener` after each publication.
-    pub fn on_publish(&self, listener: impl Fn(&Published) + Send + Sync + 'static) {
+    pub fn on_publish(&self, listener: impl Fn(&PublishedImage) + Send + Sync + 'static) {
         self.lock().listeners.push(Arc::new(listener));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shelves> {
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RegistryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is said at the door, if anything.
     fn challenge(&self, rest: &str, headers: &HeaderMap) -> Option<Response> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let shown = text(header::AUTHORIZATION);
-        if !self.lock().closed || shown.strip_prefix("Bearer ") == Some(TOKEN) {
+        if !self.lock().requires_login || shown.strip_prefix("Bearer ") == Some(TOKEN) {
             return None;
         }
         if rest == "token" && shown.starts_with("Basic ") {
@@ -195,8 +203,8 @@ impl Registry {
     }
 
     fn manifest(&self, name: &str, reference: &str) -> Response {
-        let shelves = self.lock();
-        let Some(known) = shelves.names.get(name) else { return name_unknown(name) };
+        let state = self.lock();
+        let Some(known) = state.repositories.get(name) else { return name_unknown(name) };
         let digest = known.tags.get(reference).map_or(reference, String::as_str);
         match known.manifests.get(digest) {
             Some(manifest) => content(MANIFEST, digest, manifest.clone()),
@@ -210,11 +218,11 @@ impl Registry {
     }
 
     fn blob(&self, name: &str, digest: &str) -> Response {
-        let shelves = self.lock();
-        if !shelves.names.contains_key(name) {
+        let state = self.lock();
+        if !state.repositories.contains_key(name) {
             return name_unknown(name);
         }
-        match shelves.blobs.get(digest) {
+        match state.blobs.get(digest) {
             Some(blob) => content(blob.media_type, digest, blob.bytes.clone()),
             None => {
                 failure(StatusCode::NOT_FOUND, "BLOB_UNKNOWN", "blob unknown to registry", &json!({ "digest": digest }))
@@ -223,8 +231,8 @@ impl Registry {
     }
 
     fn tag_page(&self, name: &str, page: &Page) -> Response {
-        let shelves = self.lock();
-        let Some(known) = shelves.names.get(name) else { return name_unknown(name) };
+        let state = self.lock();
+        let Some(known) = state.repositories.get(name) else { return name_unknown(name) };
         let after = page.last.as_deref().unwrap_or_default();
         let mut rest = known.tags.keys().filter(|tag| tag.as_str() > after);
         let n = page.n.unwrap_or(MOST_ON_A_PAGE).min(MOST_ON_A_PAGE);
@@ -263,7 +271,7 @@ async fn serve(
     } else if let Some(challenge) = registry.challenge(rest, &headers) {
         challenge
     } else if !read {
-        stray(&registry, &method, path)
+        reject_unknown_request(&registry, &method, path)
     } else if rest.is_empty() {
         axum::Json(json!({})).into_response()
     } else if let Some((name, reference)) = rest.rsplit_once("/manifests/") {
@@ -281,14 +289,14 @@ async fn serve(
             ),
         }
     } else {
-        stray(&registry, &method, path)
+        reject_unknown_request(&registry, &method, path)
     };
     answer.headers_mut().insert("docker-distribution-api-version", HeaderValue::from_static("registry/2.0"));
     answer
 }
 
-fn stray(registry: &Registry, method: &Method, path: &str) -> Response {
-    registry.strays.record("registry", method.as_str(), path);
+fn reject_unknown_request(registry: &Registry, method: &Method, path: &str) -> Response {
+    registry.unknown_requests.record("registry", method.as_str(), path);
     failure(StatusCode::NOT_FOUND, "UNSUPPORTED", "The operation is unsupported.", &Value::Null)
 }
 
@@ -339,18 +347,18 @@ mod tests {
     use super::*;
     use crate::adapters::registry::RegistryError;
 
-    struct Desk {
+    struct Bench {
         registry: Registry,
-        strays: Strays,
+        unknown_requests: UnknownRequests,
         host: String,
         client: Client,
     }
 
-    impl Desk {
+    impl Bench {
         async fn open() -> Self {
             let _ = rustls::crypto::ring::default_provider().install_default();
-            let strays = Strays::default();
-            let registry = Registry::new(strays.clone());
+            let unknown_requests = UnknownRequests::default();
+            let registry = Registry::new(unknown_requests.clone());
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             let host = listener.local_addr().unwrap().to_string();
             let router = registry.router();
@@ -359,7 +367,7 @@ mod tests {
                 protocol: ClientProtocol::HttpsExcept(vec![host.clone()]),
                 ..ClientConfig::default()
             });
-            Self { registry, strays, host, client }
+            Self { registry, unknown_requests, host, client }
         }
 
         fn gantry(&self) -> crate::adapters::registry::Client {
@@ -380,66 +388,66 @@ mod tests {
 
     #[tokio::test]
     async fn an_image_is_found_by_tag_and_by_digest_and_tells_its_commit() {
-        let desk = Desk::open().await;
+        let bench = Bench::open().await;
         let created = Timestamp::from_second(1_700_000_000).unwrap();
-        let digest = desk.registry.publish("ghcr.io/acme/search", "1.4.0", Some(&sha()), created);
+        let digest = bench.registry.publish("ghcr.io/acme/search", "1.4.0", Some(&sha()), created);
 
-        let by_tag = desk.reference("ghcr.io/acme/search:1.4.0");
+        let by_tag = bench.reference("ghcr.io/acme/search:1.4.0");
         let auth = RegistryAuth::Anonymous;
-        assert_eq!(desk.client.fetch_manifest_digest(&by_tag, &auth).await.unwrap(), digest);
+        assert_eq!(bench.client.fetch_manifest_digest(&by_tag, &auth).await.unwrap(), digest);
 
-        let by_digest = desk.reference(&format!("ghcr.io/acme/search@{digest}"));
-        let (manifest, found, config) = desk.client.pull_manifest_and_config(&by_digest, &auth).await.unwrap();
+        let by_digest = bench.reference(&format!("ghcr.io/acme/search@{digest}"));
+        let (manifest, found, config) = bench.client.pull_manifest_and_config(&by_digest, &auth).await.unwrap();
         assert_eq!(found, digest);
         assert_eq!(manifest.annotations.unwrap()[REVISION], sha().as_str());
         let config: Value = serde_json::from_str(&config).unwrap();
         assert_eq!(config["config"]["Labels"][REVISION], json!(sha()));
-        assert_eq!(desk.strays.all(), Vec::<String>::new());
+        assert_eq!(bench.unknown_requests.all(), Vec::<String>::new());
     }
 
     #[tokio::test]
     async fn an_image_without_a_revision_tells_nothing() {
-        let desk = Desk::open().await;
-        desk.registry.publish("ghcr.io/acme/mailer", "build-1", None, Timestamp::UNIX_EPOCH);
-        let reference = desk.reference("ghcr.io/acme/mailer:build-1");
-        let (manifest, _) = desk.client.pull_manifest(&reference, &RegistryAuth::Anonymous).await.unwrap();
+        let bench = Bench::open().await;
+        bench.registry.publish("ghcr.io/acme/mailer", "build-1", None, Timestamp::UNIX_EPOCH);
+        let reference = bench.reference("ghcr.io/acme/mailer:build-1");
+        let (manifest, _) = bench.client.pull_manifest(&reference, &RegistryAuth::Anonymous).await.unwrap();
         let OciManifest::Image(manifest) = manifest else { panic!("not an image: {manifest}") };
         assert!(!manifest.annotations.unwrap().contains_key(REVISION));
     }
 
     #[tokio::test]
     async fn what_is_not_there_is_said_with_the_registrys_codes() {
-        let desk = Desk::open().await;
-        desk.registry.publish("ghcr.io/acme/checkout", "a", None, Timestamp::UNIX_EPOCH);
+        let bench = Bench::open().await;
+        bench.registry.publish("ghcr.io/acme/checkout", "a", None, Timestamp::UNIX_EPOCH);
         for (text, code) in
             [("ghcr.io/acme/checkout:b", "ManifestUnknown"), ("ghcr.io/acme/nothing/at/all:a", "NameUnknown")]
         {
-            let gone = desk.client.pull_manifest(&desk.reference(text), &RegistryAuth::Anonymous).await.unwrap_err();
+            let gone = bench.client.pull_manifest(&bench.reference(text), &RegistryAuth::Anonymous).await.unwrap_err();
             let OciDistributionError::RegistryError { envelope, .. } = gone else { panic!("{gone}") };
             assert_eq!(format!("{:?}", envelope.errors[0].code), code);
         }
-        assert!(desk.registry.remove("ghcr.io/acme/checkout", "a"));
-        assert!(!desk.registry.can_pull("ghcr.io/acme/checkout:a"));
-        let gone = desk.reference("ghcr.io/acme/checkout:a");
-        assert!(desk.client.fetch_manifest_digest(&gone, &RegistryAuth::Anonymous).await.is_err());
+        assert!(bench.registry.remove("ghcr.io/acme/checkout", "a"));
+        assert!(!bench.registry.can_pull("ghcr.io/acme/checkout:a"));
+        let gone = bench.reference("ghcr.io/acme/checkout:a");
+        assert!(bench.client.fetch_manifest_digest(&gone, &RegistryAuth::Anonymous).await.is_err());
     }
 
     #[tokio::test]
     async fn tags_come_in_pages_with_a_link_to_the_next() {
-        let desk = Desk::open().await;
+        let bench = Bench::open().await;
         for tag in ["1", "2", "3"] {
-            desk.registry.publish("ghcr.io/acme/tools/web", tag, None, Timestamp::UNIX_EPOCH);
+            bench.registry.publish("ghcr.io/acme/tools/web", tag, None, Timestamp::UNIX_EPOCH);
         }
-        let all = desk.reference("ghcr.io/acme/tools/web:1");
+        let all = bench.reference("ghcr.io/acme/tools/web:1");
         let page = |n, last| {
-            let (client, all) = (desk.client.clone(), all.clone());
+            let (client, all) = (bench.client.clone(), all.clone());
             async move { client.list_tags(&all, &RegistryAuth::Anonymous, n, last).await.unwrap().tags }
         };
         assert_eq!(page(None, None).await, ["1", "2", "3"]);
         assert_eq!(page(Some(2), None).await, ["1", "2"]);
         assert_eq!(page(Some(2), Some("2")).await, ["3"]);
 
-        let url = format!("http://{}/v2/acme/tools/web/tags/list?n=2", desk.host);
+        let url = format!("http://{}/v2/acme/tools/web/tags/list?n=2", bench.host);
         let first = reqwest::get(&url).await.unwrap();
         assert_eq!(first.headers()[header::LINK], "</v2/acme/tools/web/tags/list?last=2&n=2>; rel=\"next\"");
         let last = reqwest::get(format!("{url}&last=2")).await.unwrap();
@@ -448,35 +456,35 @@ mod tests {
 
     #[tokio::test]
     async fn more_tags_than_fit_on_a_page_are_found_by_their_links() {
-        let desk = Desk::open().await;
+        let bench = Bench::open().await;
         let tags: Vec<String> = (1000..1250).map(|number| format!("build-{number}")).collect();
         for tag in &tags {
-            desk.registry.publish("ghcr.io/acme/mailer", tag, None, Timestamp::UNIX_EPOCH);
+            bench.registry.publish("ghcr.io/acme/mailer", tag, None, Timestamp::UNIX_EPOCH);
         }
-        assert_eq!(desk.gantry().list_tags("ghcr.io/acme/mailer").await, Ok(tags));
-        assert_eq!(desk.strays.all(), Vec::<String>::new());
+        assert_eq!(bench.gantry().list_tags("ghcr.io/acme/mailer").await, Ok(tags));
+        assert_eq!(bench.unknown_requests.all(), Vec::<String>::new());
     }
 
     #[tokio::test]
     async fn a_registry_that_is_down_is_told_from_one_that_lost_an_image() {
-        let desk = Desk::open().await;
-        let digest = desk.registry.publish("ghcr.io/acme/mailer", "1", None, Timestamp::UNIX_EPOCH);
-        let (gantry, image) = (desk.gantry(), Image::parse("ghcr.io/acme/mailer:1"));
-        desk.registry.set_down(true);
+        let bench = Bench::open().await;
+        let digest = bench.registry.publish("ghcr.io/acme/mailer", "1", None, Timestamp::UNIX_EPOCH);
+        let (gantry, image) = (bench.gantry(), Image::parse("ghcr.io/acme/mailer:1"));
+        bench.registry.set_down(true);
         let why = Err(RegistryError::Unavailable("it answered 503".to_owned()));
         assert_eq!(gantry.fetch_digest(&image).await, why);
         assert_eq!(gantry.list_tags("ghcr.io/acme/mailer").await.map(|_| None), why);
-        desk.registry.set_down(false);
+        bench.registry.set_down(false);
         assert_eq!(gantry.fetch_digest(&image).await, Ok(Some(digest)));
-        desk.registry.remove("ghcr.io/acme/mailer", "1");
+        bench.registry.remove("ghcr.io/acme/mailer", "1");
         assert_eq!(gantry.fetch_digest(&image).await, Ok(None));
     }
 
     #[tokio::test]
-    async fn an_unknown_route_is_a_stray() {
-        let desk = Desk::open().await;
-        let answer = reqwest::get(format!("http://{}/v2/_catalog", desk.host)).await.unwrap();
+    async fn an_unknown_route_is_recorded() {
+        let bench = Bench::open().await;
+        let answer = reqwest::get(format!("http://{}/v2/_catalog", bench.host)).await.unwrap();
         assert_eq!(answer.status(), StatusCode::NOT_FOUND);
-        assert_eq!(desk.strays.all(), ["registry: GET /v2/_catalog"]);
+        assert_eq!(bench.unknown_requests.all(), ["registry: GET /v2/_catalog"]);
     }
 }

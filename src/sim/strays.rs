@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Clone, Debug, Default)]
-pub struct Strays(Arc<Mutex<Vec<String>>>);
+pub struct UnknownRequests(Arc<Mutex<Vec<String>>>);
 
-impl Strays {
+impl UnknownRequests {
     pub fn record(&self, service: &str, method: &str, path: &str) {
         tracing::warn!(service, method, path, "the simulator has no such route");
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{service}: {method} {path}"));

@@ -13,20 +13,20 @@ use crate::domain::model::artefact::Workload;
 use crate::domain::model::version::Sha;
 use crate::domain::runtime::sighting::Sighting;
 
-use super::agenda::Agenda;
-use super::ci::{Build, Built, Ci, TagStyle};
+use super::agenda::Scheduler;
+use super::ci::{BuildConfig, BuiltImage, Ci, TagStyle};
 use super::cluster::{self, Cluster};
 use super::controller::{Controller, Revision, Target, Webhooks};
 use super::faults::Faults;
 use super::github::{self, BranchMove, GitHub, NewCommit};
 use super::history;
 use super::manifests;
-use super::manners::Manners;
+use super::manners::ServiceFaults;
 use super::pace::Pace;
 use super::registry::Registry;
 use super::slack::manifest::{self, Manifest};
 use super::slack::{Channel, Person, Setup, Slack};
-use super::strays::Strays;
+use super::strays::UnknownRequests;
 
 pub const ENVIRONMENTS: [(&str, &str); 4] =
     [("development", "develop"), ("qa", "qa"), ("staging", "staging"), ("prod", "prod")];
@@ -44,52 +44,52 @@ pub(super) const PEOPLE: [(&str, &str); 4] =
     [("alice", "Alice Adler"), ("bob", "Bob Brandt"), ("carol", "Carol Castro"), ("dave", "Dave Dunn")];
 
 /// One artefact as the town builds and runs it.
-pub struct Thing {
+pub struct SimArtefact {
     pub name: &'static str,
     pub repository: &'static str,
     pub workloads: &'static [&'static str],
-    pub tags: TagStyle,
-    pub by_manifest: bool,
+    pub tag_style: TagStyle,
+    pub uses_manifest: bool,
     /// Where its code lives in its repository.
     pub folder: &'static str,
 }
 
-pub const THINGS: [Thing; 4] = [
-    Thing {
+pub const ARTEFACTS: [SimArtefact; 4] = [
+    SimArtefact {
         name: "checkout",
         repository: "acme/checkout",
         workloads: &["deployment/checkout"],
-        tags: TagStyle::ShortSha,
-        by_manifest: false,
+        tag_style: TagStyle::ShortSha,
+        uses_manifest: false,
         folder: "src",
     },
-    Thing {
+    SimArtefact {
         name: "mailer",
         repository: "acme/shop",
         workloads: &["statefulset/mailer", "deployment/mailer-web"],
-        tags: TagStyle::Opaque,
-        by_manifest: false,
+        tag_style: TagStyle::Opaque,
+        uses_manifest: false,
         folder: "mailer",
     },
-    Thing {
+    SimArtefact {
         name: "search",
         repository: "acme/search",
         workloads: &["deployment/search"],
-        tags: TagStyle::Semver,
-        by_manifest: true,
+        tag_style: TagStyle::Semver,
+        uses_manifest: true,
         folder: "src",
     },
-    Thing {
+    SimArtefact {
         name: "storefront",
         repository: "acme/shop",
         workloads: &["deployment/storefront"],
-        tags: TagStyle::ShortSha,
-        by_manifest: false,
+        tag_style: TagStyle::ShortSha,
+        uses_manifest: false,
         folder: "storefront",
     },
 ];
 
-impl Thing {
+impl SimArtefact {
     pub fn image(&self) -> String {
         format!("ghcr.io/acme/{}", self.name)
     }
@@ -101,7 +101,7 @@ impl Thing {
 
 /// What the page is told to fetch anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Changed {
+pub enum UpdateTopic {
     Messages,
     State,
     Git,
@@ -110,7 +110,7 @@ pub enum Changed {
 
 /// A commit on its way to an image.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Progress {
+pub struct BuildProgress {
     pub artefact: String,
     pub branch: String,
     pub commit: Sha,
@@ -122,44 +122,44 @@ pub struct Progress {
 const SHOWN_BUILDS: usize = 12;
 
 #[derive(Clone)]
-pub struct Town(Arc<Inner>);
+pub struct World(Arc<Inner>);
 
 pub struct Inner {
     pub clock: Clock,
     pub origin: String,
-    pub agenda: Agenda,
+    pub scheduler: Scheduler,
     pub faults: Faults,
-    pub strays: Strays,
+    pub unknown_requests: UnknownRequests,
     pub slack: Slack,
     pub github: GitHub,
     pub registry: Registry,
     pub cluster: Cluster,
     pub ci: Ci,
     pub controller: Controller,
-    pub past: Vec<Sighting>,
-    builds: Mutex<Vec<Progress>>,
-    changed: broadcast::Sender<Changed>,
+    pub past_sightings: Vec<Sighting>,
+    builds: Mutex<Vec<BuildProgress>>,
+    updates: broadcast::Sender<UpdateTopic>,
     /// Ends the page's streams, so that a shutdown does not wait for them.
     pub closing: CancellationToken,
-    pub manners: AllManners,
+    pub service_faults: AllServiceFaults,
 }
 
 /// How each service behaves.
-pub struct AllManners {
-    pub slack: Manners,
-    pub github: Manners,
-    pub cluster: Manners,
-    pub registry: Manners,
+pub struct AllServiceFaults {
+    pub slack: ServiceFaults,
+    pub github: ServiceFaults,
+    pub cluster: ServiceFaults,
+    pub registry: ServiceFaults,
 }
 
-impl AllManners {
+impl AllServiceFaults {
     fn new(clock: &Clock) -> Self {
-        let good = || Manners::new(clock.clone());
+        let good = || ServiceFaults::new(clock.clone());
         Self { slack: good(), github: good(), cluster: good(), registry: good() }
     }
 }
 
-impl std::ops::Deref for Town {
+impl std::ops::Deref for World {
     type Target = Inner;
 
     fn deref(&self) -> &Inner {
@@ -170,70 +170,84 @@ impl std::ops::Deref for Town {
 /// Something that cannot be in this town.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct TownError(pub String);
+pub struct WorldError(pub String);
 
-impl Town {
+impl World {
     /// A town whose services stand at `origin`, with everything running and nothing on its way.
-    pub fn new(clock: Clock, pace: Pace, origin: &str) -> Result<Self, TownError> {
-        let (faults, strays) = (Faults::default(), Strays::default());
-        let agenda = Agenda::new(clock.clone());
-        let slack = slack(&clock, &faults, &strays, origin)?;
-        slack.redeliver_by(agenda.clone());
-        let github = GitHub::new(clock.clone(), faults.clone(), strays.clone(), format!("{origin}/sim/github"));
+    pub fn new(clock: Clock, pace: Pace, origin: &str) -> Result<Self, WorldError> {
+        let (faults, unknown_requests) = (Faults::default(), UnknownRequests::default());
+        let scheduler = Scheduler::new(clock.clone());
+        let slack = create_slack(&clock, &faults, &unknown_requests, origin)?;
+        slack.enable_redelivery(scheduler.clone());
+        let github =
+            GitHub::new(clock.clone(), faults.clone(), unknown_requests.clone(), format!("{origin}/sim/github"));
         populate(&github);
-        let registry = Registry::new(strays.clone());
-        let cluster = Cluster::new(agenda.clone(), pace, faults.clone(), strays.clone());
-        cluster.pull_from({
+        let registry = Registry::new(unknown_requests.clone());
+        let cluster = Cluster::new(scheduler.clone(), pace, faults.clone(), unknown_requests.clone());
+        cluster.set_can_pull({
             let registry = registry.clone();
             move |image| registry.can_pull(image)
         });
-        let ci = Ci::new(agenda.clone(), pace, registry.clone(), builds());
+        let ci = Ci::new(scheduler.clone(), pace, registry.clone(), list_build_configs());
         let http = reqwest::Client::new();
         let webhooks = Webhooks { http: http.clone(), bot_url: origin.to_owned(), secrets: webhook_secrets() };
-        let (ordered, builder) = (agenda.clone(), registry.clone());
-        let controller = Controller::new(ordered, pace, cluster.clone(), builder, faults.clone(), webhooks, targets());
+        let (controller_scheduler, controller_registry) = (scheduler.clone(), registry.clone());
+        let controller = Controller::new(
+            controller_scheduler,
+            pace,
+            cluster.clone(),
+            controller_registry,
+            faults.clone(),
+            webhooks,
+            targets(),
+        );
         let past = history::write(&clock, &github, &ci, &cluster)?;
         controller.adopt();
-        let (told, secret) = (agenda.clone(), GITHUB_WEBHOOK_SECRET.to_owned());
-        github.send_webhooks(github::Webhooks { agenda: told, http, bot_url: origin.to_owned(), secret });
+        let (webhook_scheduler, secret) = (scheduler.clone(), GITHUB_WEBHOOK_SECRET.to_owned());
+        github.send_webhooks(github::Webhooks {
+            scheduler: webhook_scheduler,
+            http,
+            bot_url: origin.to_owned(),
+            secret,
+        });
         let inner = Inner {
-            manners: AllManners::new(&clock),
+            service_faults: AllServiceFaults::new(&clock),
             clock,
             origin: origin.to_owned(),
-            agenda,
+            scheduler,
             faults,
-            strays,
+            unknown_requests,
             slack,
             github,
             registry,
             cluster,
             ci,
             controller,
-            past,
+            past_sightings: past,
             builds: Mutex::default(),
-            changed: broadcast::channel(64).0,
+            updates: broadcast::channel(64).0,
             closing: CancellationToken::new(),
         };
         let town = Self(Arc::new(inner));
-        town.wire();
+        town.connect_services();
         Ok(town)
     }
 
     /// The services, each speaking its real protocol. The hands and the page are added by [`super::hands`] and [`super::page`].
     pub fn router(&self) -> Router {
         Router::new()
-            .nest("/sim/slack", self.manners.slack.of(self.slack.router()))
-            .nest("/sim/github", self.manners.github.of(self.github.router()))
-            .nest("/sim/cluster", self.manners.cluster.of(self.cluster.router()))
-            .merge(self.manners.registry.of(self.registry.router()))
+            .nest("/sim/slack", self.service_faults.slack.wrap_router(self.slack.router()))
+            .nest("/sim/github", self.service_faults.github.wrap_router(self.github.router()))
+            .nest("/sim/cluster", self.service_faults.cluster.wrap_router(self.cluster.router()))
+            .merge(self.service_faults.registry.wrap_router(self.registry.router()))
     }
 
-    pub fn changes(&self) -> broadcast::Receiver<Changed> {
-        self.changed.subscribe()
+    pub fn subscribe_updates(&self) -> broadcast::Receiver<UpdateTopic> {
+        self.updates.subscribe()
     }
 
-    pub fn builds(&self) -> Vec<Progress> {
-        self.progress().clone()
+    pub fn list_builds(&self) -> Vec<BuildProgress> {
+        self.lock_builds().clone()
     }
 
     /// What the bot is configured with here.
@@ -281,11 +295,12 @@ impl Town {
         message: &str,
         files: BTreeMap<String, Option<String>>,
         author: &str,
-    ) -> Result<Sha, TownError> {
-        let thing = THINGS.iter().find(|thing| thing.name == artefact).ok_or_else(|| {
-            TownError(format!("there is no artefact {artefact}; there are checkout, mailer, search and storefront"))
+    ) -> Result<Sha, WorldError> {
+        let thing = ARTEFACTS.iter().find(|thing| thing.name == artefact).ok_or_else(|| {
+            WorldError(format!("there is no artefact {artefact}; there are checkout, mailer, search and storefront"))
         })?;
-        let files = if files.is_empty() { history::next_line(&self.github, thing, branch, message) } else { files };
+        let files =
+            if files.is_empty() { history::default_push_files(&self.github, thing, branch, message) } else { files };
         let commit = NewCommit {
             repository: thing.repository.to_owned(),
             branch: branch.to_owned(),
@@ -294,10 +309,10 @@ impl Town {
             files,
             at: self.clock.now(),
         };
-        self.github.commit(commit).map_err(|error| TownError(error.to_string()))
+        self.github.commit(commit).map_err(|error| WorldError(error.to_string()))
     }
 
-    fn wire(&self) {
+    fn connect_services(&self) {
         // Weak, so that the simulators do not keep the town that keeps them.
         let town = Arc::downgrade(&self.0);
         let with = move |act: fn(&Self)| {
@@ -307,17 +322,17 @@ impl Town {
         };
         self.slack.on_change({
             let with = with.clone();
-            move || with(|town| town.tell(Changed::Messages))
+            move || with(|town| town.publish_update(UpdateTopic::Messages))
         });
         self.github.on_tag({
             let with = with.clone();
-            move || with(|town| town.tell(Changed::Git))
+            move || with(|town| town.publish_update(UpdateTopic::Git))
         });
         self.github.on_event({
             let with = with.clone();
-            move |_| with(|town| town.tell(Changed::Git))
+            move |_| with(|town| town.publish_update(UpdateTopic::Git))
         });
-        self.cluster.on_change(move |_| with(|town| town.tell(Changed::State)));
+        self.cluster.on_change(move |_| with(|town| town.publish_update(UpdateTopic::State)));
         let town = Arc::downgrade(&self.0);
         self.github.on_move(move |moved| {
             if let Some(inner) = town.upgrade() {
@@ -327,26 +342,26 @@ impl Town {
         let town = Arc::downgrade(&self.0);
         self.ci.on_built(move |built| {
             if let Some(inner) = town.upgrade() {
-                Self(inner).built(built);
+                Self(inner).handle_built_image(built);
             }
         });
     }
 
     fn branch_moved(&self, moved: &BranchMove) {
-        self.tell(Changed::Git);
-        if !THINGS.iter().any(|thing| thing.repository == moved.repository) {
+        self.publish_update(UpdateTopic::Git);
+        if !ARTEFACTS.iter().any(|thing| thing.repository == moved.repository) {
             // What is no code is manifests, of which a controller follows the default branch.
             if self.github.default_branch(&moved.repository).as_ref() == Some(&moved.branch) {
                 self.manifests_moved(moved);
             }
             return;
         }
-        for build in builds()
+        for build in list_build_configs()
             .iter()
             .filter(|build| build.repository == moved.repository && build.branches.contains(&moved.branch))
         {
-            let mut shown = self.progress();
-            shown.push(Progress {
+            let mut shown = self.lock_builds();
+            shown.push(BuildProgress {
                 artefact: build.artefact.clone(),
                 branch: moved.branch.clone(),
                 commit: moved.after.clone(),
@@ -356,38 +371,39 @@ impl Town {
             let surplus = shown.len().saturating_sub(SHOWN_BUILDS);
             shown.drain(..surplus);
         }
-        self.tell(Changed::Builds);
+        self.publish_update(UpdateTopic::Builds);
         self.ci.branch_moved(&moved.repository, &moved.branch, &moved.after);
     }
 
     /// The manifests moved: the controller follows every one that names another image than before.
     fn manifests_moved(&self, moved: &BranchMove) {
-        for thing in &THINGS {
+        for thing in &ARTEFACTS {
             for (environment, _) in ENVIRONMENTS {
                 let (folder, image) = (manifests::folder(environment, thing.name), thing.image());
-                let said = |at: &Sha| manifests::reference(&self.github, &moved.repository, at, &folder, &image);
-                let before = moved.before.as_ref().and_then(said);
-                if let Some(now) = said(&moved.after).filter(|now| Some(now) != before.as_ref()) {
+                let find_reference =
+                    |at: &Sha| manifests::reference(&self.github, &moved.repository, at, &folder, &image);
+                let before = moved.before.as_ref().and_then(find_reference);
+                if let Some(now) = find_reference(&moved.after).filter(|now| Some(now) != before.as_ref()) {
                     let revision = Revision { branch: moved.branch.clone(), commit: moved.after.clone() };
-                    self.controller.manifest_says(environment, thing.name, &now, &revision);
+                    self.controller.handle_manifest_image(environment, thing.name, &now, &revision);
                 }
             }
         }
     }
 
-    fn built(&self, built: &Built) {
+    fn handle_built_image(&self, built: &BuiltImage) {
         for progress in self
-            .progress()
+            .lock_builds()
             .iter_mut()
             .filter(|p| p.artefact == built.artefact && p.commit == built.commit && p.branch == built.branch)
         {
             progress.state = "built";
             progress.tag = Some(built.tag.clone());
         }
-        self.tell(Changed::Builds);
-        self.controller.built(built);
+        self.publish_update(UpdateTopic::Builds);
+        self.controller.handle_built_image(built);
         // By manifest, somebody must write the first rung's tag: here it is CI, as image automation would.
-        if THINGS.iter().any(|thing| thing.by_manifest && thing.name == built.artefact) {
+        if ARTEFACTS.iter().any(|thing| thing.uses_manifest && thing.name == built.artefact) {
             let (environment, _) = ENVIRONMENTS[0];
             let commit = history::manifest_commit(&self.clock, environment, &built.artefact, &built.tag);
             if let Err(error) = self.github.commit(commit) {
@@ -396,12 +412,12 @@ impl Town {
         }
     }
 
-    pub(super) fn tell(&self, changed: Changed) {
+    pub(super) fn publish_update(&self, changed: UpdateTopic) {
         // Nobody listens while no page is open.
-        let _ = self.changed.send(changed);
+        let _ = self.updates.send(changed);
     }
 
-    fn progress(&self) -> MutexGuard<'_, Vec<Progress>> {
+    fn lock_builds(&self) -> MutexGuard<'_, Vec<BuildProgress>> {
         self.builds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -414,12 +430,17 @@ fn populate(github: &GitHub) {
     github.add_team("acme", "release-managers", &["bob", "carol"]);
 }
 
-fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Result<Slack, TownError> {
-    let manifest = Manifest::parse(manifest::HTTP).map_err(TownError)?;
+fn create_slack(
+    clock: &Clock,
+    faults: &Faults,
+    unknown_requests: &UnknownRequests,
+    origin: &str,
+) -> Result<Slack, WorldError> {
+    let manifest = Manifest::parse(manifest::HTTP).map_err(WorldError)?;
     let slack = Slack::new(Setup {
         clock: clock.clone(),
         faults: faults.clone(),
-        strays: strays.clone(),
+        unknown_requests: unknown_requests.clone(),
         origin: origin.to_owned(),
         signing_secret: SIGNING_SECRET.to_owned(),
         bot_token: BOT_TOKEN.to_owned(),
@@ -446,31 +467,31 @@ fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Resul
     Ok(slack)
 }
 
-fn builds() -> Vec<Build> {
+fn list_build_configs() -> Vec<BuildConfig> {
     let all: Vec<String> = ENVIRONMENTS.iter().map(|(_, branch)| (*branch).to_owned()).collect();
-    let build = |thing: &Thing| Build {
+    let build = |thing: &SimArtefact| BuildConfig {
         artefact: thing.name.to_owned(),
         repository: thing.repository.to_owned(),
         image: thing.image(),
-        branches: if thing.by_manifest { all[..1].to_vec() } else { all.clone() },
-        tags: thing.tags,
+        branches: if thing.uses_manifest { all[..1].to_vec() } else { all.clone() },
+        tag_style: thing.tag_style,
         paths: Vec::new(),
     };
-    THINGS.iter().map(build).collect()
+    ARTEFACTS.iter().map(build).collect()
 }
 
 fn targets() -> Vec<Target> {
-    let target = |thing: &Thing, (environment, branch): (&str, &str)| Target {
+    let target = |thing: &SimArtefact, (environment, branch): (&str, &str)| Target {
         artefact: thing.name.to_owned(),
         environment: environment.to_owned(),
-        branch: (!thing.by_manifest).then(|| branch.to_owned()),
+        branch: (!thing.uses_manifest).then(|| branch.to_owned()),
         namespace: environment.to_owned(),
         image: thing.image(),
         container: thing.name.to_owned(),
         workloads: thing.workloads(),
         replicas: history::replicas(environment),
     };
-    THINGS.iter().flat_map(|thing| ENVIRONMENTS.map(|environment| target(thing, environment))).collect()
+    ARTEFACTS.iter().flat_map(|thing| ENVIRONMENTS.map(|environment| target(thing, environment))).collect()
 }
 
 fn webhook_secrets() -> BTreeMap<String, String> {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use gantry::sim::chance::Chance;
+use gantry::sim::chance::Rng;
 
 use crate::Outcome;
 use crate::flux::Told;
@@ -48,10 +48,10 @@ impl Sent {
 impl<'a> Burst<'a> {
     /// Each report one to five times, shuffled.
     pub(crate) fn new(told: &'a [Told], seed: u64) -> Self {
-        let mut chance = Chance::new(seed);
-        let times = |number| std::iter::repeat_n(number, 1 + chance.below(MOST_TIMES));
+        let mut chance = Rng::new(seed);
+        let times = |number| std::iter::repeat_n(number, 1 + chance.next_below(MOST_TIMES));
         let mut turns: Vec<usize> = (0..told.len()).flat_map(times).collect();
-        Chance::new(seed + 1).shuffle(&mut turns);
+        Rng::new(seed + 1).shuffle(&mut turns);
         Self { told, turns, next: AtomicUsize::new(0), accepted: AtomicUsize::new(0) }
     }
 

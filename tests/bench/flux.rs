@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use gantry::adapters::reports::flux;
 use gantry::domain::model::environment::EnvironmentName;
-use gantry::sim::chance::Chance;
-use gantry::sim::town::{ENVIRONMENTS, Town};
+use gantry::sim::chance::Rng;
+use gantry::sim::town::{ENVIRONMENTS, World};
 use hmac::{Hmac, Mac};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -23,15 +23,15 @@ pub(crate) struct Told {
 }
 
 pub(crate) fn reports(count: usize, seed: u64, now: Timestamp) -> Outcome<Vec<Told>> {
-    let mut chance = Chance::new(seed);
+    let mut chance = Rng::new(seed);
     (0..count).map(|number| told(number, &mut chance, now)).collect()
 }
 
-fn told(number: usize, chance: &mut Chance, now: Timestamp) -> Outcome<Told> {
-    let (environment, branch) = ENVIRONMENTS[chance.below(ENVIRONMENTS.len())];
+fn told(number: usize, chance: &mut Rng, now: Timestamp) -> Outcome<Told> {
+    let (environment, branch) = ENVIRONMENTS[chance.next_below(ENVIRONMENTS.len())];
     let at = now + SignedDuration::from_secs(i64::try_from(number / 20)?);
-    let body = event(number, OBJECTS[chance.below(OBJECTS.len())], environment, branch, at, chance).to_string();
-    let secret = Town::secret(&format!("FLUX_{}_SECRET", environment.to_ascii_uppercase()));
+    let body = event(number, OBJECTS[chance.next_below(OBJECTS.len())], environment, branch, at, chance).to_string();
+    let secret = World::secret(&format!("FLUX_{}_SECRET", environment.to_ascii_uppercase()));
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.ok_or("There is no such secret.")?.as_bytes())?;
     mac.update(body.as_bytes());
     let signature = mac.finalize().into_bytes().iter().try_fold(String::new(), |mut text, byte| {
@@ -48,14 +48,14 @@ fn told(number: usize, chance: &mut Chance, now: Timestamp) -> Outcome<Told> {
     Ok(Told { request: request.into_bytes(), key })
 }
 
-fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timestamp, chance: &mut Chance) -> Value {
+fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timestamp, chance: &mut Rng) -> Value {
     let (kind, severity, reason) = [
         ("Kustomization", "info", "Progressing"),
         ("Kustomization", "info", "ReconciliationSucceeded"),
         ("Kustomization", "error", "HealthCheckFailed"),
         ("HelmRelease", "info", "UpgradeSucceeded"),
         ("GitRepository", "info", "NewArtifact"),
-    ][chance.below(5)];
+    ][chance.next_below(5)];
     // A failed apply names all that it touched.
     let lines = if severity == "error" { 30 } else { 1 };
     let message = (0..lines).fold(String::new(), |mut message, line| {
@@ -65,7 +65,7 @@ fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timesta
     json!({
         "involvedObject": {
             "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": kind, "name": name, "namespace": environment,
-            "uid": format!("5c5c8a4d-{:04x}-4c7e-9b62-{number:012x}", chance.below(0x1_0000)), "resourceVersion": number.to_string(),
+            "uid": format!("5c5c8a4d-{:04x}-4c7e-9b62-{number:012x}", chance.next_below(0x1_0000)), "resourceVersion": number.to_string(),
         },
         "severity": severity, "timestamp": at.to_string(), "message": message, "reason": reason,
         "metadata": { "kustomize.toolkit.fluxcd.io/revision": format!("{branch}@sha1:{number:040x}") },

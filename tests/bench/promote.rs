@@ -76,16 +76,16 @@ fn acknowledged(town: &Town, table: &mut Table) -> Outcome<()> {
 fn straight(town: &Town, table: &mut Table) -> Outcome<()> {
     let bot = town.start_bot()?;
     bot.settle()?;
-    let before = town.sim.github.whims().requests().len();
+    let before = town.sim.github.request_faults().requests().len();
     let runs = || town.sim.cluster.state("qa", &"deployment/checkout".parse().ok()?).image;
     let old = runs();
-    town.runtime.block_on(town.sim.slack.command("alice", "deploys", "/promote checkout qa"))?;
+    town.runtime.block_on(town.sim.slack.type_command("alice", "deploys", "/promote checkout qa"))?;
     let begun = Instant::now();
     while runs() == old && begun.elapsed() < STUCK {
         std::thread::sleep(Duration::from_millis(100));
     }
     bot.settle()?;
-    let asked = town.sim.github.whims().requests().len() - before;
+    let asked = town.sim.github.request_faults().requests().len() - before;
     table.figure("requests to GitHub of a promotion", asked as f64, 10.0, "requests");
     Ok(())
 }
@@ -96,7 +96,7 @@ fn crowd(town: &Town, table: &mut Table) -> Outcome<()> {
     let names: Vec<String> = (0..CHANGES).map(|number| format!("part-{number:04}")).collect();
     for name in &names {
         let workload: Workload = format!("deployment/{name}").parse()?;
-        town.sim.cluster.place("qa", &workload, name, &format!("ghcr.io/acme/{name}:old"), 1);
+        town.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:old"), 1);
     }
     let mut parts = String::new();
     for name in &names {
@@ -114,7 +114,7 @@ fn crowd(town: &Town, table: &mut Table) -> Outcome<()> {
     let (steps, ticks) = (town.runtime.block_on(steps(&bot))?, bot.server.ticks()?);
     for name in &names {
         let workload: Workload = format!("deployment/{name}").parse()?;
-        town.sim.cluster.place("qa", &workload, name, &format!("ghcr.io/acme/{name}:new"), 1);
+        town.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:new"), 1);
     }
     let begun = Instant::now();
     while town.runtime.block_on(deployed(&bot))? < CHANGES {

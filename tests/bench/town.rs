@@ -18,7 +18,7 @@ use crate::process::Server;
 const STUCK: Duration = Duration::from_secs(20);
 
 pub(crate) struct Town {
-    pub(crate) sim: sim::Town,
+    pub(crate) sim: sim::World,
     pub(crate) runtime: Runtime,
 }
 
@@ -28,9 +28,9 @@ impl Town {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let sim = {
             let _inside = runtime.enter();
-            sim::Town::new(Clock::new_system(), Pace::default(), &format!("http://{}", listener.local_addr()?))?
+            sim::World::new(Clock::new_system(), Pace::default(), &format!("http://{}", listener.local_addr()?))?
         };
-        runtime.spawn(sim.agenda.clone().run(sim.closing.clone()));
+        runtime.spawn(sim.scheduler.clone().run(sim.closing.clone()));
         let router = sim.router();
         runtime.spawn(async move { axum::serve(listener, router).await });
         Ok(Self { sim, runtime })
@@ -50,7 +50,7 @@ impl Town {
         let home = Home::furnish(&self.sim, configure)?;
         prepare(&home.database)?;
         let server = Server::start("/readyz", |address| home.serve(address))?;
-        self.sim.slack.point_at(&format!("http://{}", server.address));
+        self.sim.slack.set_bot_url(&format!("http://{}", server.address));
         Ok(Bot { server, home })
     }
 
@@ -58,7 +58,7 @@ impl Town {
     pub(crate) fn introduce_alice(&self) -> Outcome<()> {
         let asked = Instant::now();
         while asked.elapsed() < STUCK {
-            let ack = self.runtime.block_on(self.sim.slack.command("alice", "deploys", "/list checkout"))?;
+            let ack = self.runtime.block_on(self.sim.slack.type_command("alice", "deploys", "/list checkout"))?;
             let blocks = ack.body["blocks"].as_array();
             if blocks.is_some_and(|blocks| blocks.iter().any(|block: &Value| block["type"] == "table")) {
                 return Ok(());
@@ -88,7 +88,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    fn furnish(sim: &sim::Town, configure: impl FnOnce(String) -> String) -> Outcome<Self> {
+    fn furnish(sim: &sim::World, configure: impl FnOnce(String) -> String) -> Outcome<Self> {
         let folder = tempfile::tempdir()?;
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, sim.kubeconfig())?;
@@ -108,11 +108,11 @@ impl Home {
             .arg(address.to_string());
         serve.env_clear().env("DATABASE_URL", &self.database);
         for name in ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN"] {
-            serve.envs(sim::Town::secret(name).map(|secret| (name.to_owned(), secret)));
+            serve.envs(sim::World::secret(name).map(|secret| (name.to_owned(), secret)));
         }
         for (environment, _) in sim::ENVIRONMENTS {
             let name = format!("FLUX_{}_SECRET", environment.to_ascii_uppercase());
-            serve.envs(sim::Town::secret(&name).map(|secret| (name, secret)));
+            serve.envs(sim::World::secret(&name).map(|secret| (name, secret)));
         }
         serve.stdin(Stdio::null());
         serve

@@ -29,7 +29,7 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
         let workload: Workload = format!("deployment/{name}").parse()?;
         for (environment, _) in ENVIRONMENTS {
             let image = format!("ghcr.io/acme/{name}:{environment}");
-            town.sim.cluster.place(environment, &workload, &name, &image, 1);
+            town.sim.cluster.set_running(environment, &workload, &name, &image, 1);
         }
         write!(
             parts,
@@ -41,14 +41,14 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
     bot.settle()?;
     town.introduce_alice()?;
     bot.settle()?;
-    let asked = town.sim.github.whims().requests().len();
+    let asked = town.sim.github.request_faults().requests().len();
     let command = format!("/gantry where {}", &sought()?.as_str()[..10]);
     let mut took = Vec::new();
     // The first only warms it up.
     for round in 0..=ROUNDS {
         let count = answers(town);
         let begun = Instant::now();
-        town.runtime.block_on(town.sim.slack.command("alice", "deploys", &command))?;
+        town.runtime.block_on(town.sim.slack.type_command("alice", "deploys", &command))?;
         while answers(town) == count {
             if begun.elapsed() > STUCK {
                 return Err("`where` is not answered.".into());
@@ -69,7 +69,7 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
         "ms",
     );
     table.note("the slowest of 15", took[ROUNDS - 1], "ms");
-    let asked = town.sim.github.whims().requests().len() - asked;
+    let asked = town.sim.github.request_faults().requests().len() - asked;
     table.figure("requests to GitHub of it", asked as f64, 0.0, "requests");
     Ok(())
 }

@@ -26,7 +26,7 @@ pub(super) struct Access {
     pub(super) forbidden: BTreeSet<String>,
     /// What somebody took out of the rules of one namespace.
     revoked: BTreeSet<(String, ClusterPermission)>,
-    asked: BTreeSet<ClusterPermission>,
+    requested: BTreeSet<ClusterPermission>,
 }
 
 impl Default for Access {
@@ -35,7 +35,7 @@ impl Default for Access {
             granted: list_required_permissions().into_iter().collect(),
             forbidden: BTreeSet::new(),
             revoked: BTreeSet::new(),
-            asked: BTreeSet::new(),
+            requested: BTreeSet::new(),
         }
     }
 }
@@ -50,8 +50,8 @@ impl Access {
 
 impl Cluster {
     /// Everything that the bot has asked for so far, let in or not.
-    pub fn asked(&self) -> BTreeSet<ClusterPermission> {
-        self.lock().access.asked.clone()
+    pub fn requested_permissions(&self) -> BTreeSet<ClusterPermission> {
+        self.lock().access.requested.clone()
     }
 
     /// Takes one verb on one resource out of the bot's Role in a namespace.
@@ -64,7 +64,7 @@ impl Cluster {
 }
 
 /// What a request asks for, as the API server reads it from the path; `None` where it is about no resource.
-fn resolve(method: &Method, uri: &Uri) -> Option<(ClusterPermission, Option<String>, Option<String>)> {
+fn parse_permission(method: &Method, uri: &Uri) -> Option<(ClusterPermission, Option<String>, Option<String>)> {
     let mut parts = uri.path().split('/').filter(|part| !part.is_empty());
     let group = match parts.next()? {
         "api" => String::new(),
@@ -105,7 +105,7 @@ fn is_bot(headers: &HeaderMap) -> bool {
 
 /// Stands before every route, as the API server's authorisation does.
 pub(super) async fn authorise(State(cluster): State<Cluster>, request: Request, next: Next) -> Response {
-    let asked = resolve(request.method(), request.uri());
+    let asked = parse_permission(request.method(), request.uri());
     let Some((ask, namespace, name)) = asked.filter(|(ask, _, _)| ask.group != "authorization.k8s.io") else {
         return next.run(request).await;
     };
@@ -113,7 +113,7 @@ pub(super) async fn authorise(State(cluster): State<Cluster>, request: Request, 
     let (allowed, granted) = {
         let mut state = cluster.lock();
         if is_bot {
-            state.access.asked.insert(ask.clone());
+            state.access.requested.insert(ask.clone());
         }
         (state.access.allows(is_bot, namespace.as_deref(), &ask), state.access.granted.contains(&ask))
     };
@@ -121,12 +121,12 @@ pub(super) async fn authorise(State(cluster): State<Cluster>, request: Request, 
         return next.run(request).await;
     }
     if is_bot && (!granted || namespace.is_none()) {
-        cluster.0.strays.record("cluster", &format!("may not {}", ask.verb), request.uri().path());
+        cluster.0.unknown_requests.record("cluster", &format!("may not {}", ask.verb), request.uri().path());
     }
-    no(&ask, namespace.as_deref(), name.as_deref()).into_response()
+    forbidden_failure(&ask, namespace.as_deref(), name.as_deref()).into_response()
 }
 
-fn no(ask: &ClusterPermission, namespace: Option<&str>, name: Option<&str>) -> Failure {
+fn forbidden_failure(ask: &ClusterPermission, namespace: Option<&str>, name: Option<&str>) -> Failure {
     let ClusterPermission { group, resource, verb } = ask;
     let dotted = if group.is_empty() { resource.clone() } else { format!("{resource}.{group}") };
     let name = name.map(|name| format!(" \"{name}\"")).unwrap_or_default();

@@ -38,8 +38,8 @@ pub(super) fn router(cluster: Cluster) -> Router {
         .route("/apis/apps/v1/namespaces/{namespace}/{plural}", get(apps_list))
         .route("/apis/apps/v1/namespaces/{namespace}/{plural}/{name}", get(apps_one))
         .route("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", post(access::review))
-        .fallback(stray)
-        .method_not_allowed_fallback(stray)
+        .fallback(handle_unknown)
+        .method_not_allowed_fallback(handle_unknown)
         .layer(axum::middleware::from_fn_with_state(cluster.clone(), access::authorise))
         .with_state(cluster)
 }
@@ -106,12 +106,12 @@ struct Scope {
 }
 
 impl Cluster {
-    fn admit(&self, scope: &Scope) -> Result<(), Failure> {
+    fn check_available(&self, scope: &Scope) -> Result<(), Failure> {
         if self.is_down(scope.namespace.as_deref()) { Err(Failure::down()) } else { Ok(()) }
     }
 
-    fn one(&self, scope: Scope, name: String) -> Result<Response, Failure> {
-        self.admit(&scope)?;
+    fn serve_object(&self, scope: Scope, name: String) -> Result<Response, Failure> {
+        self.check_available(&scope)?;
         let Scope { collection, namespace } = scope;
         let key = Key { collection, namespace: namespace.unwrap_or_default(), name };
         if let Some(object) = self.lock().store.find(&key) {
@@ -127,7 +127,7 @@ impl Cluster {
 
     fn list_or_watch(&self, scope: Scope, params: &Params) -> Result<Response, Failure> {
         let watch = is_true(params.watch.as_deref());
-        self.admit(&scope)?;
+        self.check_available(&scope)?;
         let selector = Selector::parse(params.label_selector.as_deref(), params.field_selector.as_deref())
             .map_err(Failure::bad_request)?;
         if watch { self.watch(scope, selector, params) } else { self.list(&scope, &selector, params) }
@@ -138,8 +138,8 @@ impl Cluster {
         let mut version = state.store.version();
         let mut after = None;
         if let Some(token) = params.continue_.as_deref().filter(|token| !token.is_empty()) {
-            let page = page(token).ok_or_else(|| Failure::bad_request("continue key is not valid"))?;
-            state.store.reaches(page.0).map_err(|_| Failure {
+            let page = parse_continue_token(token).ok_or_else(|| Failure::bad_request("continue key is not valid"))?;
+            state.store.check_not_compacted(page.0).map_err(|_| Failure {
                 code: StatusCode::GONE,
                 reason: "Expired",
                 message: "The provided continue parameter is too old to display a consistent list result. You can \
@@ -164,7 +164,7 @@ impl Cluster {
         if let (Some((last, _)), Some(_)) = (page.last(), rest.peek()) {
             metadata["continue"] = json!(format!("{version}/{}/{}", last.namespace, last.name));
         }
-        let items: Vec<Value> = page.into_iter().map(|(_, object)| item(object)).collect();
+        let items: Vec<Value> = page.into_iter().map(|(_, object)| without_kind(object)).collect();
         Ok(Json(json!({
             "kind": format!("{}List", scope.collection.kind()), "apiVersion": scope.collection.api_version(),
             "metadata": metadata, "items": items,
@@ -173,7 +173,7 @@ impl Cluster {
     }
 
     fn watch(&self, scope: Scope, selector: Selector, params: &Params) -> Result<Response, Failure> {
-        if self.0.ended.is_cancelled() {
+        if self.0.shutdown.is_cancelled() {
             let message = "the simulated cluster is shutting down".to_owned();
             return Err(Failure { code: StatusCode::SERVICE_UNAVAILABLE, reason: "ServiceUnavailable", message });
         }
@@ -209,14 +209,14 @@ impl Cluster {
 }
 
 /// `<version>/<namespace>/<name>`: where the page before ended.
-fn page(token: &str) -> Option<(u64, &str, &str)> {
+fn parse_continue_token(token: &str) -> Option<(u64, &str, &str)> {
     let (version, rest) = token.split_once('/')?;
     let (namespace, name) = rest.split_once('/')?;
     Some((version.parse().ok()?, namespace, name))
 }
 
 /// Items of a list do not repeat their kind.
-fn item(object: &Value) -> Value {
+fn without_kind(object: &Value) -> Value {
     let mut item = object.clone();
     if let Some(fields) = item.as_object_mut() {
         fields.remove("kind");
@@ -225,24 +225,24 @@ fn item(object: &Value) -> Value {
     item
 }
 
-type Asked = Result<Query<Params>, axum::extract::rejection::QueryRejection>;
+type ParamsResult = Result<Query<Params>, axum::extract::rejection::QueryRejection>;
 
 /// The names in a path: `group` and `plural` must be ones we serve, else the request is a stray.
 fn scope(cluster: &Cluster, group: &str, plural: &str, namespace: Option<String>, uri: &Uri) -> Result<Scope, Failure> {
     let found = Collection::ALL.into_iter().find(|known| known.group() == group && known.plural() == plural);
     match found {
         Some(collection) => Ok(Scope { collection, namespace }),
-        None => Err(unknown(cluster, &Method::GET, uri)),
+        None => Err(record_unknown(cluster, &Method::GET, uri)),
     }
 }
 
-fn unknown(cluster: &Cluster, method: &Method, uri: &Uri) -> Failure {
-    cluster.0.strays.record("cluster", method.as_str(), uri.path());
+fn record_unknown(cluster: &Cluster, method: &Method, uri: &Uri) -> Failure {
+    cluster.0.unknown_requests.record("cluster", method.as_str(), uri.path());
     let message = "the server could not find the requested resource".to_owned();
     Failure { code: StatusCode::NOT_FOUND, reason: "NotFound", message }
 }
 
-fn asked(params: Asked) -> Result<Params, Failure> {
+fn parse_params(params: ParamsResult) -> Result<Params, Failure> {
     params.map(|Query(params)| params).map_err(|why| Failure::bad_request(why.body_text()))
 }
 
@@ -252,18 +252,18 @@ async fn core_everywhere(
     State(cluster): State<Cluster>,
     Path(plural): Path<String>,
     uri: Uri,
-    params: Asked,
+    params: ParamsResult,
 ) -> Answer {
-    cluster.list_or_watch(scope(&cluster, "", &plural, None, &uri)?, &asked(params)?)
+    cluster.list_or_watch(scope(&cluster, "", &plural, None, &uri)?, &parse_params(params)?)
 }
 
 async fn core_list(
     State(cluster): State<Cluster>,
     Path((namespace, plural)): Path<(String, String)>,
     uri: Uri,
-    params: Asked,
+    params: ParamsResult,
 ) -> Answer {
-    cluster.list_or_watch(scope(&cluster, "", &plural, Some(namespace), &uri)?, &asked(params)?)
+    cluster.list_or_watch(scope(&cluster, "", &plural, Some(namespace), &uri)?, &parse_params(params)?)
 }
 
 async fn core_one(
@@ -271,25 +271,25 @@ async fn core_one(
     Path((namespace, plural, name)): Path<(String, String, String)>,
     uri: Uri,
 ) -> Answer {
-    cluster.one(scope(&cluster, "", &plural, Some(namespace), &uri)?, name)
+    cluster.serve_object(scope(&cluster, "", &plural, Some(namespace), &uri)?, name)
 }
 
 async fn apps_everywhere(
     State(cluster): State<Cluster>,
     Path(plural): Path<String>,
     uri: Uri,
-    params: Asked,
+    params: ParamsResult,
 ) -> Answer {
-    cluster.list_or_watch(scope(&cluster, "apps", &plural, None, &uri)?, &asked(params)?)
+    cluster.list_or_watch(scope(&cluster, "apps", &plural, None, &uri)?, &parse_params(params)?)
 }
 
 async fn apps_list(
     State(cluster): State<Cluster>,
     Path((namespace, plural)): Path<(String, String)>,
     uri: Uri,
-    params: Asked,
+    params: ParamsResult,
 ) -> Answer {
-    cluster.list_or_watch(scope(&cluster, "apps", &plural, Some(namespace), &uri)?, &asked(params)?)
+    cluster.list_or_watch(scope(&cluster, "apps", &plural, Some(namespace), &uri)?, &parse_params(params)?)
 }
 
 async fn apps_one(
@@ -297,11 +297,11 @@ async fn apps_one(
     Path((namespace, plural, name)): Path<(String, String, String)>,
     uri: Uri,
 ) -> Answer {
-    cluster.one(scope(&cluster, "apps", &plural, Some(namespace), &uri)?, name)
+    cluster.serve_object(scope(&cluster, "apps", &plural, Some(namespace), &uri)?, name)
 }
 
-async fn stray(State(cluster): State<Cluster>, method: Method, uri: Uri) -> Failure {
-    unknown(&cluster, &method, &uri)
+async fn handle_unknown(State(cluster): State<Cluster>, method: Method, uri: Uri) -> Failure {
+    record_unknown(&cluster, &method, &uri)
 }
 
 async fn version(State(cluster): State<Cluster>) -> Answer {

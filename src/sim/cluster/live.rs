@@ -41,16 +41,16 @@ pub(super) struct Pod {
 pub(super) enum Health {
     Starting,
     Ready { since: Timestamp },
-    Failing { container: String, why: Why },
+    Failing { container: String, cause: FailureCause },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum FailureCause {
     CrashLoop,
     ImagePull,
 }
 
-impl Why {
+impl FailureCause {
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::CrashLoop => "CrashLoopBackOff",
@@ -68,10 +68,10 @@ pub(super) enum Phase {
 
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Going,
+pub(super) enum RolloutProgress {
+    Progressing,
     /// A quota refuses the next pod. The `ReplicaSet` controller goes on trying.
-    Refused,
+    QuotaExceeded,
     Stuck,
     Complete,
 }
@@ -106,7 +106,7 @@ impl Serial {
 }
 
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct LiveWorkload {
     pub(super) namespace: String,
     pub(super) workload: Workload,
     pub(super) uid: String,
@@ -115,18 +115,18 @@ pub(super) struct Live {
     pub(super) containers: Vec<Container>,
     pub(super) replicas: u32,
     /// Labels of the workload itself, which its pods do not have.
-    pub(super) marks: BTreeMap<String, String>,
+    pub(super) extra_labels: BTreeMap<String, String>,
     pub(super) generation: i64,
-    pub(super) observed: i64,
+    pub(super) observed_generation: i64,
     /// Oldest first; the last is the one the controller works on.
     pub(super) revisions: Vec<Revision>,
     /// The hash of the revision that was last complete.
-    pub(super) settled: Option<String>,
+    pub(super) completed_hash: Option<String>,
     pub(super) pods: Vec<Pod>,
     pub(super) phase: Phase,
     /// When the rollout last came further, and when its condition last turned.
-    pub(super) progressed: Timestamp,
-    pub(super) turned: Timestamp,
+    pub(super) last_progress_at: Timestamp,
+    pub(super) last_transition_at: Timestamp,
     /// Which rollout this is; steps of an earlier one find another number here and do nothing.
     pub(super) rollout: u64,
     /// The container that crashes in this rollout, if one is to.
@@ -136,10 +136,10 @@ pub(super) struct Live {
     /// The pods that the namespace's quota leaves for this workload.
     pub(super) quota: Option<u32>,
     /// The quota's refusal of the last pod that was to be created.
-    pub(super) refusal: Option<String>,
+    pub(super) quota_error: Option<String>,
 }
 
-impl Live {
+impl LiveWorkload {
     /// A workload without a single pod, asking for nothing yet.
     pub(super) fn new(namespace: &str, workload: &Workload, replicas: u32, at: Timestamp, serial: &mut Serial) -> Self {
         Self {
@@ -149,25 +149,25 @@ impl Live {
             created: at,
             containers: Vec::new(),
             replicas,
-            marks: BTreeMap::new(),
+            extra_labels: BTreeMap::new(),
             generation: 0,
-            observed: 0,
+            observed_generation: 0,
             revisions: Vec::new(),
-            settled: None,
+            completed_hash: None,
             pods: Vec::new(),
             phase: Phase::Complete,
-            progressed: at,
-            turned: at,
+            last_progress_at: at,
+            last_transition_at: at,
             rollout: 0,
             crashing: None,
             slowness: 1,
             quota: None,
-            refusal: None,
+            quota_error: None,
         }
     }
 
     /// Writes an image into the specification. Did that change it?
-    pub(super) fn ask(&mut self, container: &str, image: &str) -> bool {
+    pub(super) fn set_image(&mut self, container: &str, image: &str) -> bool {
         match self.containers.iter_mut().find(|known| known.name == container) {
             Some(known) if known.image == image => return false,
             Some(known) => image.clone_into(&mut known.image),
@@ -179,7 +179,7 @@ impl Live {
 
     /// The controller sees the specification: a revision for it, and the first pods of that revision.
     pub(super) fn observe(&mut self, now: Timestamp, serial: &mut Serial) {
-        self.observed = self.generation;
+        self.observed_generation = self.generation;
         let number = self.revisions.iter().map(|revision| revision.number).max().unwrap_or_default() + 1;
         let revision = match self.revisions.iter().position(|revision| revision.containers == self.containers) {
             // A template that was there before comes back as itself, with a new number.
@@ -202,55 +202,62 @@ impl Live {
             !drop
         });
         if self.phase == Phase::Degraded {
-            self.turned = now;
+            self.last_transition_at = now;
         }
         self.phase = Phase::Rolling;
-        self.progressed = now;
+        self.last_progress_at = now;
         self.start_pods(now, serial);
     }
 
     /// The oldest starting pod becomes ready or fails; where it is ready, the next one takes its turn.
-    pub(super) fn step(&mut self, now: Timestamp, serial: &mut Serial, can_pull: &dyn Fn(&str) -> bool) -> Step {
+    pub(super) fn advance(
+        &mut self,
+        now: Timestamp,
+        serial: &mut Serial,
+        can_pull: &dyn Fn(&str) -> bool,
+    ) -> RolloutProgress {
         let crashing = self.crashing.clone();
         let containers = self.revision().map(|revision| revision.containers.clone()).unwrap_or_default();
         if let Some(pod) = self.pods.iter_mut().find(|pod| pod.health == Health::Starting) {
             let unpullable = containers.iter().find(|container| !can_pull(&container.image));
             pod.health = match (unpullable, crashing) {
-                (Some(container), _) => Health::Failing { container: container.name.clone(), why: Why::ImagePull },
-                (None, Some(container)) => Health::Failing { container, why: Why::CrashLoop },
+                (Some(container), _) => {
+                    Health::Failing { container: container.name.clone(), cause: FailureCause::ImagePull }
+                }
+                (None, Some(container)) => Health::Failing { container, cause: FailureCause::CrashLoop },
                 (None, None) => Health::Ready { since: now },
             };
             if matches!(pod.health, Health::Ready { .. }) {
-                self.progressed = now;
+                self.last_progress_at = now;
                 self.start_pods(now, serial);
             }
         }
         let is_starting = |live: &Self| live.pods.iter().any(|pod| pod.health == Health::Starting);
-        if self.refusal.is_some() && !is_starting(self) {
+        if self.quota_error.is_some() && !is_starting(self) {
             self.start_pods(now, serial);
         }
         if is_starting(self) {
-            Step::Going
-        } else if self.refusal.is_some() {
-            Step::Refused
+            RolloutProgress::Progressing
+        } else if self.quota_error.is_some() {
+            RolloutProgress::QuotaExceeded
         } else if self.is_complete() {
             self.phase = Phase::Complete;
-            self.settled = self.revision().map(|revision| revision.hash.clone());
-            Step::Complete
+            self.completed_hash = self.revision().map(|revision| revision.hash.clone());
+            RolloutProgress::Complete
         } else {
-            Step::Stuck
+            RolloutProgress::Stuck
         }
     }
 
     /// The deadline has passed without progress.
     pub(super) fn give_up(&mut self, now: Timestamp) {
         self.phase = Phase::Degraded;
-        self.progressed = now;
-        self.turned = now;
+        self.last_progress_at = now;
+        self.last_transition_at = now;
     }
 
     /// Stands complete at once with what the specification asks for.
-    pub(super) fn settle(&mut self, now: Timestamp, serial: &mut Serial) {
+    pub(super) fn complete_now(&mut self, now: Timestamp, serial: &mut Serial) {
         self.observe(now, serial);
         self.crashing = None;
         for pod in &mut self.pods {
@@ -258,7 +265,7 @@ impl Live {
                 pod.health = Health::Starting;
             }
         }
-        while self.step(now, serial, &|_| true) == Step::Going {}
+        while self.advance(now, serial, &|_| true) == RolloutProgress::Progressing {}
     }
 
     pub(super) fn revision(&self) -> Option<&Revision> {
@@ -266,7 +273,7 @@ impl Live {
     }
 
     pub(super) fn is_rolling(&self) -> bool {
-        self.phase == Phase::Rolling || self.observed < self.generation
+        self.phase == Phase::Rolling || self.observed_generation < self.generation
     }
 
     pub(super) fn is_current(&self, pod: &Pod) -> bool {
@@ -280,13 +287,17 @@ impl Live {
 
     /// Pods that are ready and of the revision that is asked for.
     pub(super) fn updated_and_ready(&self) -> u32 {
-        if self.observed < self.generation { 0 } else { self.count(|pod| self.is_current(pod) && pod.is_ready()) }
+        if self.observed_generation < self.generation {
+            0
+        } else {
+            self.count(|pod| self.is_current(pod) && pod.is_ready())
+        }
     }
 
     /// Why a pod fails, where one does.
     pub(super) fn failure(&self) -> Option<&'static str> {
         self.pods.iter().find_map(|pod| match &pod.health {
-            Health::Failing { why, .. } => Some(why.reason()),
+            Health::Failing { cause: why, .. } => Some(why.reason()),
             _ => None,
         })
     }
@@ -297,7 +308,7 @@ impl Live {
     }
 
     fn start_pods(&mut self, now: Timestamp, serial: &mut Serial) {
-        self.refusal = None;
+        self.quota_error = None;
         match self.workload.kind {
             WorkloadKind::Deployment => self.surge(now, serial),
             WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => self.replace(now, serial),
@@ -318,7 +329,7 @@ impl Live {
                 oldest.map(|at| self.pods.remove(at));
             } else if new < self.replicas && new + old <= self.replicas && (old > 0 || new + old < self.replicas) {
                 self.start_pod(0, now, serial);
-                if self.refusal.is_some() {
+                if self.quota_error.is_some() {
                     return;
                 }
             } else {
@@ -337,7 +348,7 @@ impl Live {
             }
         }
         // A refused pod is missing: its controller replaces no other one before it exists.
-        if self.refusal.is_some() || self.pods.iter().any(|pod| self.is_current(pod) && !pod.is_ready()) {
+        if self.quota_error.is_some() || self.pods.iter().any(|pod| self.is_current(pod) && !pod.is_ready()) {
             return;
         }
         let next = self
@@ -362,7 +373,7 @@ impl Live {
         let used = self.count(|_| true);
         if let Some(limit) = self.quota.filter(|limit| used >= *limit) {
             // The message of the API server's quota admission, `pods "x" is forbidden: exceeded quota: ...`.
-            self.refusal = Some(format!(
+            self.quota_error = Some(format!(
                 "pods \"{name}\" is forbidden: exceeded quota: pods, requested: pods=1, used: pods={used}, limited: pods={limit}"
             ));
             return;
@@ -383,17 +394,17 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn settled(workload: &str, replicas: u32) -> (Live, Serial) {
+    fn settled(workload: &str, replicas: u32) -> (LiveWorkload, Serial) {
         let mut serial = Serial::default();
-        let mut live = Live::new("qa", &workload.parse().unwrap(), replicas, NOW, &mut serial);
-        live.ask("app", "checkout:1");
-        live.settle(NOW, &mut serial);
+        let mut live = LiveWorkload::new("qa", &workload.parse().unwrap(), replicas, NOW, &mut serial);
+        live.set_image("app", "checkout:1");
+        live.complete_now(NOW, &mut serial);
         assert_eq!(live.phase, Phase::Complete);
         (live, serial)
     }
 
     /// (pods in all, ready, of the new revision and ready)
-    fn counts(live: &Live) -> (u32, u32, u32) {
+    fn counts(live: &LiveWorkload) -> (u32, u32, u32) {
         (live.count(|_| true), live.count(Pod::is_ready), live.updated_and_ready())
     }
 
@@ -406,11 +417,11 @@ mod tests {
         ];
         for (workload, expected) in cases {
             let (mut live, mut serial) = settled(workload, 2);
-            assert!(live.ask("app", "checkout:2"));
+            assert!(live.set_image("app", "checkout:2"));
             assert_eq!(counts(&live), (2, 2, 0), "{workload}: asked for, not yet seen");
             live.observe(NOW, &mut serial);
             let mut seen = vec![counts(&live)];
-            while live.step(NOW, &mut serial, &|_| true) == Step::Going {
+            while live.advance(NOW, &mut serial, &|_| true) == RolloutProgress::Progressing {
                 seen.push(counts(&live));
             }
             seen.push(counts(&live));
@@ -422,7 +433,7 @@ mod tests {
     #[test]
     fn a_statefulset_begins_with_its_last_pod() {
         let (mut live, mut serial) = settled("statefulset/mailer", 3);
-        live.ask("app", "checkout:2");
+        live.set_image("app", "checkout:2");
         live.observe(NOW, &mut serial);
         let starting = live.pods.iter().find(|pod| pod.health == Health::Starting).unwrap();
         assert_eq!(starting.name, "mailer-2");
@@ -432,15 +443,15 @@ mod tests {
     fn a_failing_pod_stops_the_rollout_and_leaves_the_old_ones() {
         for (workload, left) in [("deployment/checkout", 2), ("statefulset/mailer", 1), ("daemonset/agent", 1)] {
             let (mut live, mut serial) = settled(workload, 2);
-            live.ask("app", "checkout:2");
+            live.set_image("app", "checkout:2");
             live.observe(NOW, &mut serial);
-            assert_eq!(live.step(NOW, &mut serial, &|image| image != "checkout:2"), Step::Stuck);
+            assert_eq!(live.advance(NOW, &mut serial, &|image| image != "checkout:2"), RolloutProgress::Stuck);
             assert_eq!(live.failure(), Some("ImagePullBackOff"));
             assert_eq!(live.count(Pod::is_ready), left, "{workload}");
 
-            live.ask("app", "checkout:3");
+            live.set_image("app", "checkout:3");
             live.observe(NOW, &mut serial);
-            while live.step(NOW, &mut serial, &|_| true) == Step::Going {}
+            while live.advance(NOW, &mut serial, &|_| true) == RolloutProgress::Progressing {}
             assert_eq!(live.phase, Phase::Complete, "{workload} recovers with a better image");
             assert_eq!(live.failure(), None);
         }
@@ -451,8 +462,8 @@ mod tests {
         let (mut live, mut serial) = settled("deployment/checkout", 1);
         let first = live.revision().unwrap().hash.clone();
         for image in ["checkout:2", "checkout:1"] {
-            live.ask("app", image);
-            live.settle(NOW, &mut serial);
+            live.set_image("app", image);
+            live.complete_now(NOW, &mut serial);
         }
         let numbers: Vec<u64> = live.revisions.iter().map(|revision| revision.number).collect();
         assert_eq!((live.revision().unwrap().hash.clone(), numbers), (first, vec![2, 3]));
@@ -462,8 +473,8 @@ mod tests {
     fn revisions_are_not_kept_for_ever() {
         let (mut live, mut serial) = settled("deployment/checkout", 1);
         for n in 0..30 {
-            live.ask("app", &format!("checkout:v{n}"));
-            live.settle(NOW, &mut serial);
+            live.set_image("app", &format!("checkout:v{n}"));
+            live.complete_now(NOW, &mut serial);
         }
         assert_eq!(live.revisions.len(), REVISION_HISTORY + 1);
         assert_eq!(live.revision().unwrap().number, 31);

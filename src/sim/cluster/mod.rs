@@ -25,12 +25,12 @@ use crate::domain::model::artefact::{Workload, WorkloadKind};
 
 use self::access::Access;
 pub use self::access::TOKEN;
-use self::live::{Live, Phase, Serial};
+use self::live::{LiveWorkload, Phase, Serial};
 use self::store::{Key, Store};
-use super::agenda::Agenda;
+use super::agenda::Scheduler;
 use super::faults::{Fault, Faults};
 use super::pace::Pace;
-use super::strays::Strays;
+use super::strays::UnknownRequests;
 
 /// What a workload does, as the cluster itself knows it: the truth that the bot's words are held against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,7 +50,7 @@ pub struct WorkloadState {
 
 /// What a controller asks of a workload.
 #[derive(Clone, Debug)]
-pub struct Order<'a> {
+pub struct RolloutOrder<'a> {
     pub container: &'a str,
     pub image: &'a str,
     /// Used only where the workload is not there yet and is created.
@@ -67,7 +67,7 @@ pub struct RolloutId(u64);
 
 /// A rollout that came to its end: complete, or given up. One that is overtaken by a newer one ends silently.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedRollout {
     pub rollout: RolloutId,
     pub namespace: String,
     pub workload: Workload,
@@ -76,34 +76,34 @@ pub struct Ended {
 
 /// Something about this workload changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedWorkload {
     pub namespace: String,
     pub workload: Workload,
 }
 
 type Listeners<T> = Mutex<Vec<Arc<dyn Fn(&T) + Send + Sync>>>;
-type Place = (String, Workload);
+type WorkloadKey = (String, Workload);
 
 #[derive(Clone)]
 pub struct Cluster(Arc<Inner>);
 
 struct Inner {
-    agenda: Agenda,
+    scheduler: Scheduler,
     pace: Pace,
     faults: Faults,
-    strays: Strays,
+    unknown_requests: UnknownRequests,
     state: Mutex<State>,
     /// Wakes the watches: something happened, or they are cut.
-    woken: tokio::sync::watch::Sender<()>,
-    ended: CancellationToken,
-    on_change: Listeners<Changed>,
-    on_end: Listeners<Ended>,
+    watch_wakeup: tokio::sync::watch::Sender<()>,
+    shutdown: CancellationToken,
+    on_change: Listeners<ChangedWorkload>,
+    on_end: Listeners<EndedRollout>,
 }
 
 struct State {
     store: Store,
     serial: Serial,
-    live: BTreeMap<Place, Live>,
+    workloads: BTreeMap<WorkloadKey, LiveWorkload>,
     down: BTreeSet<String>,
     /// The most pods that a namespace may have.
     quotas: BTreeMap<String, u32>,
@@ -115,11 +115,11 @@ struct State {
 }
 
 impl Cluster {
-    pub fn new(agenda: Agenda, pace: Pace, faults: Faults, strays: Strays) -> Self {
+    pub fn new(scheduler: Scheduler, pace: Pace, faults: Faults, unknown_requests: UnknownRequests) -> Self {
         let state = State {
             store: Store::default(),
             serial: Serial::default(),
-            live: BTreeMap::new(),
+            workloads: BTreeMap::new(),
             down: BTreeSet::new(),
             quotas: BTreeMap::new(),
             access: Access::default(),
@@ -128,13 +128,13 @@ impl Cluster {
             bookmark_every: Duration::from_secs(10),
         };
         Self(Arc::new(Inner {
-            agenda,
+            scheduler,
             pace,
             faults,
-            strays,
+            unknown_requests,
             state: Mutex::new(state),
-            woken: tokio::sync::watch::Sender::new(()),
-            ended: CancellationToken::new(),
+            watch_wakeup: tokio::sync::watch::Sender::new(()),
+            shutdown: CancellationToken::new(),
             on_change: Listeners::default(),
             on_end: Listeners::default(),
         }))
@@ -146,18 +146,18 @@ impl Cluster {
     }
 
     /// Nodes ask this before they start a pod. Without it every image can be pulled.
-    pub fn pull_from(&self, can_pull: impl Fn(&str) -> bool + Send + Sync + 'static) {
+    pub fn set_can_pull(&self, can_pull: impl Fn(&str) -> bool + Send + Sync + 'static) {
         self.lock().can_pull = Arc::new(can_pull);
     }
 
     /// Puts a workload there, complete at once. Where it exists, it runs the image at once, and the earlier
     /// one stays in its revision history; another container's name adds that container.
-    pub fn place(&self, namespace: &str, workload: &Workload, container: &str, image: &str, replicas: u32) {
-        self.place_since(namespace, workload, container, image, replicas, self.0.agenda.clock().now());
+    pub fn set_running(&self, namespace: &str, workload: &Workload, container: &str, image: &str, replicas: u32) {
+        self.set_running_since(namespace, workload, container, image, replicas, self.0.scheduler.clock().now());
     }
 
     /// As [`Cluster::place`], but it has stood so since `at`.
-    pub fn place_since(
+    pub fn set_running_since(
         &self,
         namespace: &str,
         workload: &Workload,
@@ -166,34 +166,35 @@ impl Cluster {
         replicas: u32,
         at: Timestamp,
     ) {
-        self.change(namespace, workload, |state, place| {
-            let State { live, serial, .. } = state;
-            let live =
-                live.entry(place.clone()).or_insert_with(|| Live::new(namespace, workload, replicas, at, serial));
+        self.change(namespace, workload, |state, workload_key| {
+            let State { workloads: live, serial, .. } = state;
+            let live = live
+                .entry(workload_key.clone())
+                .or_insert_with(|| LiveWorkload::new(namespace, workload, replicas, at, serial));
             live.replicas = replicas;
-            live.ask(container, image);
+            live.set_image(container, image);
             live.rollout = serial.next();
-            live.settle(at, serial);
+            live.complete_now(at, serial);
         });
     }
 
     /// Starts a rollout as a person with `kubectl set image` would; nothing happens where the workload is not there.
     pub fn set_image(&self, namespace: &str, workload: &Workload, container: &str, image: &str) -> Option<RolloutId> {
-        let there = self.lock().live.contains_key(&(namespace.to_owned(), workload.clone()));
-        let order = Order { container, image, replicas: 1, crashes: false, slowness: 1 };
+        let there = self.lock().workloads.contains_key(&(namespace.to_owned(), workload.clone()));
+        let order = RolloutOrder { container, image, replicas: 1, crashes: false, slowness: 1 };
         there.then(|| self.roll_out(namespace, workload, &order)).flatten()
     }
 
     /// Starts a rollout, or joins the one that is already on its way to this image. A workload that is not there
     /// is created. `None`: nothing to do, the workload is at rest with this image.
-    pub fn roll_out(&self, namespace: &str, workload: &Workload, order: &Order<'_>) -> Option<RolloutId> {
-        let now = self.0.agenda.clock().now();
-        let (id, started) = self.change(namespace, workload, |state, place| {
-            let State { live, serial, .. } = state;
+    pub fn roll_out(&self, namespace: &str, workload: &Workload, order: &RolloutOrder<'_>) -> Option<RolloutId> {
+        let now = self.0.scheduler.clock().now();
+        let (id, started) = self.change(namespace, workload, |state, workload_key| {
+            let State { workloads: live, serial, .. } = state;
             let live = live
-                .entry(place.clone())
-                .or_insert_with(|| Live::new(namespace, workload, order.replicas, now, serial));
-            let started = live.ask(order.container, order.image);
+                .entry(workload_key.clone())
+                .or_insert_with(|| LiveWorkload::new(namespace, workload, order.replicas, now, serial));
+            let started = live.set_image(order.container, order.image);
             if started {
                 live.rollout = serial.next();
                 live.crashing = order.crashes.then(|| order.container.to_owned());
@@ -208,45 +209,45 @@ impl Cluster {
     }
 
     /// A controller's `Kustomization` has applied it, by the labels that Flux leaves; its pods do not get them.
-    pub fn applied_by(&self, namespace: &str, workload: &Workload, kustomization: (&str, &str)) {
-        self.change(namespace, workload, |state, place| {
-            if let Some(live) = state.live.get_mut(place) {
+    pub fn label_applied_by(&self, namespace: &str, workload: &Workload, kustomization: (&str, &str)) {
+        self.change(namespace, workload, |state, workload_key| {
+            if let Some(live) = state.workloads.get_mut(workload_key) {
                 let (namespace, name) = kustomization;
                 let mark = |key: &str, value: &str| (format!("kustomize.toolkit.fluxcd.io/{key}"), value.to_owned());
-                live.marks = [mark("name", name), mark("namespace", namespace)].into();
+                live.extra_labels = [mark("name", name), mark("namespace", namespace)].into();
             }
         });
     }
 
     pub fn remove(&self, namespace: &str, workload: &Workload) {
-        self.change(namespace, workload, |state, place| state.live.remove(place));
+        self.change(namespace, workload, |state, workload_key| state.workloads.remove(workload_key));
     }
 
     pub fn state(&self, namespace: &str, workload: &Workload) -> WorkloadState {
         let state = self.lock();
-        let Some(live) = state.live.get(&(namespace.to_owned(), workload.clone())) else {
+        let Some(live) = state.workloads.get(&(namespace.to_owned(), workload.clone())) else {
             return WorkloadState { image: None, state: "missing", ready: 0, wanted: 0, reason: None, since: None };
         };
-        let word = match live.phase {
-            _ if live.observed < live.generation => "rolling_out",
+        let state_name = match live.phase {
+            _ if live.observed_generation < live.generation => "rolling_out",
             Phase::Rolling => "rolling_out",
             Phase::Complete => "running",
             Phase::Degraded => "degraded",
         };
         WorkloadState {
             image: live.containers.first().map(|container| container.image.clone()),
-            state: word,
+            state: state_name,
             ready: live.updated_and_ready(),
             wanted: live.replicas,
             reason: live.failure(),
-            since: Some(live.progressed),
+            since: Some(live.last_progress_at),
         }
     }
 
     /// The workloads of a namespace.
     pub fn workloads(&self, namespace: &str) -> Vec<Workload> {
         self.lock()
-            .live
+            .workloads
             .keys()
             .filter(|(within, _)| within == namespace)
             .map(|(_, workload)| workload.clone())
@@ -259,12 +260,12 @@ impl Cluster {
     }
 
     /// Calls `listener` after each change of a workload.
-    pub fn on_change(&self, listener: impl Fn(&Changed) + Send + Sync + 'static) {
+    pub fn on_change(&self, listener: impl Fn(&ChangedWorkload) + Send + Sync + 'static) {
         lock(&self.0.on_change).push(Arc::new(listener));
     }
 
     /// Calls `listener` when a rollout ends, inside the agenda's step that ended it.
-    pub fn on_end(&self, listener: impl Fn(&Ended) + Send + Sync + 'static) {
+    pub fn on_end(&self, listener: impl Fn(&EndedRollout) + Send + Sync + 'static) {
         lock(&self.0.on_end).push(Arc::new(listener));
     }
 
@@ -282,14 +283,14 @@ impl Cluster {
     /// The number of pods in a namespace.
     pub fn pods_in(&self, namespace: &str) -> u32 {
         let state = self.lock();
-        let here = state.live.iter().filter(|((within, _), _)| within == namespace);
+        let here = state.workloads.iter().filter(|((within, _), _)| within == namespace);
         here.map(|(_, live)| live.count(|_| true)).sum()
     }
 
     /// From now on requests to this namespace answer 403.
     pub fn forbid(&self, namespace: &str) {
         self.lock().access.forbidden.insert(namespace.to_owned());
-        self.cut(Some(namespace));
+        self.cut_watches(Some(namespace));
     }
 
     pub fn allow(&self, namespace: &str) {
@@ -300,7 +301,7 @@ impl Cluster {
     pub fn set_down(&self, namespace: &str, down: bool) {
         if down {
             self.lock().down.insert(namespace.to_owned());
-            self.cut(Some(namespace));
+            self.cut_watches(Some(namespace));
         } else {
             self.lock().down.remove(namespace);
         }
@@ -309,29 +310,30 @@ impl Cluster {
     /// Forgets the history: every open watch, and every later one from before now, is told 410 Gone.
     pub fn compact(&self) {
         self.lock().store.compact();
-        self.0.woken.send_replace(());
+        self.0.watch_wakeup.send_replace(());
     }
 
     /// How often watches that ask for bookmarks get one, in real time: it is the transport's heartbeat.
-    pub fn bookmark_every(&self, pause: Duration) {
+    pub fn set_bookmark_interval(&self, pause: Duration) {
         self.lock().bookmark_every = pause;
-        self.0.woken.send_replace(());
+        self.0.watch_wakeup.send_replace(());
     }
 
     /// Ends all watches for good, so that a server with open streams can shut down.
     pub fn end_streams(&self) {
-        self.0.ended.cancel();
+        self.0.shutdown.cancel();
     }
 
     /// Changes the state, shows the workload's objects as they now are, and tells watches and listeners.
-    fn change<T>(&self, namespace: &str, workload: &Workload, change: impl FnOnce(&mut State, &Place) -> T) -> T {
-        let place = (namespace.to_owned(), workload.clone());
+    fn change<T>(&self, namespace: &str, workload: &Workload, change: impl FnOnce(&mut State, &WorkloadKey) -> T) -> T {
+        let workload_key = (namespace.to_owned(), workload.clone());
         let mut state = self.lock();
         let before = state.store.version();
-        let shown = state.keys(&place);
-        let result = change(&mut state, &place);
+        let shown = state.keys(&workload_key);
+        let result = change(&mut state, &workload_key);
         let deadline = i32::try_from(self.0.pace.deadline.as_secs()).unwrap_or(i32::MAX).max(1);
-        let objects = state.live.get(&place).map(|live| objects::all(live, deadline)).unwrap_or_default();
+        let objects =
+            state.workloads.get(&workload_key).map(|live| objects::list_objects(live, deadline)).unwrap_or_default();
         for key in shown.into_iter().filter(|key| objects.iter().all(|(kept, _)| kept != key)) {
             state.store.delete(key);
         }
@@ -341,16 +343,19 @@ impl Cluster {
         let changed = state.store.version() != before;
         drop(state);
         if changed {
-            self.0.woken.send_replace(());
-            tell(&self.0.on_change, &Changed { namespace: place.0, workload: place.1 });
+            self.0.watch_wakeup.send_replace(());
+            notify_listeners(
+                &self.0.on_change,
+                &ChangedWorkload { namespace: workload_key.0, workload: workload_key.1 },
+            );
         }
         result
     }
 
     /// Cuts the open watches of a namespace, as a broken connection does.
-    fn cut(&self, namespace: Option<&str>) {
+    fn cut_watches(&self, namespace: Option<&str>) {
         *self.lock().cuts.entry(namespace.map(str::to_owned)).or_default() += 1;
-        self.0.woken.send_replace(());
+        self.0.watch_wakeup.send_replace(());
     }
 
     /// Is the API server unreachable for this namespace now? A fault that strikes cuts its watches too.
@@ -358,9 +363,9 @@ impl Cluster {
         if namespace.is_some_and(|namespace| self.lock().down.contains(namespace)) {
             return true;
         }
-        let struck = self.0.faults.strikes(Fault::ClusterDown, None, namespace);
+        let struck = self.0.faults.take_if_armed(Fault::ClusterDown, None, namespace);
         if struck {
-            self.cut(namespace);
+            self.cut_watches(namespace);
         }
         struck
     }
@@ -372,8 +377,8 @@ impl Cluster {
 
 impl State {
     /// The keys of everything that the API shows of this workload now.
-    fn keys(&self, place: &Place) -> Vec<Key> {
-        let objects = self.live.get(place).map(|live| objects::all(live, 1)).unwrap_or_default();
+    fn keys(&self, workload_key: &WorkloadKey) -> Vec<Key> {
+        let objects = self.workloads.get(workload_key).map(|live| objects::list_objects(live, 1)).unwrap_or_default();
         objects.into_iter().map(|(key, _)| key).collect()
     }
 }
@@ -383,7 +388,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Listeners are called without a lock: they may ask the cluster, or listen to more.
-fn tell<T>(listeners: &Listeners<T>, what: &T) {
+fn notify_listeners<T>(listeners: &Listeners<T>, what: &T) {
     let listeners = lock(listeners).clone();
     for listener in listeners {
         listener(what);

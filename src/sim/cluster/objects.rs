@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::domain::model::artefact::WorkloadKind;
 
-use super::live::{Container, Live, Phase, Pod, Revision};
+use super::live::{Container, LiveWorkload, Phase, Pod, Revision};
 use super::pods::pod;
 use super::store::{Collection, Key};
 
@@ -27,7 +27,7 @@ const CONTROLLER_HASH: &str = "controller-revision-hash";
 const HISTORY_HASH: &str = "controller.kubernetes.io/hash";
 
 /// Everything the API shows of `live`, the workload itself last.
-pub(super) fn all(live: &Live, deadline_seconds: i32) -> Vec<(Key, Value)> {
+pub(super) fn list_objects(live: &LiveWorkload, deadline_seconds: i32) -> Vec<(Key, Value)> {
     let mut objects = Vec::new();
     for one in &live.pods {
         objects.extend(object(live, Collection::Pods, &one.name, &pod(live, one)));
@@ -51,7 +51,7 @@ pub(super) fn all(live: &Live, deadline_seconds: i32) -> Vec<(Key, Value)> {
     objects
 }
 
-fn object(live: &Live, collection: Collection, name: &str, object: &impl Serialize) -> Option<(Key, Value)> {
+fn object(live: &LiveWorkload, collection: Collection, name: &str, object: &impl Serialize) -> Option<(Key, Value)> {
     let key = Key { collection, namespace: live.namespace.clone(), name: name.to_owned() };
     match serde_json::to_value(object) {
         Ok(value) => Some((key, value)),
@@ -62,13 +62,13 @@ fn object(live: &Live, collection: Collection, name: &str, object: &impl Seriali
     }
 }
 
-pub(super) fn labels(live: &Live) -> BTreeMap<String, String> {
+pub(super) fn labels(live: &LiveWorkload) -> BTreeMap<String, String> {
     let name = live.workload.name.to_string();
     [("app".to_owned(), name.clone()), ("app.kubernetes.io/name".to_owned(), name)].into()
 }
 
 /// The labels of a pod: those of its workload, and the hash of its revision.
-pub(super) fn pod_labels(live: &Live, hash: &str) -> BTreeMap<String, String> {
+pub(super) fn pod_labels(live: &LiveWorkload, hash: &str) -> BTreeMap<String, String> {
     let mut labels = labels(live);
     match live.workload.kind {
         WorkloadKind::Deployment => labels.insert(HASH.to_owned(), hash.to_owned()),
@@ -79,7 +79,7 @@ pub(super) fn pod_labels(live: &Live, hash: &str) -> BTreeMap<String, String> {
 }
 
 /// Who owns a pod of this revision: its `ReplicaSet`, or the workload itself.
-pub(super) fn pod_owner(live: &Live, hash: &str) -> OwnerReference {
+pub(super) fn pod_owner(live: &LiveWorkload, hash: &str) -> OwnerReference {
     let of_replica_set = live.revisions.iter().find(|revision| revision.hash == hash);
     match (live.workload.kind, of_replica_set) {
         (WorkloadKind::Deployment, Some(revision)) => {
@@ -117,7 +117,7 @@ fn owner(collection: Collection, name: &str, uid: &str) -> OwnerReference {
     }
 }
 
-fn revision_name(live: &Live, hash: &str) -> String {
+fn revision_name(live: &LiveWorkload, hash: &str) -> String {
     format!("{}-{hash}", live.workload.name)
 }
 
@@ -128,14 +128,14 @@ fn template(labels: BTreeMap<String, String>, containers: &[Container]) -> PodTe
     }
 }
 
-fn metadata(live: &Live) -> ObjectMeta {
+fn metadata(live: &LiveWorkload) -> ObjectMeta {
     ObjectMeta {
         name: Some(live.workload.name.to_string()),
         namespace: Some(live.namespace.clone()),
         uid: Some(live.uid.clone()),
         generation: Some(live.generation),
         creation_timestamp: Some(time(live.created)),
-        labels: Some(labels(live).into_iter().chain(live.marks.clone()).collect()),
+        labels: Some(labels(live).into_iter().chain(live.extra_labels.clone()).collect()),
         ..ObjectMeta::default()
     }
 }
@@ -144,16 +144,16 @@ fn selector(labels: BTreeMap<String, String>) -> LabelSelector {
     LabelSelector { match_labels: Some(labels), match_expressions: None }
 }
 
-fn int(count: u32) -> i32 {
+fn to_i32(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
 /// The API server leaves zeros out of a status.
-fn some(count: u32) -> Option<i32> {
-    (count > 0).then_some(int(count))
+fn non_zero(count: u32) -> Option<i32> {
+    (count > 0).then_some(to_i32(count))
 }
 
-fn deployment(live: &Live, deadline_seconds: i32) -> Deployment {
+fn deployment(live: &LiveWorkload, deadline_seconds: i32) -> Deployment {
     let mut metadata = metadata(live);
     if let Some(revision) = live.revision() {
         metadata.annotations = Some([(REVISION.to_owned(), revision.number.to_string())].into());
@@ -163,7 +163,7 @@ fn deployment(live: &Live, deadline_seconds: i32) -> Deployment {
     Deployment {
         metadata,
         spec: Some(DeploymentSpec {
-            replicas: Some(int(live.replicas)),
+            replicas: Some(to_i32(live.replicas)),
             selector: selector(labels(live)),
             template: template(labels(live), &live.containers),
             progress_deadline_seconds: Some(deadline_seconds),
@@ -171,19 +171,19 @@ fn deployment(live: &Live, deadline_seconds: i32) -> Deployment {
             ..DeploymentSpec::default()
         }),
         status: Some(DeploymentStatus {
-            observed_generation: Some(live.observed),
-            replicas: some(pods),
-            updated_replicas: some(live.count(|pod| live.is_current(pod))),
-            ready_replicas: some(ready),
-            available_replicas: some(ready),
-            unavailable_replicas: some(pods.max(live.replicas) - ready),
+            observed_generation: Some(live.observed_generation),
+            replicas: non_zero(pods),
+            updated_replicas: non_zero(live.count(|pod| live.is_current(pod))),
+            ready_replicas: non_zero(ready),
+            available_replicas: non_zero(ready),
+            unavailable_replicas: non_zero(pods.max(live.replicas) - ready),
             conditions: live.revision().map(|revision| conditions(live, revision, ready)),
             ..DeploymentStatus::default()
         }),
     }
 }
 
-fn conditions(live: &Live, revision: &Revision, ready: u32) -> Vec<DeploymentCondition> {
+fn conditions(live: &LiveWorkload, revision: &Revision, ready: u32) -> Vec<DeploymentCondition> {
     let available = ready >= live.replicas;
     let (enough, minimum, has) = if available {
         ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
@@ -211,24 +211,24 @@ fn conditions(live: &Live, revision: &Revision, ready: u32) -> Vec<DeploymentCon
             progressing,
             reason,
             format!("ReplicaSet \"{name}\" {how}"),
-            live.turned,
-            live.progressed,
+            live.last_transition_at,
+            live.last_progress_at,
         ),
     ];
-    if let Some(refusal) = &live.refusal {
+    if let Some(refusal) = &live.quota_error {
         all.push(condition(
             "ReplicaFailure",
             "True",
             "FailedCreate",
             refusal.clone(),
-            live.progressed,
-            live.progressed,
+            live.last_progress_at,
+            live.last_progress_at,
         ));
     }
     all
 }
 
-fn replica_set(live: &Live, revision: &Revision) -> ReplicaSet {
+fn replica_set(live: &LiveWorkload, revision: &Revision) -> ReplicaSet {
     let labels = pod_labels(live, &revision.hash);
     let pods = live.count(|pod| pod.hash == revision.hash);
     let ready = live.count(|pod| pod.hash == revision.hash && pod.is_ready());
@@ -245,16 +245,16 @@ fn replica_set(live: &Live, revision: &Revision) -> ReplicaSet {
             ..ObjectMeta::default()
         },
         spec: Some(ReplicaSetSpec {
-            replicas: Some(int(pods)),
+            replicas: Some(to_i32(pods)),
             selector: selector(labels.clone()),
             template: Some(template(labels, &revision.containers)),
             ..ReplicaSetSpec::default()
         }),
         status: Some(ReplicaSetStatus {
-            replicas: int(pods),
-            ready_replicas: some(ready),
-            available_replicas: some(ready),
-            fully_labeled_replicas: some(pods),
+            replicas: to_i32(pods),
+            ready_replicas: non_zero(ready),
+            available_replicas: non_zero(ready),
+            fully_labeled_replicas: non_zero(pods),
             observed_generation: Some(1),
             ..ReplicaSetStatus::default()
         }),
@@ -262,7 +262,7 @@ fn replica_set(live: &Live, revision: &Revision) -> ReplicaSet {
 }
 
 /// Of a revision only the template is kept, as a patch that puts the workload back to it.
-fn controller_revision(live: &Live, revision: &Revision) -> ControllerRevision {
+fn controller_revision(live: &LiveWorkload, revision: &Revision) -> ControllerRevision {
     let mut template = json!(template(labels(live), &revision.containers));
     template["$patch"] = json!("replace");
     let mut labels = labels(live);
@@ -283,15 +283,15 @@ fn controller_revision(live: &Live, revision: &Revision) -> ControllerRevision {
     }
 }
 
-fn stateful_set(live: &Live) -> StatefulSet {
+fn stateful_set(live: &LiveWorkload) -> StatefulSet {
     let update = live.revision().map(|revision| revision.hash.as_str());
     // Before it was ever complete, Kubernetes calls its first revision the current one too.
-    let current = live.settled.as_deref().or(live.revisions.first().map(|revision| revision.hash.as_str()));
+    let current = live.completed_hash.as_deref().or(live.revisions.first().map(|revision| revision.hash.as_str()));
     let ready = live.count(Pod::is_ready);
     StatefulSet {
         metadata: metadata(live),
         spec: Some(StatefulSetSpec {
-            replicas: Some(int(live.replicas)),
+            replicas: Some(to_i32(live.replicas)),
             selector: selector(labels(live)),
             service_name: Some(live.workload.name.to_string()),
             template: template(labels(live), &live.containers),
@@ -303,12 +303,12 @@ fn stateful_set(live: &Live) -> StatefulSet {
             ..StatefulSetSpec::default()
         }),
         status: Some(StatefulSetStatus {
-            observed_generation: Some(live.observed),
-            replicas: int(live.count(|_| true)),
-            ready_replicas: some(ready),
-            available_replicas: some(ready),
-            current_replicas: some(live.count(|pod| Some(pod.hash.as_str()) == current)),
-            updated_replicas: some(live.count(|pod| live.is_current(pod))),
+            observed_generation: Some(live.observed_generation),
+            replicas: to_i32(live.count(|_| true)),
+            ready_replicas: non_zero(ready),
+            available_replicas: non_zero(ready),
+            current_replicas: non_zero(live.count(|pod| Some(pod.hash.as_str()) == current)),
+            updated_replicas: non_zero(live.count(|pod| live.is_current(pod))),
             current_revision: current.map(|hash| revision_name(live, hash)),
             update_revision: update.map(|hash| revision_name(live, hash)),
             collision_count: Some(0),
@@ -317,7 +317,7 @@ fn stateful_set(live: &Live) -> StatefulSet {
     }
 }
 
-fn daemon_set(live: &Live) -> DaemonSet {
+fn daemon_set(live: &LiveWorkload) -> DaemonSet {
     let ready = live.count(Pod::is_ready);
     DaemonSet {
         metadata: metadata(live),
@@ -328,13 +328,13 @@ fn daemon_set(live: &Live) -> DaemonSet {
             ..DaemonSetSpec::default()
         }),
         status: Some(DaemonSetStatus {
-            observed_generation: Some(live.observed),
-            desired_number_scheduled: int(live.replicas),
-            current_number_scheduled: int(live.count(|_| true)),
-            updated_number_scheduled: some(live.count(|pod| live.is_current(pod))),
-            number_ready: int(ready),
-            number_available: some(ready),
-            number_unavailable: some(live.replicas.saturating_sub(ready)),
+            observed_generation: Some(live.observed_generation),
+            desired_number_scheduled: to_i32(live.replicas),
+            current_number_scheduled: to_i32(live.count(|_| true)),
+            updated_number_scheduled: non_zero(live.count(|pod| live.is_current(pod))),
+            number_ready: to_i32(ready),
+            number_available: non_zero(ready),
+            number_unavailable: non_zero(live.replicas.saturating_sub(ready)),
             number_misscheduled: 0,
             ..DaemonSetStatus::default()
         }),

@@ -6,18 +6,18 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::live::{Container, Health, Live, Pod, Why};
+use super::live::{Container, FailureCause, Health, LiveWorkload, Pod};
 use super::objects::{container_specs, pod_labels, pod_owner, time};
 
 /// As often as a container has crashed by the time somebody looks.
 const RESTARTS: i32 = 3;
 
-pub(super) fn pod(live: &Live, pod: &Pod) -> PodObject {
+pub(super) fn pod(live: &LiveWorkload, pod: &Pod) -> PodObject {
     let revision = live.revisions.iter().find(|revision| revision.hash == pod.hash);
     let containers = revision.map(|revision| revision.containers.as_slice()).unwrap_or_default();
     let phase = match &pod.health {
-        Health::Ready { .. } | Health::Failing { why: Why::CrashLoop, .. } => "Running",
-        Health::Starting | Health::Failing { why: Why::ImagePull, .. } => "Pending",
+        Health::Ready { .. } | Health::Failing { cause: FailureCause::CrashLoop, .. } => "Running",
+        Health::Starting | Health::Failing { cause: FailureCause::ImagePull, .. } => "Pending",
     };
     PodObject {
         metadata: ObjectMeta {
@@ -67,17 +67,17 @@ fn status(pod: &Pod, container: &Container) -> ContainerStatus {
         ..ContainerStatus::default()
     };
     let state = match &pod.health {
-        Health::Ready { since } => running(&mut status, time(*since)),
+        Health::Ready { since } => mark_running(&mut status, time(*since)),
         Health::Starting => waiting("ContainerCreating", None),
         Health::Failing { container: failing, .. } if *failing != container.name => {
-            running(&mut status, time(pod.created))
+            mark_running(&mut status, time(pod.created))
         }
-        Health::Failing { why: Why::ImagePull, .. } => {
+        Health::Failing { cause: FailureCause::ImagePull, .. } => {
             let image = &container.image;
             let message = format!("Back-off pulling image \"{image}\": ErrImagePull: {image}: not found");
-            waiting(Why::ImagePull.reason(), Some(message))
+            waiting(FailureCause::ImagePull.reason(), Some(message))
         }
-        Health::Failing { why: Why::CrashLoop, .. } => {
+        Health::Failing { cause: FailureCause::CrashLoop, .. } => {
             status.restart_count = RESTARTS;
             status.last_state = Some(ContainerState {
                 terminated: Some(ContainerStateTerminated {
@@ -90,13 +90,13 @@ fn status(pod: &Pod, container: &Container) -> ContainerStatus {
                 ..ContainerState::default()
             });
             let message = format!("back-off 40s restarting failed container={} pod={}", container.name, pod.name);
-            waiting(Why::CrashLoop.reason(), Some(message))
+            waiting(FailureCause::CrashLoop.reason(), Some(message))
         }
     };
     ContainerStatus { state: Some(state), ..status }
 }
 
-fn running(
+fn mark_running(
     status: &mut ContainerStatus,
     since: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time,
 ) -> ContainerState {

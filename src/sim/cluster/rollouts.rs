@@ -5,79 +5,85 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::model::artefact::Workload;
 
-use super::live::{Live, Serial, Step};
-use super::{Cluster, Ended, RolloutId, State, tell};
+use super::live::{LiveWorkload, RolloutProgress, Serial};
+use super::{Cluster, EndedRollout, RolloutId, State, notify_listeners};
 
 impl Cluster {
     /// The controller's first look is a step of its own: watchers see the specification before its effect.
     pub(super) fn begin(&self, namespace: &str, workload: &Workload, id: RolloutId) {
-        self.later(SignedDuration::ZERO, namespace, workload, id, Self::observe);
+        self.schedule_action(SignedDuration::ZERO, namespace, workload, id, Self::observe);
     }
 
     fn observe(&self, namespace: &str, workload: &Workload, id: RolloutId) {
-        let now = self.0.agenda.clock().now();
+        let now = self.0.scheduler.clock().now();
         let replica = self.change_rollout(namespace, workload, id, |live, serial, _| {
             live.observe(now, serial);
             self.0.pace.replica * live.slowness
         });
         if let Some(replica) = replica {
-            self.later(replica, namespace, workload, id, Self::step);
+            self.schedule_action(replica, namespace, workload, id, Self::advance_rollout);
         }
     }
 
-    fn step(&self, namespace: &str, workload: &Workload, id: RolloutId) {
-        let now = self.0.agenda.clock().now();
+    fn advance_rollout(&self, namespace: &str, workload: &Workload, id: RolloutId) {
+        let now = self.0.scheduler.clock().now();
         let taken = self.change_rollout(namespace, workload, id, |live, serial, can_pull| {
-            (live.step(now, serial, can_pull), live.slowness)
+            (live.advance(now, serial, can_pull), live.slowness)
         });
         match taken {
-            Some((Step::Going, slowness)) => {
-                self.later(self.0.pace.replica * slowness, namespace, workload, id, Self::step);
+            Some((RolloutProgress::Progressing, slowness)) => {
+                self.schedule_action(self.0.pace.replica * slowness, namespace, workload, id, Self::advance_rollout);
             }
-            Some((Step::Refused, slowness)) => {
+            Some((RolloutProgress::QuotaExceeded, slowness)) => {
                 let refused_for = self.since_progress(namespace, workload, now);
                 if refused_for.is_some_and(|waited| waited >= self.0.pace.deadline * slowness) {
                     self.give_up(namespace, workload, id);
                 } else {
-                    self.later(self.0.pace.replica * slowness, namespace, workload, id, Self::step);
+                    self.schedule_action(
+                        self.0.pace.replica * slowness,
+                        namespace,
+                        workload,
+                        id,
+                        Self::advance_rollout,
+                    );
                 }
             }
-            Some((Step::Stuck, slowness)) => {
-                self.later(self.0.pace.deadline * slowness, namespace, workload, id, Self::give_up);
+            Some((RolloutProgress::Stuck, slowness)) => {
+                self.schedule_action(self.0.pace.deadline * slowness, namespace, workload, id, Self::give_up);
             }
-            Some((Step::Complete, _)) => self.tell_end(namespace, workload, id, true),
+            Some((RolloutProgress::Complete, _)) => self.notify_rollout_end(namespace, workload, id, true),
             None => {}
         }
     }
 
     fn since_progress(&self, namespace: &str, workload: &Workload, now: Timestamp) -> Option<SignedDuration> {
         let state = self.lock();
-        let live = state.live.get(&(namespace.to_owned(), workload.clone()))?;
-        Some(now.duration_since(live.progressed))
+        let live = state.workloads.get(&(namespace.to_owned(), workload.clone()))?;
+        Some(now.duration_since(live.last_progress_at))
     }
 
     fn give_up(&self, namespace: &str, workload: &Workload, id: RolloutId) {
-        let now = self.0.agenda.clock().now();
+        let now = self.0.scheduler.clock().now();
         if self.change_rollout(namespace, workload, id, |live, _, _| live.give_up(now)).is_some() {
-            self.tell_end(namespace, workload, id, false);
+            self.notify_rollout_end(namespace, workload, id, false);
         }
     }
 
-    fn tell_end(&self, namespace: &str, workload: &Workload, rollout: RolloutId, complete: bool) {
-        let ended = Ended { rollout, namespace: namespace.to_owned(), workload: workload.clone(), complete };
-        tell(&self.0.on_end, &ended);
+    fn notify_rollout_end(&self, namespace: &str, workload: &Workload, rollout: RolloutId, complete: bool) {
+        let ended = EndedRollout { rollout, namespace: namespace.to_owned(), workload: workload.clone(), complete };
+        notify_listeners(&self.0.on_end, &ended);
     }
 
-    fn later(
+    fn schedule_action(
         &self,
         delay: SignedDuration,
         namespace: &str,
         workload: &Workload,
         id: RolloutId,
-        step: fn(&Self, &str, &Workload, RolloutId),
+        action: fn(&Self, &str, &Workload, RolloutId),
     ) {
         let (cluster, namespace, workload) = (self.clone(), namespace.to_owned(), workload.clone());
-        self.0.agenda.after(delay, move || async move { step(&cluster, &namespace, &workload, id) });
+        self.0.scheduler.schedule_after(delay, move || async move { action(&cluster, &namespace, &workload, id) });
     }
 
     /// Changes the workload only where `id` is still its rollout: a newer one has overtaken the steps of the old.
@@ -86,13 +92,13 @@ impl Cluster {
         namespace: &str,
         workload: &Workload,
         id: RolloutId,
-        change: impl FnOnce(&mut Live, &mut Serial, &dyn Fn(&str) -> bool) -> T,
+        change: impl FnOnce(&mut LiveWorkload, &mut Serial, &dyn Fn(&str) -> bool) -> T,
     ) -> Option<T> {
-        self.change(namespace, workload, |state, place| {
-            let State { live, serial, can_pull, quotas, .. } = state;
+        self.change(namespace, workload, |state, workload_key| {
+            let State { workloads: live, serial, can_pull, quotas, .. } = state;
             let others = live.iter().filter(|((within, name), _)| within == namespace && name != workload);
             let used: u32 = others.map(|(_, live)| live.count(|_| true)).sum();
-            let live = live.get_mut(place).filter(|live| live.rollout == id.0)?;
+            let live = live.get_mut(workload_key).filter(|live| live.rollout == id.0)?;
             live.quota = quotas.get(namespace).map(|limit| limit.saturating_sub(used));
             Some(change(live, serial, &**can_pull))
         })

@@ -151,12 +151,12 @@ impl Store {
 
     /// Everything that happened after `version`.
     pub(super) fn since(&self, version: u64) -> Result<impl Iterator<Item = &Event>, TooOld> {
-        self.reaches(version)?;
+        self.check_not_compacted(version)?;
         let first = self.history.partition_point(|event| event.version <= version);
         Ok(self.history.range(first..))
     }
 
-    pub(super) fn reaches(&self, version: u64) -> Result<(), TooOld> {
+    pub(super) fn check_not_compacted(&self, version: u64) -> Result<(), TooOld> {
         if version < self.compacted { Err(TooOld) } else { Ok(()) }
     }
 

@@ -20,9 +20,9 @@ mod api;
 struct Bench {
     cluster: Cluster,
     clock: Clock,
-    agenda: Agenda,
+    scheduler: Scheduler,
     faults: Faults,
-    strays: Strays,
+    unknown_requests: UnknownRequests,
     client: Client,
     address: String,
 }
@@ -31,19 +31,19 @@ impl Bench {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let agenda = Agenda::new(clock.clone());
-        let (faults, strays) = (Faults::default(), Strays::default());
-        let cluster = Cluster::new(agenda.clone(), Pace::default(), faults.clone(), strays.clone());
+        let scheduler = Scheduler::new(clock.clone());
+        let (faults, unknown_requests) = (Faults::default(), UnknownRequests::default());
+        let cluster = Cluster::new(scheduler.clone(), Pace::default(), faults.clone(), unknown_requests.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/sim/cluster", listener.local_addr().unwrap());
         let router = axum::Router::new().nest("/sim/cluster", cluster.router());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        tokio::spawn(agenda.clone().run(CancellationToken::new()));
+        tokio::spawn(scheduler.clone().run(CancellationToken::new()));
         let mut config = kube::Config::new(address.parse().unwrap());
         // By default kube hides a 503 behind 15 retries, minutes long.
         config.default_retry = false;
         let client = Client::try_from(config).unwrap();
-        Self { cluster, clock, agenda, faults, strays, client, address }
+        Self { cluster, clock, scheduler, faults, unknown_requests, client, address }
     }
 
     fn deployments(&self, namespace: &str) -> Api<Deployment> {
@@ -55,24 +55,24 @@ impl Bench {
     }
 
     /// Waits until the agenda has done everything that is due now.
-    async fn calm(&self) {
-        while self.agenda.next_due().is_some_and(|due| due <= self.clock.now()) {
+    async fn run_due(&self) {
+        while self.scheduler.next_due().is_some_and(|due| due <= self.clock.now()) {
             tokio::task::yield_now().await;
         }
     }
 
     /// Moves the clock to the next step of the world and lets it happen. Was there one?
     async fn tick(&self) -> bool {
-        self.calm().await;
-        let due = self.agenda.next_due();
+        self.run_due().await;
+        let due = self.scheduler.next_due();
         if let Some(due) = due {
             self.clock.advance_to(due);
-            self.calm().await;
+            self.run_due().await;
         }
         due.is_some()
     }
 
-    async fn rest(&self) {
+    async fn run_until_idle(&self) {
         while self.tick().await {}
     }
 }
@@ -103,7 +103,7 @@ where
     tokio::time::timeout(Duration::from_secs(10), events.next()).await.expect("an event comes").expect("it goes on")
 }
 
-fn names(event: &Event<Deployment>) -> String {
+fn describe_event(event: &Event<Deployment>) -> String {
     match event {
         Event::Init => "Init".into(),
         Event::InitApply(object) => format!("InitApply {}", object.name_any()),
@@ -117,7 +117,7 @@ fn names(event: &Event<Deployment>) -> String {
 async fn a_rollout_goes_replica_by_replica() {
     let bench = Bench::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.place("qa", &checkout, "app", "ghcr.io/acme/checkout:1", 2);
+    bench.cluster.set_running("qa", &checkout, "app", "ghcr.io/acme/checkout:1", 2);
     assert_eq!(progress(&bench.deployment("checkout").await), (2, 2, 2, 0));
     assert_eq!(bench.cluster.state("qa", &checkout).state, "running");
 
@@ -130,7 +130,7 @@ async fn a_rollout_goes_replica_by_replica() {
         }
     });
     bench.cluster.set_image("qa", &checkout, "app", "ghcr.io/acme/checkout:2");
-    bench.calm().await;
+    bench.run_due().await;
     assert_eq!(progress(&bench.deployment("checkout").await), (1, 2, 2, 2));
     bench.tick().await;
     assert_eq!(progress(&bench.deployment("checkout").await), (2, 2, 2, 1));
@@ -140,18 +140,18 @@ async fn a_rollout_goes_replica_by_replica() {
     assert_eq!(condition(&done, "Progressing"), ("True".into(), "NewReplicaSetAvailable".into()));
     assert_eq!(done.status.unwrap().observed_generation, done.metadata.generation);
 
-    assert_eq!(bench.agenda.next_due(), None);
+    assert_eq!(bench.scheduler.next_due(), None);
     assert_eq!(*seen.lock().unwrap(), ["rolling_out 0/2", "rolling_out 0/2", "rolling_out 1/2", "running 2/2"]);
     assert_eq!(bench.cluster.state("qa", &checkout).image.unwrap(), "ghcr.io/acme/checkout:2");
-    assert_eq!(bench.strays.all(), Vec::<String>::new());
+    assert_eq!(bench.unknown_requests.all(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn replica_sets_keep_the_history_and_name_their_owner() {
     let bench = Bench::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.place("qa", &checkout, "app", "checkout:1", 1);
-    bench.cluster.place("qa", &checkout, "app", "checkout:2", 1);
+    bench.cluster.set_running("qa", &checkout, "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &checkout, "app", "checkout:2", 1);
     let owner = bench.deployment("checkout").await.uid().unwrap();
     let sets = Api::<ReplicaSet>::namespaced(bench.client.clone(), "qa").list(&ListParams::default()).await.unwrap();
     let mut history: Vec<(String, String, i32)> = sets
@@ -175,7 +175,7 @@ async fn the_other_kinds_keep_their_history_as_patches_ten_beside_the_present_on
     {
         let workload = workload(text);
         for tag in 1..=13 {
-            bench.cluster.place("qa", &workload, "app", &format!("acme:{tag}"), 1);
+            bench.cluster.set_running("qa", &workload, "app", &format!("acme:{tag}"), 1);
         }
         let kept = Api::<ControllerRevision>::namespaced(bench.client.clone(), "qa");
         let kept = kept.list(&ListParams::default().labels(&format!("app={}", workload.name))).await.unwrap();
@@ -199,14 +199,14 @@ async fn the_other_kinds_keep_their_history_as_patches_ten_beside_the_present_on
 async fn a_crash_loop_becomes_degraded_at_the_deadline() {
     let bench = Bench::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.place("qa", &checkout, "app", "checkout:1", 2);
-    bench.cluster.place("qa", &checkout, "proxy", "envoy:1", 2);
+    bench.cluster.set_running("qa", &checkout, "app", "checkout:1", 2);
+    bench.cluster.set_running("qa", &checkout, "proxy", "envoy:1", 2);
     let ended = Arc::new(Mutex::new(Vec::new()));
     bench.cluster.on_end({
         let ended = ended.clone();
         move |end| ended.lock().unwrap().push(end.complete)
     });
-    let order = Order { container: "app", image: "checkout:2", replicas: 2, crashes: true, slowness: 1 };
+    let order = RolloutOrder { container: "app", image: "checkout:2", replicas: 2, crashes: true, slowness: 1 };
     bench.cluster.roll_out("qa", &checkout, &order);
     bench.tick().await;
     let state = bench.cluster.state("qa", &checkout);
@@ -227,10 +227,10 @@ async fn a_crash_loop_becomes_degraded_at_the_deadline() {
     assert_eq!(condition(&stuck, "Progressing"), ("False".into(), "ProgressDeadlineExceeded".into()));
     assert_eq!(condition(&stuck, "Available").0, "True", "the old pods still serve");
     assert_eq!(bench.cluster.state("qa", &checkout).state, "degraded");
-    assert_eq!((bench.agenda.next_due(), ended.lock().unwrap().clone()), (None, vec![false]));
+    assert_eq!((bench.scheduler.next_due(), ended.lock().unwrap().clone()), (None, vec![false]));
 
     bench.cluster.set_image("qa", &checkout, "app", "checkout:3");
-    bench.rest().await;
+    bench.run_until_idle().await;
     assert_eq!(bench.cluster.state("qa", &checkout).state, "running");
     assert_eq!(*ended.lock().unwrap(), [false, true]);
 }
@@ -239,10 +239,10 @@ async fn a_crash_loop_becomes_degraded_at_the_deadline() {
 async fn an_image_that_cannot_be_pulled_leaves_a_statefulset_incomplete() {
     let bench = Bench::open().await;
     let mailer = workload("statefulset/mailer");
-    bench.cluster.pull_from(|image| image != "mailer:2");
-    bench.cluster.place("qa", &mailer, "app", "mailer:1", 2);
+    bench.cluster.set_can_pull(|image| image != "mailer:2");
+    bench.cluster.set_running("qa", &mailer, "app", "mailer:1", 2);
     bench.cluster.set_image("qa", &mailer, "app", "mailer:2");
-    bench.rest().await;
+    bench.run_until_idle().await;
 
     let status =
         Api::<StatefulSet>::namespaced(bench.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
@@ -254,7 +254,7 @@ async fn an_image_that_cannot_be_pulled_leaves_a_statefulset_incomplete() {
     assert_eq!(bench.cluster.state("qa", &mailer).state, "degraded");
 
     bench.cluster.set_image("qa", &mailer, "app", "mailer:3");
-    bench.rest().await;
+    bench.run_until_idle().await;
     let status =
         Api::<StatefulSet>::namespaced(bench.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
     assert_eq!(status.current_revision, status.update_revision);
@@ -265,7 +265,7 @@ async fn an_image_that_cannot_be_pulled_leaves_a_statefulset_incomplete() {
 async fn a_daemonset_counts_nodes() {
     let bench = Bench::open().await;
     let agent = workload("daemonset/agent");
-    bench.cluster.place("qa", &agent, "app", "agent:1", 3);
+    bench.cluster.set_running("qa", &agent, "app", "agent:1", 3);
     bench.cluster.set_image("qa", &agent, "app", "agent:2");
     bench.tick().await;
     let api = Api::<DaemonSet>::namespaced(bench.client.clone(), "qa");
@@ -273,7 +273,7 @@ async fn a_daemonset_counts_nodes() {
         (status.desired_number_scheduled, status.updated_number_scheduled, status.number_available)
     };
     assert_eq!(counts(api.get("agent").await.unwrap().status.unwrap()), (3, Some(2), Some(2)));
-    bench.rest().await;
+    bench.run_until_idle().await;
     assert_eq!(counts(api.get("agent").await.unwrap().status.unwrap()), (3, Some(3), Some(3)));
 }
 
@@ -281,7 +281,7 @@ async fn a_daemonset_counts_nodes() {
 async fn a_newer_image_overtakes_the_rollout_that_runs() {
     let bench = Bench::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.place("qa", &checkout, "app", "checkout:1", 2);
+    bench.cluster.set_running("qa", &checkout, "app", "checkout:1", 2);
     let ended = Arc::new(Mutex::new(Vec::new()));
     bench.cluster.on_end({
         let ended = ended.clone();
@@ -291,11 +291,11 @@ async fn a_newer_image_overtakes_the_rollout_that_runs() {
     assert_eq!(bench.cluster.set_image("qa", &checkout, "app", "checkout:2"), Some(first), "joined, not begun anew");
     bench.tick().await;
     let second = bench.cluster.set_image("qa", &checkout, "app", "checkout:3").unwrap();
-    bench.rest().await;
+    bench.run_until_idle().await;
     assert_eq!(*ended.lock().unwrap(), [second]);
     assert_eq!(bench.cluster.state("qa", &checkout).image.unwrap(), "checkout:3");
     assert_eq!(bench.cluster.set_image("qa", &checkout, "app", "checkout:3"), None);
-    assert_eq!(bench.agenda.next_due(), None);
+    assert_eq!(bench.scheduler.next_due(), None);
 }
 
 #[tokio::test]
@@ -304,11 +304,11 @@ async fn a_workload_that_is_not_there_is_created_by_its_controller_and_not_by_ha
     let search = workload("deployment/search");
     assert_eq!(bench.cluster.state("qa", &search).state, "missing");
     assert_eq!(bench.cluster.set_image("qa", &search, "app", "search:1"), None);
-    let order = Order { container: "app", image: "search:1", replicas: 3, crashes: false, slowness: 1 };
+    let order = RolloutOrder { container: "app", image: "search:1", replicas: 3, crashes: false, slowness: 1 };
     bench.cluster.roll_out("qa", &search, &order);
-    bench.calm().await;
+    bench.run_due().await;
     assert_eq!(condition(&bench.deployment("search").await, "Available").0, "False");
-    bench.rest().await;
+    bench.run_until_idle().await;
     assert_eq!(progress(&bench.deployment("search").await), (3, 3, 3, 0));
 
     bench.cluster.remove("qa", &search);
@@ -318,7 +318,7 @@ async fn a_workload_that_is_not_there_is_created_by_its_controller_and_not_by_ha
 }
 
 /// `kubectl rollout status`, on the JSON of any of the three kinds.
-fn rolled_out(object: &serde_json::Value) -> bool {
+fn is_rolled_out(object: &serde_json::Value) -> bool {
     let status = |field: &str| object["status"][field].as_i64().unwrap_or_default();
     if status("observedGeneration") < object["metadata"]["generation"].as_i64().unwrap() {
         return false;
@@ -346,19 +346,19 @@ async fn nothing_looks_rolled_out_before_it_is() {
     for kind in WorkloadKind::ALL {
         let bench = Bench::open().await;
         let workload = workload(&format!("{}/checkout", kind.as_str()));
-        bench.cluster.place("qa", &workload, "app", "checkout:1", 3);
+        bench.cluster.set_running("qa", &workload, "app", "checkout:1", 3);
         let begin = bench.cluster.lock().store.version();
         bench.cluster.set_image("qa", &workload, "app", "checkout:2");
         bench.tick().await;
         bench.cluster.set_image("qa", &workload, "app", "checkout:3");
-        bench.rest().await;
+        bench.run_until_idle().await;
         let state = bench.cluster.lock();
         let seen: Vec<bool> = state
             .store
             .since(begin)
             .unwrap()
             .filter(|event| event.key.collection == kind.into())
-            .map(|event| rolled_out(event.after.as_ref().unwrap()))
+            .map(|event| is_rolled_out(event.after.as_ref().unwrap()))
             .collect();
         let (last, before) = seen.split_last().unwrap();
         assert!(*last && before.len() >= 6 && before.iter().all(|done| !done), "{kind:?} {seen:?}");

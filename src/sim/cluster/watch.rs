@@ -14,7 +14,7 @@ use super::selector::Selector;
 use super::store::{Collection, Event, TooOld};
 
 /// How soon a fault that was armed meanwhile is noticed by a watch in which nothing happens.
-const LOOK_FOR_FAULTS: Duration = Duration::from_millis(250);
+const FAULT_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct Watch {
     pub(super) cluster: Cluster,
@@ -30,7 +30,7 @@ pub(super) struct Watch {
 struct Progress {
     watch: Watch,
     seen: Option<u64>,
-    woken: tokio::sync::watch::Receiver<()>,
+    wakeup: tokio::sync::watch::Receiver<()>,
     cuts: u64,
     ends: Instant,
     bookmark: Instant,
@@ -39,21 +39,22 @@ struct Progress {
 
 impl Watch {
     pub(super) fn stream(self) -> impl Stream<Item = io::Result<String>> {
-        let woken = self.cluster.0.woken.subscribe();
+        let woken = self.cluster.0.watch_wakeup.subscribe();
         let now = Instant::now();
         let state = self.cluster.lock();
         let cuts = state.cuts.get(&self.namespace).copied().unwrap_or_default();
         let bookmark = now + state.bookmark_every;
         drop(state);
         let seen = self.from;
-        let progress = Progress { seen, woken, cuts, ends: now + self.timeout, bookmark, done: false, watch: self };
+        let progress =
+            Progress { seen, wakeup: woken, cuts, ends: now + self.timeout, bookmark, done: false, watch: self };
         futures::stream::unfold(progress, |mut progress| async move {
             let line = progress.next().await?;
             Some((line, progress))
         })
     }
 
-    fn line(&self, event: &Event) -> Option<String> {
+    fn format_event(&self, event: &Event) -> Option<String> {
         let ours = event.key.collection == self.collection
             && self.namespace.as_ref().is_none_or(|namespace| event.key.namespace == *namespace);
         if !ours {
@@ -63,12 +64,12 @@ impl Watch {
             |object: &Option<_>| object.clone().filter(|object: &std::sync::Arc<Value>| self.selector.selects(object));
         match (selected(&event.before), selected(&event.after)) {
             (None, None) => None,
-            (None, Some(object)) => Some(line("ADDED", &object)),
-            (Some(_), Some(object)) => Some(line("MODIFIED", &object)),
+            (None, Some(object)) => Some(format_line("ADDED", &object)),
+            (Some(_), Some(object)) => Some(format_line("MODIFIED", &object)),
             (Some(object), None) => {
                 let mut last = Value::clone(&object);
                 last["metadata"]["resourceVersion"] = json!(event.version.to_string());
-                Some(line("DELETED", &last))
+                Some(format_line("DELETED", &last))
             }
         }
     }
@@ -78,40 +79,40 @@ impl Watch {
             "apiVersion": self.collection.api_version(), "kind": self.collection.kind(),
             "metadata": { "resourceVersion": version.to_string(), "creationTimestamp": null },
         });
-        line("BOOKMARK", &object)
+        format_line("BOOKMARK", &object)
     }
 }
 
 impl Progress {
     async fn next(&mut self) -> Option<io::Result<String>> {
-        let ended = self.watch.cluster.0.ended.clone();
+        let ended = self.watch.cluster.0.shutdown.clone();
         loop {
             if self.done || ended.is_cancelled() || Instant::now() >= self.ends {
                 return None;
             }
-            self.woken.borrow_and_update();
+            self.wakeup.borrow_and_update();
             if self.is_cut() {
                 self.done = true;
                 return Some(Err(io::Error::new(io::ErrorKind::ConnectionReset, "the simulated cluster is down")));
             }
-            match self.news() {
+            match self.read_new_lines() {
                 Ok(lines) if lines.is_empty() => {}
                 Ok(lines) => return Some(Ok(lines)),
                 Err(TooOld) => {
                     self.done = true;
                     let failure = Failure::too_old(self.seen.unwrap_or_default());
-                    return Some(Ok(line("ERROR", &failure.status())));
+                    return Some(Ok(format_line("ERROR", &failure.status())));
                 }
             }
             if let Some(bookmark) = self.due_bookmark() {
                 return Some(Ok(bookmark));
             }
-            let mut wake = self.ends.min(Instant::now() + LOOK_FOR_FAULTS);
+            let mut wake = self.ends.min(Instant::now() + FAULT_POLL_INTERVAL);
             if self.watch.bookmarks {
                 wake = wake.min(self.bookmark);
             }
             tokio::select! {
-                _ = self.woken.changed() => {}
+                _ = self.wakeup.changed() => {}
                 () = tokio::time::sleep_until(wake) => {}
                 () = ended.cancelled() => {}
             }
@@ -125,15 +126,15 @@ impl Progress {
         cut(cluster) || cluster.is_down(self.watch.namespace.as_deref())
     }
 
-    fn news(&mut self) -> Result<String, TooOld> {
+    fn read_new_lines(&mut self) -> Result<String, TooOld> {
         let state = self.watch.cluster.lock();
         let lines = match self.seen {
-            Some(seen) => state.store.since(seen)?.filter_map(|event| self.watch.line(event)).collect(),
+            Some(seen) => state.store.since(seen)?.filter_map(|event| self.watch.format_event(event)).collect(),
             None => state
                 .store
                 .list(self.watch.collection, self.watch.namespace.as_deref())
                 .filter(|(_, object)| self.watch.selector.selects(object))
-                .map(|(_, object)| line("ADDED", object))
+                .map(|(_, object)| format_line("ADDED", object))
                 .collect(),
         };
         let version = state.store.version();
@@ -153,7 +154,7 @@ impl Progress {
     }
 }
 
-fn line(kind: &str, object: &Value) -> String {
+fn format_line(kind: &str, object: &Value) -> String {
     // Written by hand so that the object, which may be large, is not copied.
     format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
 }

@@ -13,12 +13,12 @@ use jiff::Timestamp;
 use crate::domain::model::artefact::{Workload, WorkloadKind};
 use crate::domain::model::version::{Image, Sha};
 
-pub use self::webhook::Weather;
-use self::webhook::{Delivery, FluxEvent, InvolvedObject, Metadata};
-use super::agenda::Agenda;
-use super::chance::Chance;
-use super::ci::Built;
-use super::cluster::{Cluster, Ended, Order, RolloutId};
+pub use self::webhook::WebhookFaults;
+use self::webhook::{FluxEvent, InvolvedObject, Metadata, SignedEvent};
+use super::agenda::Scheduler;
+use super::chance::Rng;
+use super::ci::BuiltImage;
+use super::cluster::{Cluster, EndedRollout, RolloutId, RolloutOrder};
 use super::faults::{Fault, Faults};
 use super::pace::Pace;
 use super::registry::Registry;
@@ -62,7 +62,7 @@ pub struct Revision {
 pub struct Controller(Arc<Inner>);
 
 struct Inner {
-    agenda: Agenda,
+    scheduler: Scheduler,
     pace: Pace,
     cluster: Cluster,
     registry: Registry,
@@ -70,19 +70,19 @@ struct Inner {
     webhooks: Webhooks,
     targets: Vec<Target>,
     /// By the target's number: what is on its way there. A newer one takes the place of the older.
-    underway: Mutex<BTreeMap<usize, Underway>>,
-    weather: Mutex<(Weather, Chance)>,
+    reconciliations: Mutex<BTreeMap<usize, Reconciliation>>,
+    webhook_faults: Mutex<(WebhookFaults, Rng)>,
 }
 
-struct Underway {
+struct Reconciliation {
     revision: Revision,
-    since: Timestamp,
-    waiting: BTreeSet<RolloutId>,
+    started_at: Timestamp,
+    pending_rollouts: BTreeSet<RolloutId>,
 }
 
 impl Controller {
     pub fn new(
-        agenda: Agenda,
+        scheduler: Scheduler,
         pace: Pace,
         cluster: Cluster,
         registry: Registry,
@@ -90,9 +90,10 @@ impl Controller {
         webhooks: Webhooks,
         targets: Vec<Target>,
     ) -> Self {
-        let underway = Mutex::default();
-        let weather = Mutex::new((Weather::default(), Chance::new(0)));
-        let inner = Inner { agenda, pace, cluster, registry, faults, webhooks, targets, underway, weather };
+        let reconciliations = Mutex::default();
+        let webhook_faults = Mutex::new((WebhookFaults::default(), Rng::new(0)));
+        let inner =
+            Inner { scheduler, pace, cluster, registry, faults, webhooks, targets, reconciliations, webhook_faults };
         let controller = Self(Arc::new(inner));
         // Weak, because the cluster would otherwise hold its own listener's clone of itself for ever.
         let listener = Arc::downgrade(&controller.0);
@@ -105,25 +106,25 @@ impl Controller {
     }
 
     /// From now on this happens to every event, by chance that falls the same way for the same seed.
-    pub fn send_through(&self, weather: Weather, seed: u64) {
-        *self.0.weather.lock().unwrap_or_else(PoisonError::into_inner) = (weather, Chance::new(seed));
+    pub fn set_webhook_faults(&self, faults: WebhookFaults, seed: u64) {
+        *self.0.webhook_faults.lock().unwrap_or_else(PoisonError::into_inner) = (faults, Rng::new(seed));
     }
 
     /// An image was built: it goes where its branch is deployed. For [`Ci::on_built`](super::ci::Ci::on_built).
-    pub fn built(&self, built: &Built) {
+    pub fn handle_built_image(&self, built: &BuiltImage) {
         for (at, target) in self.0.targets.iter().enumerate() {
             if target.artefact == built.artefact && target.branch.as_ref() == Some(&built.branch) {
                 let revision = Revision { branch: built.branch.clone(), commit: built.commit.clone() };
-                self.notice(at, format!("{}:{}", target.image, built.tag), revision);
+                self.schedule_reconcile(at, format!("{}:{}", target.image, built.tag), revision);
             }
         }
     }
 
     /// A manifest names this image, `name[:tag][@digest]`, for an artefact in an environment, as of `revision` of its repository.
-    pub fn manifest_says(&self, environment: &str, artefact: &str, image: &str, revision: &Revision) {
+    pub fn handle_manifest_image(&self, environment: &str, artefact: &str, image: &str, revision: &Revision) {
         for (at, target) in self.0.targets.iter().enumerate() {
             if target.environment == environment && target.artefact == artefact {
-                self.notice(at, image.to_owned(), revision.clone());
+                self.schedule_reconcile(at, image.to_owned(), revision.clone());
             }
         }
     }
@@ -131,62 +132,66 @@ impl Controller {
     /// Everything that stands here was applied by this controller.
     pub fn adopt(&self) {
         for target in &self.0.targets {
-            target.workloads.iter().for_each(|workload| self.mark(target, workload));
+            target.workloads.iter().for_each(|workload| self.label_workload(target, workload));
         }
     }
 
-    fn mark(&self, target: &Target, workload: &Workload) {
-        self.0.cluster.applied_by(&target.namespace, workload, (&target.namespace, &target.artefact));
+    fn label_workload(&self, target: &Target, workload: &Workload) {
+        self.0.cluster.label_applied_by(&target.namespace, workload, (&target.namespace, &target.artefact));
     }
 
-    fn notice(&self, at: usize, image: String, revision: Revision) {
+    fn schedule_reconcile(&self, at: usize, image: String, revision: Revision) {
         let controller = self.clone();
-        self.0.agenda.after(self.0.pace.notice, move || async move { controller.reconcile(at, &image, revision) });
+        self.0.scheduler.schedule_after(self.0.pace.controller_delay, move || async move {
+            controller.reconcile(at, &image, revision)
+        });
     }
 
     fn reconcile(&self, at: usize, image: &str, revision: Revision) {
         let Some(target) = self.0.targets.get(at) else { return };
-        if let Some(tag) = Image::parse(image).tag.filter(|_| self.strikes(Fault::ImageMissing, target)) {
+        if let Some(tag) = Image::parse(image).tag.filter(|_| self.take_fault(Fault::ImageMissing, target)) {
             // As if a clean-up job had been faster: it was built, and it is gone.
             self.0.registry.remove(&target.image, &tag);
         }
         let runs = |workload| self.0.cluster.state(&target.namespace, workload).image.as_deref() == Some(image);
         let starts = !target.workloads.iter().all(runs);
-        let order = Order {
+        let order = RolloutOrder {
             container: &target.container,
             image,
             replicas: target.replicas,
             // Where nothing rolls out, a fault has nothing to strike and waits on.
-            crashes: starts && self.strikes(Fault::CrashLoop, target),
-            slowness: if starts && self.strikes(Fault::SlowRollout, target) { SLOW } else { 1 },
+            crashes: starts && self.take_fault(Fault::CrashLoop, target),
+            slowness: if starts && self.take_fault(Fault::SlowRollout, target) { SLOW } else { 1 },
         };
         let roll = |workload: &Workload| {
             let new = self.0.cluster.state(&target.namespace, workload).image.is_none();
             let rollout = self.0.cluster.roll_out(&target.namespace, workload, &order);
             if new {
-                self.mark(target, workload);
+                self.label_workload(target, workload);
             }
             rollout
         };
         let waiting: BTreeSet<RolloutId> = target.workloads.iter().filter_map(roll).collect();
         let configured: Vec<String> =
             target.workloads.iter().map(|workload| format!("{} configured", object(target, workload))).collect();
-        self.tell(target, &revision, "info", "Progressing", configured.join("\n"));
+        self.send_event(target, &revision, "info", "Progressing", configured.join("\n"));
 
         let at_rest = waiting.is_empty();
-        let underway = Underway { revision, since: self.0.agenda.clock().now(), waiting };
-        self.lock().insert(at, underway);
+        let reconciliation =
+            Reconciliation { revision, started_at: self.0.scheduler.clock().now(), pending_rollouts: waiting };
+        self.lock().insert(at, reconciliation);
         if at_rest {
             self.finish(at);
         }
     }
 
-    fn rollout_ended(&self, ended: &Ended) {
+    fn rollout_ended(&self, ended: &EndedRollout) {
         let done: Vec<usize> = self
             .lock()
             .iter_mut()
-            .filter_map(|(at, underway)| {
-                (underway.waiting.remove(&ended.rollout) && underway.waiting.is_empty()).then_some(*at)
+            .filter_map(|(at, reconciliation)| {
+                (reconciliation.pending_rollouts.remove(&ended.rollout) && reconciliation.pending_rollouts.is_empty())
+                    .then_some(*at)
             })
             .collect();
         for at in done {
@@ -197,8 +202,8 @@ impl Controller {
     /// Everything of this target has come to rest: say how it went.
     fn finish(&self, at: usize) {
         let Some(target) = self.0.targets.get(at) else { return };
-        let Some(underway) = self.lock().remove(&at) else { return };
-        let took = self.0.agenda.clock().now().duration_since(underway.since);
+        let Some(reconciliation) = self.lock().remove(&at) else { return };
+        let took = self.0.scheduler.clock().now().duration_since(reconciliation.started_at);
         let took = format!("{:.1}s", took.as_secs_f64());
         let unhealthy: Vec<String> = target
             .workloads
@@ -213,16 +218,16 @@ impl Controller {
             let message = format!("health check failed after {took}: failed resources: [{}]", unhealthy.join(", "));
             ("error", "HealthCheckFailed", message)
         };
-        if self.strikes(Fault::LostWebhook, target) {
+        if self.take_fault(Fault::LostWebhook, target) {
             return;
         }
-        let times = if self.strikes(Fault::DuplicateWebhook, target) { 2 } else { 1 };
+        let times = if self.take_fault(Fault::DuplicateWebhook, target) { 2 } else { 1 };
         for _ in 0..times {
-            self.tell(target, &underway.revision, severity, reason, message.clone());
+            self.send_event(target, &reconciliation.revision, severity, reason, message.clone());
         }
     }
 
-    fn tell(
+    fn send_event(
         &self,
         target: &Target,
         revision: &Revision,
@@ -240,7 +245,7 @@ impl Controller {
                 namespace: target.namespace.clone(),
             },
             severity,
-            timestamp: self.0.agenda.clock().now(),
+            timestamp: self.0.scheduler.clock().now(),
             message,
             reason,
             metadata: Metadata { revision: format!("{}@sha1:{}", revision.branch, revision.commit) },
@@ -248,26 +253,26 @@ impl Controller {
             reporting_instance: "kustomize-controller-0",
         };
         let url = format!("{}/webhooks/flux/{}", bot_url.trim_end_matches('/'), target.environment);
-        let delivery = match Delivery::new(url, secret, &event) {
+        let signed_event = match SignedEvent::new(url, secret, &event) {
             Ok(delivery) => delivery,
             Err(error) => return tracing::error!(%error, "a simulated event cannot be written as JSON"),
         };
         let copies = {
-            let mut weather = self.0.weather.lock().unwrap_or_else(PoisonError::into_inner);
-            let (weather, chance) = &mut *weather;
-            weather.befalls(chance)
+            let mut webhook_faults = self.0.webhook_faults.lock().unwrap_or_else(PoisonError::into_inner);
+            let (webhook_faults, rng) = &mut *webhook_faults;
+            webhook_faults.draw_delays(rng)
         };
         for late in copies {
-            webhook::send(&self.0.agenda, self.0.pace, http, delivery.clone(), late);
+            webhook::send(&self.0.scheduler, self.0.pace, http, signed_event.clone(), late);
         }
     }
 
-    fn strikes(&self, fault: Fault, target: &Target) -> bool {
-        self.0.faults.strikes(fault, Some(&target.artefact), Some(&target.environment))
+    fn take_fault(&self, fault: Fault, target: &Target) -> bool {
+        self.0.faults.take_if_armed(fault, Some(&target.artefact), Some(&target.environment))
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Underway>> {
-        self.0.underway.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Reconciliation>> {
+        self.0.reconciliations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::sim::ci::{Build, Ci, TagStyle};
-use crate::sim::strays::Strays;
+use crate::sim::ci::{BuildConfig, Ci, TagStyle};
+use crate::sim::strays::UnknownRequests;
 
 use super::*;
 
@@ -18,7 +18,7 @@ type Received = Arc<Mutex<Vec<(String, bool, Value)>>>;
 
 struct World {
     clock: Clock,
-    agenda: Agenda,
+    scheduler: Scheduler,
     ci: Ci,
     cluster: Cluster,
     registry: Registry,
@@ -33,11 +33,11 @@ impl World {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let agenda = Agenda::new(clock.clone());
-        let (faults, strays, pace) = (Faults::default(), Strays::default(), Pace::default());
-        let registry = Registry::new(strays.clone());
-        let cluster = Cluster::new(agenda.clone(), pace, faults.clone(), strays);
-        cluster.pull_from({
+        let scheduler = Scheduler::new(clock.clone());
+        let (faults, unknown_requests, pace) = (Faults::default(), UnknownRequests::default(), Pace::default());
+        let registry = Registry::new(unknown_requests.clone());
+        let cluster = Cluster::new(scheduler.clone(), pace, faults.clone(), unknown_requests);
+        cluster.set_can_pull({
             let registry = registry.clone();
             move |image| registry.can_pull(image)
         });
@@ -51,42 +51,49 @@ impl World {
             target("mailer", "development", Some("develop"), &["statefulset/mailer", "deployment/mailer-web"]),
             target("search", "qa", None, &["deployment/search"]),
         ];
-        let build = |artefact: &str, tags| Build {
+        let build = |artefact: &str, tags| BuildConfig {
             artefact: artefact.into(),
             repository: format!("acme/{artefact}"),
             image: format!("ghcr.io/acme/{artefact}"),
             branches: vec!["develop".into(), "qa".into()],
-            tags,
+            tag_style: tags,
             paths: vec![],
         };
         let builds = vec![build("checkout", TagStyle::ShortSha), build("mailer", TagStyle::Opaque)];
-        let ci = Ci::new(agenda.clone(), pace, registry.clone(), builds);
+        let ci = Ci::new(scheduler.clone(), pace, registry.clone(), builds);
         for target in &targets {
             registry.publish(&target.image, "1.0.0", None, clock.now());
             for workload in &target.workloads {
-                cluster.place(&target.namespace, workload, "app", &format!("{}:1.0.0", target.image), 2);
+                cluster.set_running(&target.namespace, workload, "app", &format!("{}:1.0.0", target.image), 2);
             }
         }
-        let controller =
-            Controller::new(agenda.clone(), pace, cluster.clone(), registry.clone(), faults.clone(), webhooks, targets);
+        let controller = Controller::new(
+            scheduler.clone(),
+            pace,
+            cluster.clone(),
+            registry.clone(),
+            faults.clone(),
+            webhooks,
+            targets,
+        );
         ci.on_built({
             let controller = controller.clone();
-            move |built| controller.built(built)
+            move |built| controller.handle_built_image(built)
         });
-        tokio::spawn(agenda.clone().run(CancellationToken::new()));
-        Self { clock, agenda, ci, cluster, registry, faults, controller, received, answers }
+        tokio::spawn(scheduler.clone().run(CancellationToken::new()));
+        Self { clock, scheduler, ci, cluster, registry, faults, controller, received, answers }
     }
 
     /// Moves the clock from step to step until nothing is left to happen.
-    async fn rest(&self) {
-        while let Some(due) = self.agenda.next_due() {
+    async fn run_until_idle(&self) {
+        while let Some(due) = self.scheduler.next_due() {
             self.clock.advance_to(due);
             tokio::task::yield_now().await;
         }
     }
 
     /// Environment, reason and revision of every event the bot received, all of them rightly signed.
-    fn told(&self) -> Vec<String> {
+    fn received_events(&self) -> Vec<String> {
         let received = self.received.lock().unwrap();
         received
             .iter()
@@ -105,7 +112,7 @@ impl World {
 }
 
 async fn bot(received: Received, answers: Arc<Mutex<Vec<StatusCode>>>) -> String {
-    let hear = move |Path(environment): Path<String>, headers: HeaderMap, body: Bytes| {
+    let handler = move |Path(environment): Path<String>, headers: HeaderMap, body: Bytes| {
         let (received, answers) = (received.clone(), answers.clone());
         async move {
             let secret = if environment == "development" { "dev" } else { "qa" };
@@ -114,7 +121,7 @@ async fn bot(received: Received, answers: Arc<Mutex<Vec<StatusCode>>>) -> String
             answers.lock().unwrap().pop().unwrap_or(StatusCode::ACCEPTED)
         }
     };
-    let router = axum::Router::new().route("/webhooks/flux/{environment}", axum::routing::post(hear));
+    let router = axum::Router::new().route("/webhooks/flux/{environment}", axum::routing::post(handler));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -142,11 +149,14 @@ fn sha(digit: &str) -> Sha {
 async fn a_push_is_built_rolled_out_and_told_with_a_signature() {
     let world = World::open().await;
     world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
-    world.rest().await;
+    world.run_until_idle().await;
     let image = "ghcr.io/acme/checkout:develop-aaaaaaa".to_owned();
     assert_eq!(world.state("development", "deployment/checkout"), (image, "running"));
     assert_eq!(world.state("qa", "deployment/checkout").0, "ghcr.io/acme/checkout:1.0.0");
-    assert_eq!(world.told(), ["development checkout Progressing", "development checkout ReconciliationSucceeded"]);
+    assert_eq!(
+        world.received_events(),
+        ["development checkout Progressing", "development checkout ReconciliationSucceeded"]
+    );
 
     let (_, _, event) = world.received.lock().unwrap()[1].clone();
     let expected = serde_json::json!({
@@ -169,11 +179,14 @@ async fn a_push_is_built_rolled_out_and_told_with_a_signature() {
 async fn all_workloads_of_an_artefact_move_and_are_told_once() {
     let world = World::open().await;
     world.ci.branch_moved("acme/mailer", "develop", &sha("a"));
-    world.rest().await;
+    world.run_until_idle().await;
     for workload in ["statefulset/mailer", "deployment/mailer-web"] {
         assert_eq!(world.state("development", workload), ("ghcr.io/acme/mailer:build-1".into(), "running"));
     }
-    assert_eq!(world.told(), ["development mailer Progressing", "development mailer ReconciliationSucceeded"]);
+    assert_eq!(
+        world.received_events(),
+        ["development mailer Progressing", "development mailer ReconciliationSucceeded"]
+    );
 }
 
 #[tokio::test]
@@ -181,25 +194,25 @@ async fn a_manifest_moves_only_its_own_environment() {
     let world = World::open().await;
     let revision = Revision { branch: "main".into(), commit: sha("c") };
     world.registry.publish("ghcr.io/acme/search", "1.0.1", None, world.clock.now());
-    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:1.0.1", &revision);
-    world.controller.manifest_says("prod", "search", "ghcr.io/acme/search:1.0.1", &revision);
-    world.rest().await;
+    world.controller.handle_manifest_image("qa", "search", "ghcr.io/acme/search:1.0.1", &revision);
+    world.controller.handle_manifest_image("prod", "search", "ghcr.io/acme/search:1.0.1", &revision);
+    world.run_until_idle().await;
     assert_eq!(world.state("qa", "deployment/search"), ("ghcr.io/acme/search:1.0.1".into(), "running"));
 
-    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:1.0.1", &revision);
-    world.rest().await;
-    let told = ["qa search Progressing", "qa search ReconciliationSucceeded"];
-    assert_eq!(world.told(), [told, told].concat(), "the same once more is told too, as Flux does");
+    world.controller.handle_manifest_image("qa", "search", "ghcr.io/acme/search:1.0.1", &revision);
+    world.run_until_idle().await;
+    let expected = ["qa search Progressing", "qa search ReconciliationSucceeded"];
+    assert_eq!(world.received_events(), [expected, expected].concat(), "the same once more is told too, as Flux does");
 }
 
 #[tokio::test]
 async fn a_tag_that_was_never_built_cannot_be_pulled() {
     let world = World::open().await;
     let revision = Revision { branch: "main".into(), commit: sha("c") };
-    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:9.9.9", &revision);
-    world.rest().await;
+    world.controller.handle_manifest_image("qa", "search", "ghcr.io/acme/search:9.9.9", &revision);
+    world.run_until_idle().await;
     assert_eq!(world.state("qa", "deployment/search").1, "degraded");
-    assert_eq!(world.told(), ["qa search Progressing", "qa search HealthCheckFailed"]);
+    assert_eq!(world.received_events(), ["qa search Progressing", "qa search HealthCheckFailed"]);
 }
 
 #[tokio::test]
@@ -209,12 +222,12 @@ async fn faults_fail_the_rollout_and_the_webhook_says_so() {
         world.faults.arm(fault, 1, Some("checkout".into()), Some("development".into()));
         world.ci.branch_moved("acme/mailer", "develop", &sha("b"));
         world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
-        world.rest().await;
+        world.run_until_idle().await;
         assert_eq!(world.state("development", "deployment/checkout").1, "degraded");
         assert_eq!(world.state("development", "statefulset/mailer").1, "running");
         let state = world.cluster.state("development", &"deployment/checkout".parse().unwrap());
         assert_eq!(state.reason, Some(reason));
-        assert!(world.told().contains(&"development checkout HealthCheckFailed".to_owned()));
+        assert!(world.received_events().contains(&"development checkout HealthCheckFailed".to_owned()));
         let (_, _, last) = world.received.lock().unwrap().last().unwrap().clone();
         assert_eq!(last["severity"], "error");
         assert_eq!(
@@ -229,14 +242,14 @@ async fn a_crash_waits_for_a_rollout_that_it_can_strike() {
     let world = World::open().await;
     world.faults.arm(Fault::CrashLoop, 1, None, None);
     let revision = Revision { branch: "main".into(), commit: sha("c") };
-    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:1.0.0", &revision);
-    world.rest().await;
+    world.controller.handle_manifest_image("qa", "search", "ghcr.io/acme/search:1.0.0", &revision);
+    world.run_until_idle().await;
     assert_eq!(world.state("qa", "deployment/search"), ("ghcr.io/acme/search:1.0.0".to_owned(), "running"));
-    assert_eq!(world.faults.armed().len(), 1, "nothing rolled out");
+    assert_eq!(world.faults.list_armed().len(), 1, "nothing rolled out");
     world.ci.branch_moved("acme/checkout", "develop", &sha("b"));
-    world.rest().await;
+    world.run_until_idle().await;
     assert_eq!(world.state("development", "deployment/checkout").1, "degraded");
-    assert_eq!(world.faults.armed(), []);
+    assert_eq!(world.faults.list_armed(), []);
 }
 
 #[tokio::test]
@@ -244,7 +257,7 @@ async fn a_slow_rollout_takes_ten_times_as_long_and_still_completes() {
     let world = World::open().await;
     world.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), None);
     world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
-    world.rest().await;
+    world.run_until_idle().await;
     assert_eq!(world.state("development", "deployment/checkout").1, "running");
     let (_, _, last) = world.received.lock().unwrap().last().unwrap().clone();
     assert_eq!(last["message"], "Reconciliation finished in 30.0s, next run in 10m0s");
@@ -255,41 +268,45 @@ async fn a_webhook_can_be_lost_or_doubled() {
     let world = World::open().await;
     world.faults.arm(Fault::LostWebhook, 1, None, Some("development".into()));
     world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
-    world.rest().await;
-    assert_eq!(world.told(), ["development checkout Progressing"]);
+    world.run_until_idle().await;
+    assert_eq!(world.received_events(), ["development checkout Progressing"]);
 
     world.faults.arm(Fault::DuplicateWebhook, 1, None, None);
     world.ci.branch_moved("acme/checkout", "qa", &sha("b"));
-    world.rest().await;
+    world.run_until_idle().await;
     let succeeded = "qa checkout ReconciliationSucceeded";
-    assert_eq!(world.told()[1..], ["qa checkout Progressing", succeeded, succeeded]);
+    assert_eq!(world.received_events()[1..], ["qa checkout Progressing", succeeded, succeeded]);
 }
 
 #[tokio::test]
-async fn the_weather_loses_doubles_and_delays_the_same_way_for_the_same_seed() {
-    let told = async |weather, seed| {
+async fn webhook_faults_lose_double_and_delay_the_same_way_for_the_same_seed() {
+    let collect_events = async |faults, seed| {
         let world = World::open().await;
-        world.controller.send_through(weather, seed);
+        world.controller.set_webhook_faults(faults, seed);
         for digit in ["1", "2", "3", "4", "5", "6", "7", "8"] {
             world.ci.branch_moved("acme/checkout", "develop", &sha(digit));
-            world.rest().await;
+            world.run_until_idle().await;
         }
-        world.told()
+        world.received_events()
     };
-    let calm = Weather::default();
-    let all = told(calm, 1).await;
+    let no_faults = WebhookFaults::default();
+    let all = collect_events(no_faults, 1).await;
     assert_eq!(all.len(), 16);
-    assert_eq!(told(Weather { lost: 100, ..calm }, 1).await.len(), 0);
-    let some = told(Weather { lost: 50, ..calm }, 1).await;
+    assert_eq!(collect_events(WebhookFaults { lost_percent: 100, ..no_faults }, 1).await.len(), 0);
+    let some = collect_events(WebhookFaults { lost_percent: 50, ..no_faults }, 1).await;
     assert!((1..16).contains(&some.len()), "{some:?}");
-    assert_eq!(told(Weather { lost: 50, ..calm }, 1).await, some);
-    assert_ne!(told(Weather { lost: 50, ..calm }, 2).await, some);
-    let late = told(Weather { twice: 100, late: SignedDuration::from_secs(20), ..calm }, 1).await;
+    assert_eq!(collect_events(WebhookFaults { lost_percent: 50, ..no_faults }, 1).await, some);
+    assert_ne!(collect_events(WebhookFaults { lost_percent: 50, ..no_faults }, 2).await, some);
+    let late = collect_events(
+        WebhookFaults { duplicate_percent: 100, max_delay: SignedDuration::from_secs(20), ..no_faults },
+        1,
+    )
+    .await;
     assert_eq!(late.len(), 32);
-    let sorted = |mut told: Vec<String>| {
-        told.sort();
-        told.dedup();
-        told
+    let sorted = |mut events: Vec<String>| {
+        events.sort();
+        events.dedup();
+        events
     };
     assert_ne!(late, [all.clone(), all.clone()].concat());
     assert_eq!(sorted(late).len(), sorted(all).len());
@@ -300,15 +317,15 @@ async fn a_webhook_is_tried_five_times_and_then_lost() {
     let world = World::open().await;
     // Both events of a reconciliation fail for ever.
     *world.answers.lock().unwrap() = vec![StatusCode::BAD_GATEWAY; 100];
-    world.controller.manifest_says(
+    world.controller.handle_manifest_image(
         "qa",
         "search",
         "ghcr.io/acme/search:1.0.0",
         &Revision { branch: "main".into(), commit: sha("c") },
     );
-    world.rest().await;
-    let told = world.told();
-    let count = |reason: &str| told.iter().filter(|line| line.ends_with(reason)).count();
+    world.run_until_idle().await;
+    let events = world.received_events();
+    let count = |reason: &str| events.iter().filter(|line| line.ends_with(reason)).count();
     assert_eq!((count("Progressing"), count("ReconciliationSucceeded")), (5, 5));
 }
 
@@ -316,14 +333,14 @@ async fn a_webhook_is_tried_five_times_and_then_lost() {
 async fn a_webhook_that_is_refused_is_not_tried_again() {
     let world = World::open().await;
     *world.answers.lock().unwrap() = vec![StatusCode::UNAUTHORIZED; 2];
-    world.controller.manifest_says(
+    world.controller.handle_manifest_image(
         "qa",
         "search",
         "ghcr.io/acme/search:1.0.0",
         &Revision { branch: "main".into(), commit: sha("c") },
     );
-    world.rest().await;
-    assert_eq!(world.told(), ["qa search Progressing", "qa search ReconciliationSucceeded"]);
+    world.run_until_idle().await;
+    assert_eq!(world.received_events(), ["qa search Progressing", "qa search ReconciliationSucceeded"]);
 }
 
 #[tokio::test]
@@ -332,9 +349,9 @@ async fn a_newer_commit_overtakes_and_only_it_is_told_as_done() {
     world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
     world.clock.advance(jiff::SignedDuration::from_millis(100));
     world.ci.branch_moved("acme/checkout", "develop", &sha("b"));
-    world.rest().await;
+    world.run_until_idle().await;
     let progressing = "development checkout Progressing";
-    assert_eq!(world.told(), [progressing, progressing, "development checkout ReconciliationSucceeded"]);
+    assert_eq!(world.received_events(), [progressing, progressing, "development checkout ReconciliationSucceeded"]);
     let (_, _, last) = world.received.lock().unwrap().last().unwrap().clone();
     assert_eq!(last["metadata"]["revision"], format!("develop@sha1:{}", sha("b")));
     assert_eq!(world.state("development", "deployment/checkout").0, "ghcr.io/acme/checkout:develop-bbbbbbb");

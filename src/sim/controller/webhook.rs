@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::sim::agenda::Agenda;
-use crate::sim::chance::Chance;
+use crate::sim::agenda::Scheduler;
+use crate::sim::chance::Rng;
 use crate::sim::pace::Pace;
 use crate::sim::signature::sign;
 
@@ -45,37 +45,37 @@ pub(super) struct Metadata {
 
 /// What happens to events on their way.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Weather {
+pub struct WebhookFaults {
     /// So many out of a hundred are lost.
-    pub lost: u8,
+    pub lost_percent: u8,
     /// So many out of a hundred arrive twice.
-    pub twice: u8,
+    pub duplicate_percent: u8,
     /// Each is late by anything up to this, so that they overtake each other.
-    pub late: SignedDuration,
+    pub max_delay: SignedDuration,
 }
 
-impl Weather {
+impl WebhookFaults {
     /// How late each copy of the next event is; without any, it is lost.
-    pub(super) fn befalls(self, chance: &mut Chance) -> Vec<SignedDuration> {
-        if chance.falls(self.lost) {
+    pub(super) fn draw_delays(self, rng: &mut Rng) -> Vec<SignedDuration> {
+        if rng.roll_percent(self.lost_percent) {
             return Vec::new();
         }
-        let copies = if chance.falls(self.twice) { 2 } else { 1 };
-        let late = usize::try_from(self.late.as_millis()).unwrap_or_default();
-        let late_by = |_| SignedDuration::from_millis(i64::try_from(chance.below(late + 1)).unwrap_or_default());
+        let copies = if rng.roll_percent(self.duplicate_percent) { 2 } else { 1 };
+        let late = usize::try_from(self.max_delay.as_millis()).unwrap_or_default();
+        let late_by = |_| SignedDuration::from_millis(i64::try_from(rng.next_below(late + 1)).unwrap_or_default());
         (0..copies).map(late_by).collect()
     }
 }
 
 /// An event on its way.
 #[derive(Clone)]
-pub(super) struct Delivery {
+pub(super) struct SignedEvent {
     pub(super) url: String,
     pub(super) body: Vec<u8>,
     pub(super) signature: String,
 }
 
-impl Delivery {
+impl SignedEvent {
     pub(super) fn new(url: String, secret: &str, event: &FluxEvent) -> Result<Self, serde_json::Error> {
         let body = serde_json::to_vec(event)?;
         let signature = sign(secret, &body);
@@ -84,19 +84,32 @@ impl Delivery {
 }
 
 /// Sends on the agenda, so that the world is not at rest while an event is still on its way.
-pub(super) fn send(agenda: &Agenda, pace: Pace, http: &reqwest::Client, delivery: Delivery, late: SignedDuration) {
-    attempt(agenda.clone(), pace, http.clone(), delivery, late, 0);
+pub(super) fn send(
+    scheduler: &Scheduler,
+    pace: Pace,
+    http: &reqwest::Client,
+    event: SignedEvent,
+    late: SignedDuration,
+) {
+    attempt(scheduler.clone(), pace, http.clone(), event, late, 0);
 }
 
-fn attempt(agenda: Agenda, pace: Pace, http: reqwest::Client, delivery: Delivery, pause: SignedDuration, tried: u32) {
-    agenda.clone().after(pause, move || async move {
+fn attempt(
+    scheduler: Scheduler,
+    pace: Pace,
+    http: reqwest::Client,
+    event: SignedEvent,
+    pause: SignedDuration,
+    tried: u32,
+) {
+    scheduler.clone().schedule_after(pause, move || async move {
         let answer = http
-            .post(&delivery.url)
+            .post(&event.url)
             .timeout(TIMEOUT)
             .header("content-type", "application/json")
             .header("gotk-component", "kustomize-controller")
-            .header("x-signature", &delivery.signature)
-            .body(delivery.body.clone())
+            .header("x-signature", &event.signature)
+            .body(event.body.clone())
             .send()
             .await;
         let (why, again) = match answer {
@@ -106,12 +119,12 @@ fn attempt(agenda: Agenda, pace: Pace, http: reqwest::Client, delivery: Delivery
             Err(error) => (error.without_url().to_string(), true),
         };
         if again && tried < RETRIES {
-            tracing::debug!(url = delivery.url, why, "the webhook failed and is sent again");
+            tracing::debug!(url = event.url, why, "the webhook failed and is sent again");
             // The pause grows, as Flux's does.
             let pause = pace.retry * i32::try_from(tried + 1).unwrap_or(i32::MAX);
-            attempt(agenda, pace, http, delivery, pause, tried + 1);
+            attempt(scheduler, pace, http, event, pause, tried + 1);
         } else {
-            tracing::warn!(url = delivery.url, why, "the webhook is lost");
+            tracing::warn!(url = event.url, why, "the webhook is lost");
         }
     });
 }

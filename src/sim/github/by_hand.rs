@@ -3,13 +3,13 @@
 
 use serde::Serialize;
 
-use super::mergeability::Merging;
+use super::mergeability::MergeOptions;
 use super::objects::{oid, sha};
 use super::people::Account;
 use super::pulls::{NewPull, PullEdit, PullRequest};
 use super::reviews::{NewReview, Verdict};
-use super::rules::{Rules, push_refused};
-use super::{Author, GitHub, SOMEBODY, Sha, WriteError};
+use super::rules::{Rules, push_refused_message};
+use super::{Author, DEFAULT_LOGIN, GitHub, Sha, WriteError};
 
 /// A pull request as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,7 +30,7 @@ pub struct Pull {
 }
 
 impl Pull {
-    fn of(pull: &PullRequest, url: String) -> Self {
+    fn from_pull_request(pull: &PullRequest, url: String) -> Self {
         Self {
             number: pull.number,
             title: pull.title.clone(),
@@ -39,7 +39,7 @@ impl Pull {
             head: pull.head.clone(),
             head_sha: sha(pull.head_sha),
             base: pull.base.clone(),
-            state: pull.standing(),
+            state: pull.state_name(),
             author: pull.author.clone(),
             merge_commit: pull.merge_commit().map(sha),
             comments: pull.comments.iter().map(|comment| comment.body.clone()).collect(),
@@ -47,15 +47,17 @@ impl Pull {
     }
 }
 
-fn refused<T>(sentence: impl Into<String>) -> Result<T, WriteError> {
+fn refuse<T>(sentence: impl Into<String>) -> Result<T, WriteError> {
     Err(WriteError::Refused(sentence.into()))
 }
 
 impl GitHub {
     /// All pull requests, oldest first.
     pub fn pulls(&self, repository: &str) -> Vec<Pull> {
-        self.read(repository, |repo| repo.pulls.iter().map(|pull| Pull::of(pull, repo.pull_url(pull.number))).collect())
-            .unwrap_or_default()
+        self.read(repository, |repo| {
+            repo.pulls.iter().map(|pull| Pull::from_pull_request(pull, repo.pull_url(pull.number))).collect()
+        })
+        .unwrap_or_default()
     }
 
     /// Opens a pull request; its number is the answer.
@@ -81,7 +83,7 @@ impl GitHub {
         verdict: Verdict,
         body: &str,
     ) -> Result<(), WriteError> {
-        self.has_pull(repository, number)?;
+        self.require_pull(repository, number)?;
         let (by, now) = (self.account(login)?.login, self.0.clock.now());
         self.write(repository, &by, |repo| {
             let new = NewReview { verdict, body: body.to_owned(), commit: None };
@@ -91,7 +93,7 @@ impl GitHub {
     }
 
     pub fn comment(&self, repository: &str, number: u64, login: &str, body: &str) -> Result<(), WriteError> {
-        self.has_pull(repository, number)?;
+        self.require_pull(repository, number)?;
         let (by, now) = (self.account(login)?.login, self.0.clock.now());
         self.write(repository, &by, |repo| {
             repo.comment_on_pull(number, body.to_owned(), &by, now)?;
@@ -108,47 +110,47 @@ impl GitHub {
     }
 
     pub fn retarget_pull(&self, repository: &str, number: u64, base: &str) -> Result<(), WriteError> {
-        self.edit(repository, number, SOMEBODY, PullEdit { base: Some(base.to_owned()), ..PullEdit::default() })
+        self.edit(repository, number, DEFAULT_LOGIN, PullEdit { base: Some(base.to_owned()), ..PullEdit::default() })
     }
 
     /// A person merges by hand, by a merge commit, where the rules let them.
     pub fn merge_pull(&self, repository: &str, number: u64, login: &str) -> Result<Sha, WriteError> {
-        self.has_pull(repository, number)?;
+        self.require_pull(repository, number)?;
         let (person, now) = (self.account(login)?, self.0.clock.now());
         self.write(repository, &person.login, |repo| {
             if !repo.protection.may_write(&person.login) {
-                return refused(format!("{login} may not merge in {repository}: that takes write access."));
+                return refuse(format!("{login} may not merge in {repository}: that takes write access."));
             }
-            let id = repo.merge_pull(number, &Merging::default(), &person.author(), &self.0.faults, now)?;
+            let id = repo.merge_pull(number, &MergeOptions::default(), &person.author(), &self.0.faults, now)?;
             Ok(sha(id))
         })
     }
 
     pub fn delete_branch(&self, repository: &str, branch: &str) -> Result<(), WriteError> {
-        self.write(repository, SOMEBODY, |repo| {
+        self.write(repository, DEFAULT_LOGIN, |repo| {
             let full_name = format!("refs/heads/{branch}");
             if branch == repo.default_branch || repo.protection.forbids_pushes(&full_name) {
-                return refused(format!("`{branch}` is protected in {repository} and cannot be deleted."));
+                return refuse(format!("`{branch}` is protected in {repository} and cannot be deleted."));
             }
             match repo.refs.remove(&full_name) {
                 Some(_) => Ok(()),
-                None => refused(format!("There is no branch `{branch}` in {repository}.")),
+                None => refuse(format!("There is no branch `{branch}` in {repository}.")),
             }
         })
     }
 
     /// A force push by hand.
     pub fn point_branch(&self, repository: &str, branch: &str, at: &Sha) -> Result<(), WriteError> {
-        self.write(repository, SOMEBODY, |repo| {
+        self.write(repository, DEFAULT_LOGIN, |repo| {
             let full_name = format!("refs/heads/{branch}");
             if repo.branch(branch).is_none() {
-                return refused(format!("There is no branch `{branch}` in {repository}."));
+                return refuse(format!("There is no branch `{branch}` in {repository}."));
             }
             if !repo.is_commit(oid(at)) {
-                return refused(format!("There is no commit {at} in {repository}."));
+                return refuse(format!("There is no commit {at} in {repository}."));
             }
             if repo.protection.forbids_pushes(&full_name) {
-                return refused(push_refused(true));
+                return refuse(push_refused_message(true));
             }
             repo.point(&full_name, oid(at));
             Ok(())
@@ -157,9 +159,9 @@ impl GitHub {
 
     /// Somebody moves a tag by force.
     pub fn point_tag(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
-        self.write(repository, SOMEBODY, |repo| {
+        self.write(repository, DEFAULT_LOGIN, |repo| {
             if !repo.is_commit(oid(at)) {
-                return refused(format!("There is no commit {at} in {repository}."));
+                return refuse(format!("There is no commit {at} in {repository}."));
             }
             repo.point(&format!("refs/tags/{name}"), oid(at));
             Ok(())
@@ -169,23 +171,23 @@ impl GitHub {
     /// `admin`, `write`, `read` or `none`. Whoever was not named here may write.
     pub fn set_permission(&self, repository: &str, login: &str, permission: &str) -> Result<(), WriteError> {
         if !matches!(permission, "admin" | "write" | "read" | "none") {
-            return refused(format!("`{permission}` is no permission: use `admin`, `write`, `read` or `none`."));
+            return refuse(format!("`{permission}` is no permission: use `admin`, `write`, `read` or `none`."));
         }
-        self.write(repository, SOMEBODY, |repo| {
-            repo.protection.permit(login, permission);
+        self.write(repository, DEFAULT_LOGIN, |repo| {
+            repo.protection.set_permission(login, permission);
             Ok(())
         })
     }
 
     /// What an admin ticks in the settings of a repository. Told, and not enforced.
-    pub fn settle(
+    pub fn set_repository_options(
         &self,
         repository: &str,
         archived: bool,
         merge_commits: bool,
         writable: bool,
     ) -> Result<(), WriteError> {
-        self.write(repository, SOMEBODY, |repo| {
+        self.write(repository, DEFAULT_LOGIN, |repo| {
             repo.protection.archived = archived;
             repo.protection.no_merge_commits = !merge_commits;
             repo.protection.read_only = !writable;
@@ -194,7 +196,7 @@ impl GitHub {
     }
 
     pub fn protect(&self, repository: &str, branch: &str, rules: Rules) -> Result<(), WriteError> {
-        self.write(repository, SOMEBODY, |repo| {
+        self.write(repository, DEFAULT_LOGIN, |repo| {
             repo.protection.protect(branch, rules);
             Ok(())
         })
@@ -202,12 +204,12 @@ impl GitHub {
 
     /// Somebody signs up; whoever commits with a login has done so already.
     pub fn add_person(&self, person: &Author) {
-        self.0.people.learn(person);
+        self.0.people.register(person);
     }
 
     /// The logins of everybody who is no bot.
     pub fn people(&self) -> Vec<String> {
-        self.0.people.persons()
+        self.0.people.human_logins()
     }
 
     pub fn add_team(&self, org: &str, team: &str, logins: &[&str]) {
@@ -220,11 +222,11 @@ impl GitHub {
     }
 
     fn edit(&self, repository: &str, number: u64, login: &str, edit: PullEdit) -> Result<(), WriteError> {
-        self.has_pull(repository, number)?;
+        self.require_pull(repository, number)?;
         let (by, now) = (self.account(login)?.login, self.0.clock.now());
         self.write(repository, &by, |repo| {
             if !repo.protection.may_write(&by) && repo.pull(number)?.author != by {
-                return refused(format!("{login} may not change pull request {number}: that takes write access."));
+                return refuse(format!("{login} may not change pull request {number}: that takes write access."));
             }
             Ok(repo.edit_pull(number, edit, &by, now)?)
         })
@@ -234,10 +236,10 @@ impl GitHub {
         self.0.people.account(login).ok_or_else(|| WriteError::Refused(format!("There is no `{login}` on GitHub.")))
     }
 
-    fn has_pull(&self, repository: &str, number: u64) -> Result<(), WriteError> {
+    fn require_pull(&self, repository: &str, number: u64) -> Result<(), WriteError> {
         match self.read(repository, |repo| repo.pull(number).is_ok()) {
             Some(true) => Ok(()),
-            _ => refused(format!("There is no pull request {number} in {repository}.")),
+            _ => refuse(format!("There is no pull request {number} in {repository}.")),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Status {
 pub(super) struct Checks {
     runs: BTreeMap<Oid, Vec<CheckRun>>,
     statuses: BTreeMap<Oid, Vec<Status>>,
-    made: usize,
+    last_number: usize,
 }
 
 impl Checks {
@@ -42,8 +42,8 @@ impl Checks {
         if let Some(run) = runs.iter_mut().find(|run| run.name == name) {
             (run.status, run.conclusion, run.completed) = (status, conclusion, completed);
         } else {
-            self.made += 1;
-            let (number, name) = (self.made, name.to_owned());
+            self.last_number += 1;
+            let (number, name) = (self.last_number, name.to_owned());
             runs.push(CheckRun { number, name, status, conclusion, started: now, completed });
         }
     }
@@ -69,8 +69,8 @@ impl Checks {
     }
 
     pub(super) fn add_status(&mut self, commit: Oid, mut status: Status) -> Status {
-        self.made += 1;
-        status.number = self.made;
+        self.last_number += 1;
+        status.number = self.last_number;
         self.statuses.entry(commit).or_default().push(status.clone());
         status
     }

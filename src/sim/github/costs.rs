@@ -15,7 +15,7 @@ pub struct Cost {
 
 impl Cost {
     /// What the hour's limit counts.
-    pub fn counted(self) -> u64 {
+    pub fn counted_requests(self) -> u64 {
         self.requests - self.free
     }
 }

@@ -23,7 +23,7 @@ impl Repo {
         std::mem::take(&mut self.events)
     }
 
-    fn tell(&mut self, kind: &'static str, mut body: Value, by: &str) {
+    fn record_event(&mut self, kind: &'static str, mut body: Value, by: &str) {
         body["repository"] = json!({
             "id": self.number,
             "name": self.short_name(),
@@ -36,9 +36,9 @@ impl Repo {
         self.events.push(Event { repository: self.full_name.clone(), kind, body });
     }
 
-    fn narrow_pull(&self, number: u64) -> Value {
+    fn brief_pull_json(&self, number: u64) -> Value {
         let Ok(pull) = self.pull(number) else { return Value::Null };
-        let merged = pull.end.as_ref().filter(|end| end.merge_commit.is_some());
+        let merged = pull.closed.as_ref().filter(|end| end.merge_commit.is_some());
         json!({
             "number": pull.number,
             "html_url": self.pull_url(number),
@@ -55,31 +55,31 @@ impl Repo {
         })
     }
 
-    pub(super) fn tell_pull(&mut self, number: u64, action: &str, by: &str) {
-        let body = json!({ "action": action, "number": number, "pull_request": self.narrow_pull(number) });
-        self.tell("pull_request", body, by);
+    pub(super) fn record_pull_event(&mut self, number: u64, action: &str, by: &str) {
+        let body = json!({ "action": action, "number": number, "pull_request": self.brief_pull_json(number) });
+        self.record_event("pull_request", body, by);
     }
 
-    pub(super) fn tell_pushed(&mut self, number: u64, before: Oid, by: &str) {
-        let pull = self.narrow_pull(number);
+    pub(super) fn record_synchronize_event(&mut self, number: u64, before: Oid, by: &str) {
+        let pull = self.brief_pull_json(number);
         let (before, after) = (before.to_string(), pull["head"]["sha"].clone());
         let body = json!({
             "action": "synchronize", "number": number, "before": before, "after": after, "pull_request": pull,
         });
-        self.tell("pull_request", body, by);
+        self.record_event("pull_request", body, by);
     }
 
-    pub(super) fn tell_retargeted(&mut self, number: u64, from: &str, by: &str) {
+    pub(super) fn record_retarget_event(&mut self, number: u64, from: &str, by: &str) {
         let body = json!({
             "action": "edited",
             "number": number,
             "changes": { "base": { "ref": { "from": from } } },
-            "pull_request": self.narrow_pull(number),
+            "pull_request": self.brief_pull_json(number),
         });
-        self.tell("pull_request", body, by);
+        self.record_event("pull_request", body, by);
     }
 
-    pub(super) fn tell_review(&mut self, number: u64, review: &Review, action: &str, by: &str) {
+    pub(super) fn record_review_event(&mut self, number: u64, review: &Review, action: &str, by: &str) {
         let body = json!({
             "action": action,
             "review": {
@@ -88,16 +88,16 @@ impl Repo {
                 "body": review.body,
                 "commit_id": review.commit.to_string(),
                 "submitted_at": time(review.at),
-                "state": review.state.word().to_ascii_lowercase(),
+                "state": review.state.as_str().to_ascii_lowercase(),
                 "html_url": format!("{}#pullrequestreview-{}", self.pull_url(number), review.id),
             },
-            "pull_request": self.narrow_pull(number),
+            "pull_request": self.brief_pull_json(number),
         });
-        self.tell("pull_request_review", body, by);
+        self.record_event("pull_request_review", body, by);
     }
 
     /// A check began or ended; where it was the last of its commit, the suite ended with it.
-    pub(super) fn tell_check(&mut self, commit: Oid, name: &str, by: &str) {
+    pub(super) fn record_check_event(&mut self, commit: Oid, name: &str, by: &str) {
         let runs = self.checks.runs(commit);
         let Some(run) = runs.iter().find(|run| run.name == name).cloned() else { return };
         let ended = run.status == "completed";
@@ -105,15 +105,15 @@ impl Repo {
         let red = runs.iter().find(|run| run.conclusion.as_deref().is_some_and(|word| word != "success"));
         let verdict = red.and_then(|run| run.conclusion.clone()).unwrap_or_else(|| "success".to_owned());
         let (action, run) = (if ended { "completed" } else { "created" }, self.check_run_json(commit, &run));
-        self.tell("check_run", json!({ "action": action, "check_run": run }), by);
+        self.record_event("check_run", json!({ "action": action, "check_run": run }), by);
         if ended && suite_ended {
             let suite =
                 json!({ "id": 1, "head_sha": commit.to_string(), "status": "completed", "conclusion": verdict });
-            self.tell("check_suite", json!({ "action": "completed", "check_suite": suite }), by);
+            self.record_event("check_suite", json!({ "action": "completed", "check_suite": suite }), by);
         }
     }
 
-    pub(super) fn tell_status(&mut self, commit: Oid, status: &Status, by: &str) {
+    pub(super) fn record_status_event(&mut self, commit: Oid, status: &Status, by: &str) {
         let here = self.refs.under("refs/heads/").filter(|(_, id)| *id == commit);
         let branches: Vec<Value> = here.map(|(name, _)| json!({ "name": name })).collect();
         let body = json!({
@@ -128,6 +128,6 @@ impl Repo {
             "created_at": time(status.at),
             "updated_at": time(status.at),
         });
-        self.tell("status", body, by);
+        self.record_event("status", body, by);
     }
 }

@@ -264,7 +264,7 @@ impl Repo {
     }
 
     pub(super) fn file_json(&self, file: &FileDiff, commit: Oid) -> Value {
-        let (url, html, path) = (self.url(), self.html_url(), encoded(&file.path));
+        let (url, html, path) = (self.url(), self.html_url(), percent_encode(&file.path));
         let mut json = json!({
             "sha": file.blob.to_string(),
             "filename": file.path,
@@ -364,10 +364,10 @@ impl Repo {
             _ => ("file", "blob"),
         };
         let size = if git_kind == "blob" { self.git.odb()?.read_header(id)?.0 } else { 0 };
-        let (place, git) = (encoded(path), self.object_url(git_kind, id));
-        let url = format!("{}/contents/{place}?ref={}", self.url(), encoded(reference));
-        let html = format!("{}/{git_kind}/{}/{place}", self.html_url(), encoded(reference));
-        let raw = (kind == "file").then(|| format!("{}/raw/{}/{place}", self.html_url(), encoded(reference)));
+        let (place, git) = (percent_encode(path), self.object_url(git_kind, id));
+        let url = format!("{}/contents/{place}?ref={}", self.url(), percent_encode(reference));
+        let html = format!("{}/{git_kind}/{}/{place}", self.html_url(), percent_encode(reference));
+        let raw = (kind == "file").then(|| format!("{}/raw/{}/{place}", self.html_url(), percent_encode(reference)));
         Ok(json!({
             "type": kind,
             "size": size,
@@ -384,7 +384,7 @@ impl Repo {
 }
 
 /// A path or a name as a part of a URL; slashes stay.
-pub(super) fn encoded(text: &str) -> String {
+pub(super) fn percent_encode(text: &str) -> String {
     let mut url = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'/') {

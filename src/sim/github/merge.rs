@@ -9,8 +9,8 @@ use super::objects::{Edit, Repo};
 use super::renames::{Renames, moved_directories_conflict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Merged {
-    AlreadyThere,
+pub(super) enum MergeResult {
+    AlreadyMerged,
     Tree(Oid),
     Conflict,
 }
@@ -36,7 +36,7 @@ impl Entry {
 pub(super) type Files = BTreeMap<String, Entry>;
 
 /// How deep merge bases of merge bases are merged before the first of them has to do.
-const DEEPEST: u16 = 20;
+const MAX_BASE_DEPTH: u16 = 20;
 
 /// The tree of a merge; where it is not clean, it holds what Git would use as the base of another merge.
 struct Outcome {
@@ -45,15 +45,15 @@ struct Outcome {
 }
 
 impl Repo {
-    pub(super) fn merge(&self, ours: Oid, theirs: Oid) -> Result<Merged, git2::Error> {
+    pub(super) fn merge(&self, ours: Oid, theirs: Oid) -> Result<MergeResult, git2::Error> {
         if self.contains(ours, theirs)? {
-            return Ok(Merged::AlreadyThere);
+            return Ok(MergeResult::AlreadyMerged);
         }
         // Git refuses to merge histories that have nothing in common; GitHub calls that a conflict.
-        let Some(base) = self.common_files(ours, theirs, 0)? else { return Ok(Merged::Conflict) };
+        let Some(base) = self.common_files(ours, theirs, 0)? else { return Ok(MergeResult::Conflict) };
         let (ours, theirs) = (self.tree_of(ours)?, self.tree_of(theirs)?);
         let merged = self.merge_files(&base, &self.files(ours.id())?, &self.files(theirs.id())?, 0)?;
-        if merged.clean { self.write_files(&merged.files).map(Merged::Tree) } else { Ok(Merged::Conflict) }
+        if merged.clean { self.write_files(&merged.files).map(MergeResult::Tree) } else { Ok(MergeResult::Conflict) }
     }
 
     /// What both have come from. Several best ancestors are merged into one, as Git does, conflicts and all.
@@ -66,7 +66,7 @@ impl Repo {
         bases.sort_by_key(|id| self.git.find_commit(*id).map_or(0, |commit| commit.time().seconds()));
         let mut bases = bases.into_iter();
         let Some(mut merged) = bases.next() else { return Ok(None) };
-        if depth < DEEPEST {
+        if depth < MAX_BASE_DEPTH {
             for next in bases {
                 merged = self.virtual_ancestor(merged, next, depth + 1)?;
             }
@@ -156,11 +156,11 @@ impl Merge<'_> {
     }
 
     fn decide(&self, path: &str) -> Result<Decision, git2::Error> {
-        match (self.our_renames.to(path), self.their_renames.to(path)) {
+        match (self.our_renames.source_of(path), self.their_renames.source_of(path)) {
             (None, None) => {}
             (ours, theirs) => return self.decide_target(path, ours, theirs),
         }
-        match (self.our_renames.from(path), self.their_renames.from(path)) {
+        match (self.our_renames.target_of(path), self.their_renames.target_of(path)) {
             (None, None) => self.blend_sides(
                 path,
                 self.base.get(path).copied(),
@@ -170,7 +170,7 @@ impl Merge<'_> {
             (Some(ours), Some(theirs)) => {
                 // Both moved it: to one place, which is decided there, or to two, which nobody can decide.
                 let same = ours == theirs;
-                Ok((if same { None } else { self.as_base(path) }, same))
+                Ok((if same { None } else { self.base_entry(path) }, same))
             }
             (Some(_), None) => Ok((None, self.theirs.contains_key(path))),
             (None, Some(_)) => Ok((None, self.ours.contains_key(path))),
@@ -192,7 +192,7 @@ impl Merge<'_> {
             // What the other side has at the old place belongs to the new one. Where it deleted or moved the file,
             // the conflict is told of at the old place.
             let (Some(here), Some(there)) = (sides[side], other.get(source).copied()) else { continue };
-            if other_renames.from(source).is_some() {
+            if other_renames.target_of(source).is_some() {
                 continue;
             }
             let base = self.base.get(source).copied();
@@ -211,7 +211,7 @@ impl Merge<'_> {
         Ok((entry, clean && ok))
     }
 
-    fn as_base(&self, path: &str) -> Option<Entry> {
+    fn base_entry(&self, path: &str) -> Option<Entry> {
         self.base.get(path).copied()
     }
 

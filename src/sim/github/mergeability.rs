@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::Author;
 use super::errors::ApiError;
-use super::merge::Merged;
+use super::merge::MergeResult;
 use super::objects::{Repo, signature};
 use super::pulls::{PullRequest, TestMerge};
 use super::routes::web_flow;
@@ -14,7 +14,7 @@ use crate::sim::faults::{Fault, Faults};
 
 /// How a pull request is to be merged, as the API is told it.
 #[derive(Debug, Default, serde::Deserialize)]
-pub(super) struct Merging {
+pub(super) struct MergeOptions {
     pub(super) sha: Option<String>,
     pub(super) merge_method: Option<String>,
     pub(super) commit_title: Option<String>,
@@ -34,18 +34,18 @@ pub(super) const UNKNOWN: Mergeability = Mergeability { mergeable: None, state: 
 impl Repo {
     /// As a single pull request tells it: the first who asks after a branch moved only starts the test merge.
     pub(super) fn ask_mergeability(&mut self, number: u64, faults: &Faults) -> Result<Mergeability, ApiError> {
-        let Some((head, base)) = self.ends(number)? else { return Ok(UNKNOWN) };
+        let Some((head, base)) = self.head_and_base(number)? else { return Ok(UNKNOWN) };
         let pull = self.pull_mut(number)?;
         if pull.test.is_none_or(|test| (test.head, test.base) != (head, base)) {
             pull.test = Some(TestMerge { head, base, clean: None });
             return Ok(UNKNOWN);
         }
-        self.weigh(number, faults)
+        self.compute_mergeability(number, faults)
     }
 
     /// The whole answer at once.
-    pub(super) fn weigh(&mut self, number: u64, faults: &Faults) -> Result<Mergeability, ApiError> {
-        let Some((_, base)) = self.ends(number)? else { return Ok(UNKNOWN) };
+    pub(super) fn compute_mergeability(&mut self, number: u64, faults: &Faults) -> Result<Mergeability, ApiError> {
+        let Some((_, base)) = self.head_and_base(number)? else { return Ok(UNKNOWN) };
         if !self.try_merge(number, faults)? {
             return Ok(Mergeability { mergeable: Some(false), state: "dirty" });
         }
@@ -60,14 +60,14 @@ impl Repo {
     }
 
     /// The heads of both branches, while it is open.
-    fn ends(&self, number: u64) -> Result<Option<(Oid, Oid)>, ApiError> {
+    fn head_and_base(&self, number: u64) -> Result<Option<(Oid, Oid)>, ApiError> {
         let pull = self.pull(number)?;
         Ok(if pull.is_open() { self.branch(&pull.base).map(|base| (pull.head_sha, base)) } else { None })
     }
 
     /// Is there no conflict? Once told it holds as long as both branches stay.
     fn try_merge(&mut self, number: u64, faults: &Faults) -> Result<bool, ApiError> {
-        let Some((head, base)) = self.ends(number)? else { return Ok(false) };
+        let Some((head, base)) = self.head_and_base(number)? else { return Ok(false) };
         let pull = self.pull(number)?;
         if let Some(TestMerge { clean: Some(clean), .. }) =
             pull.test.filter(|test| (test.head, test.base) == (head, base))
@@ -75,8 +75,8 @@ impl Repo {
             return Ok(clean);
         }
         // Rungs above the first have branches of their own name, so the branch serves as the environment.
-        let clean = matches!(self.merge(base, head)?, Merged::Tree(_))
-            && !faults.strikes(Fault::MergeConflict, Some(self.short_name()), Some(&pull.base));
+        let clean = matches!(self.merge(base, head)?, MergeResult::Tree(_))
+            && !faults.take_if_armed(Fault::MergeConflict, Some(self.short_name()), Some(&pull.base));
         self.pull_mut(number)?.test = Some(TestMerge { head, base, clean: Some(clean) });
         Ok(clean)
     }
@@ -84,7 +84,7 @@ impl Repo {
     pub(super) fn merge_pull(
         &mut self,
         number: u64,
-        how: &Merging,
+        how: &MergeOptions,
         by: &Author,
         faults: &Faults,
         now: Timestamp,
@@ -96,7 +96,7 @@ impl Repo {
             _ => return Err(ApiError::validation_failed("PullRequest", "merge_method", "invalid")),
         }
         let not_mergeable = || ApiError::not_allowed("Pull Request is not mergeable");
-        let (head, base) = self.ends(number)?.ok_or_else(not_mergeable)?;
+        let (head, base) = self.head_and_base(number)?.ok_or_else(not_mergeable)?;
         if how.sha.as_ref().is_some_and(|sha| *sha != head.to_string()) {
             return Err(ApiError::conflict("Head branch was modified. Review and try the merge again."));
         }
@@ -111,7 +111,7 @@ impl Repo {
             }
             None => {}
         }
-        let Merged::Tree(tree) = self.merge(base, head)? else { return Err(not_mergeable()) };
+        let MergeResult::Tree(tree) = self.merge(base, head)? else { return Err(not_mergeable()) };
         let squash = method == "squash";
         let (message, reference) = (self.merge_message(pull, how, squash), format!("refs/heads/{}", pull.base));
         let (author, committer) = (signature(by, now)?, signature(&web_flow(), now)?);
@@ -123,7 +123,7 @@ impl Repo {
         Ok(id)
     }
 
-    fn merge_message(&self, pull: &PullRequest, how: &Merging, squash: bool) -> String {
+    fn merge_message(&self, pull: &PullRequest, how: &MergeOptions, squash: bool) -> String {
         let title = how.commit_title.clone().filter(|title| !title.is_empty()).unwrap_or_else(|| {
             if squash {
                 format!("{} (#{})", pull.title, pull.number)

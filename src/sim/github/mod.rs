@@ -42,15 +42,15 @@ pub use self::events::Event;
 use self::objects::{Repo, oid, sha};
 use self::people::People;
 pub use self::reviews::Verdict;
-pub use self::routes::Installed;
+pub use self::routes::Installation;
 pub use self::rules::Rules;
 pub use self::webhook::Webhooks;
-pub use self::whims::{When, Whim, Whims};
+pub use self::whims::{FaultTiming, RequestFault, RequestFaults};
 use crate::clock::Clock;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 use crate::sim::faults::Faults;
-use crate::sim::strays::Strays;
+use crate::sim::strays::UnknownRequests;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
@@ -61,7 +61,7 @@ pub struct Author {
 }
 
 impl Author {
-    fn actor(&self) -> &str {
+    fn login_or_name(&self) -> &str {
         self.login.as_deref().unwrap_or(&self.name)
     }
 }
@@ -124,7 +124,7 @@ type TagListener = Arc<dyn Fn() + Send + Sync>;
 type EventListener = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// Who acts by hand where nobody is named.
-const SOMEBODY: &str = "octocat";
+const DEFAULT_LOGIN: &str = "octocat";
 
 #[derive(Clone)]
 pub struct GitHub(Arc<Inner>);
@@ -132,7 +132,7 @@ pub struct GitHub(Arc<Inner>);
 struct Inner {
     clock: Clock,
     faults: Faults,
-    strays: Strays,
+    unknown_requests: UnknownRequests,
     api_url: Arc<str>,
     people: People,
     /// By name in lower case: to GitHub `Acme/Checkout` is `acme/checkout`.
@@ -140,30 +140,30 @@ struct Inner {
     listeners: Mutex<Vec<Listener>>,
     tag_listeners: Mutex<Vec<TagListener>>,
     event_listeners: Mutex<Vec<EventListener>>,
-    webhooks: Mutex<Hooked>,
+    webhooks: Mutex<WebhookState>,
     costs: Mutex<Costs>,
-    installed: Mutex<Installed>,
-    whims: Whims,
+    installation: Mutex<Installation>,
+    request_faults: RequestFaults,
 }
 
 impl GitHub {
     /// `api_url` is where [`GitHub::router`] will stand, without a slash at the end.
     #[expect(clippy::needless_pass_by_value, reason = "all simulators are made alike, from what they keep")]
-    pub fn new(clock: Clock, faults: Faults, strays: Strays, api_url: String) -> Self {
+    pub fn new(clock: Clock, faults: Faults, strays: UnknownRequests, api_url: String) -> Self {
         let people = People::default();
         let octocat = Author {
             name: "The Octocat".to_owned(),
             email: "octocat@users.noreply.github.com".to_owned(),
-            login: Some(SOMEBODY.to_owned()),
+            login: Some(DEFAULT_LOGIN.to_owned()),
         };
         for known in [octocat, routes::bot(), routes::web_flow()] {
-            people.learn(&known);
+            people.register(&known);
         }
         Self(Arc::new(Inner {
             clock,
             faults,
-            strays,
-            installed: Mutex::new(Installed::new(api_url.trim_end_matches("/sim/github"))),
+            unknown_requests: strays,
+            installation: Mutex::new(Installation::new(api_url.trim_end_matches("/sim/github"))),
             api_url: api_url.trim_end_matches('/').into(),
             people,
             repositories: Mutex::default(),
@@ -172,7 +172,7 @@ impl GitHub {
             event_listeners: Mutex::default(),
             webhooks: Mutex::default(),
             costs: Mutex::default(),
-            whims: Whims::default(),
+            request_faults: RequestFaults::default(),
         }))
     }
 
@@ -242,9 +242,9 @@ impl GitHub {
     /// What CI says of a commit: a conclusion as GitHub has them, or `queued` or `in_progress` before there is one.
     pub fn set_check(&self, repository: &str, commit: &Sha, name: &str, conclusion: &str) -> Result<(), WriteError> {
         let now = self.0.clock.now();
-        self.write(repository, SOMEBODY, |repo| {
+        self.write(repository, DEFAULT_LOGIN, |repo| {
             repo.checks.set(oid(commit), name, conclusion, now);
-            repo.tell_check(oid(commit), name, SOMEBODY);
+            repo.record_check_event(oid(commit), name, DEFAULT_LOGIN);
             Ok(())
         })
     }
@@ -267,19 +267,19 @@ impl GitHub {
 
     /// From now on the bot is told of events; nothing is sent before.
     pub fn send_webhooks(&self, webhooks: Webhooks) {
-        lock(&self.0.webhooks).to = Some(webhooks);
+        lock(&self.0.webhooks).target = Some(webhooks);
     }
 
     /// The bot stands elsewhere.
-    pub fn point_at(&self, bot_url: &str) {
-        if let Some(webhooks) = &mut lock(&self.0.webhooks).to {
+    pub fn set_bot_url(&self, bot_url: &str) {
+        if let Some(webhooks) = &mut lock(&self.0.webhooks).target {
             bot_url.clone_into(&mut webhooks.bot_url);
         }
     }
 
     /// Bad manners beyond the named faults, for tests; and the requests that came.
-    pub fn whims(&self) -> &Whims {
-        &self.0.whims
+    pub fn request_faults(&self) -> &RequestFaults {
+        &self.0.request_faults
     }
 
     fn find(&self, repository: &str) -> Option<Arc<Mutex<Repo>>> {
@@ -301,15 +301,15 @@ impl GitHub {
         let repo = self.find(repository).ok_or_else(|| {
             WriteError::Refused(format!("There is no repository `{repository}`: create it before you write to it."))
         })?;
-        self.act(&repo, by, act)
+        self.run_and_notify(&repo, by, act)
     }
 
     /// `by` is the login of who acts.
-    fn act<T>(&self, repo: &Mutex<Repo>, by: &str, act: impl FnOnce(&mut Repo) -> T) -> T {
+    fn run_and_notify<T>(&self, repo: &Mutex<Repo>, by: &str, act: impl FnOnce(&mut Repo) -> T) -> T {
         let (done, moves, tagged, events) = {
             let mut repo = lock(repo);
             let done = act(&mut repo);
-            if let Err(error) = repo.follow(by, self.0.clock.now()) {
+            if let Err(error) = repo.sync_pulls(by, self.0.clock.now()) {
                 tracing::error!(%error, "the simulated GitHub's pull requests could not follow their branches");
             }
             (done, repo.take_moves(), repo.take_tagged(), repo.take_events())
@@ -340,7 +340,7 @@ impl GitHub {
     fn deliver(&self, event: &Event) {
         let mut hooked = lock(&self.0.webhooks);
         hooked.sent += 1;
-        if let Some(webhooks) = &hooked.to {
+        if let Some(webhooks) = &hooked.target {
             webhooks.send(event, hooked.sent, &self.0.faults);
         }
     }
@@ -355,15 +355,15 @@ impl GitHub {
     ) -> Result<T, ApiError> {
         let repo = self.find(&format!("{owner}/{name}")).ok_or_else(ApiError::not_found)?;
         let github = self.clone();
-        let done = tokio::task::spawn_blocking(move || github.act(&repo, routes::BOT, act)).await;
+        let done = tokio::task::spawn_blocking(move || github.run_and_notify(&repo, routes::BOT, act)).await;
         done.unwrap_or_else(|_| Err(git2::Error::from_str("a request's work was broken off").into()))
     }
 }
 
 /// Where webhooks go, and how many there were.
 #[derive(Default)]
-struct Hooked {
-    to: Option<Webhooks>,
+struct WebhookState {
+    target: Option<Webhooks>,
     sent: u64,
 }
 

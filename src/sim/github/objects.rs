@@ -39,7 +39,7 @@ pub(super) struct Repo {
     pub(super) pulls: Vec<PullRequest>,
     pub(super) protection: Protection,
     /// How many reviews and comments there were.
-    pub(super) spoken: u64,
+    pub(super) last_feedback_id: u64,
     pub(super) events: Vec<Event>,
     /// Every commit ever written: the in-memory store cannot look for the beginning of a name.
     commits: BTreeSet<Oid>,
@@ -70,7 +70,7 @@ impl Repo {
             checks: Checks::default(),
             pulls: Vec::new(),
             protection: Protection::default(),
-            spoken: 0,
+            last_feedback_id: 0,
             events: Vec::new(),
             commits: BTreeSet::new(),
             moves: Vec::new(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use super::{Author, SOMEBODY, lock};
+use super::{Author, DEFAULT_LOGIN, lock};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Account {
@@ -17,10 +17,10 @@ pub(super) struct Account {
 
 /// Clones share them. To GitHub `Alice` is `alice`, so all keys are in lower case.
 #[derive(Clone, Default)]
-pub(super) struct People(Arc<Mutex<Known>>);
+pub(super) struct People(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
-struct Known {
+struct Inner {
     logins_by_email: BTreeMap<String, String>,
     accounts: BTreeMap<String, Account>,
     /// Logins by organisation and team.
@@ -29,7 +29,7 @@ struct Known {
 
 impl People {
     /// Whoever has a login has an account, from the first time they are seen.
-    pub(super) fn learn(&self, author: &Author) {
+    pub(super) fn register(&self, author: &Author) {
         let Some(login) = &author.login else { return };
         let mut known = lock(&self.0);
         known.logins_by_email.insert(author.email.clone(), login.clone());
@@ -50,10 +50,10 @@ impl People {
     }
 
     /// The logins of all who are neither bots nor GitHub's own.
-    pub(super) fn persons(&self) -> Vec<String> {
+    pub(super) fn human_logins(&self) -> Vec<String> {
         let known = lock(&self.0);
         let logins = known.accounts.values().map(|account| account.login.clone());
-        logins.filter(|login| !login.ends_with("[bot]") && login != "web-flow" && login != SOMEBODY).collect()
+        logins.filter(|login| !login.ends_with("[bot]") && login != "web-flow" && login != DEFAULT_LOGIN).collect()
     }
 
     pub(super) fn show_email(&self, login: &str, email: Option<&str>) {

@@ -17,7 +17,7 @@ impl Repo {
     pub(super) fn pull_json(&self, pull: &PullRequest) -> Value {
         let (url, html) = (format!("{}/pulls/{}", self.url(), pull.number), self.pull_url(pull.number));
         let issue = format!("{}/issues/{}", self.url(), pull.number);
-        let merged = pull.end.as_ref().filter(|end| end.merge_commit.is_some());
+        let merged = pull.closed.as_ref().filter(|end| end.merge_commit.is_some());
         let end = |branch: &str, sha: git2::Oid| {
             json!({
                 "label": format!("{}:{branch}", self.owner()),
@@ -53,7 +53,7 @@ impl Repo {
             "milestone": null,
             "created_at": time(pull.created),
             "updated_at": time(pull.updated),
-            "closed_at": pull.end.as_ref().map(|end| time(end.at)),
+            "closed_at": pull.closed.as_ref().map(|end| time(end.at)),
             "merged_at": merged.map(|end| time(end.at)),
             "merge_commit_sha": pull.merge_commit().map(|id| id.to_string()),
             "head": end(&pull.head, pull.head_sha),
@@ -65,10 +65,10 @@ impl Repo {
 
     pub(super) fn whole_pull_json(&self, pull: &PullRequest, known: Mergeability) -> Result<Value, git2::Error> {
         let mut json = self.pull_json(pull);
-        let compared = self.span(pull)?;
+        let compared = self.compare_pull(pull)?;
         let files = compared.as_ref().map(|compared| self.files_between(Some(compared.merge_base), pull.head_sha));
         let files = files.transpose()?.unwrap_or_default();
-        let merged = pull.end.as_ref().filter(|end| end.merge_commit.is_some());
+        let merged = pull.closed.as_ref().filter(|end| end.merge_commit.is_some());
         json["merged"] = merged.is_some().into();
         json["merged_by"] = merged.map_or(Value::Null, |end| user(&self.api_url, &end.by));
         json["mergeable"] = known.mergeable.into();
@@ -92,7 +92,7 @@ impl Repo {
             "node_id": node_id("PRR", (&self.full_name, review.id)),
             "user": user(&self.api_url, &review.user),
             "body": review.body,
-            "state": review.state.word(),
+            "state": review.state.as_str(),
             "html_url": html,
             "pull_request_url": pull_url,
             "author_association": "COLLABORATOR",

@@ -24,7 +24,7 @@ pub(super) fn page(
     people: &[String],
     refusal: Option<&str>,
 ) -> Result<String, ApiError> {
-    let compared = repo.span(pull)?;
+    let compared = repo.compare_pull(pull)?;
     let mut html = Html::default();
     html.markup(HEAD).text(&pull.title).text(&format!(" #{} · {}", pull.number, repo.full_name));
     html.markup("</title></head>\n<body><main>");
@@ -35,8 +35,8 @@ pub(super) fn page(
     if let Some(body) = &pull.body {
         html.markup("<pre class=\"body\">").text(body).markup("</pre>");
     }
-    said(&mut html, pull);
-    standing(&mut html, repo, pull, known);
+    render_discussion(&mut html, pull);
+    render_merge_state(&mut html, repo, pull, known);
     if pull.is_open() {
         forms(&mut html, repo, pull, people);
     }
@@ -50,7 +50,7 @@ pub(super) fn page(
 
 impl Repo {
     /// What the pull request brings; once it has ended, what it brought.
-    pub(super) fn span(&self, pull: &PullRequest) -> Result<Option<Comparison>, git2::Error> {
+    pub(super) fn compare_pull(&self, pull: &PullRequest) -> Result<Option<Comparison>, git2::Error> {
         let tip = if pull.is_open() { self.branch(&pull.base) } else { None };
         self.compare(tip.unwrap_or(pull.base_sha), pull.head_sha)
     }
@@ -61,15 +61,15 @@ fn heading(html: &mut Html, repo: &Repo, pull: &PullRequest, compared: Option<&C
     let commits = if count == 1 { "1 commit".to_owned() } else { format!("{count} commits") };
     html.markup("<header><p class=\"place\">").text(&repo.full_name).markup("</p><h1>").text(&pull.title);
     html.markup(" <span class=\"number\">").text(&format!("#{}", pull.number)).markup("</span></h1><p>");
-    html.markup("<b class=\"state ").text(pull.standing()).markup("\">").text(pull.standing()).markup("</b> ");
+    html.markup("<b class=\"state ").text(pull.state_name()).markup("\">").text(pull.state_name()).markup("</b> ");
     html.markup("<b>").text(&pull.author).markup("</b> wants to merge ").text(&commits).markup(" into <code>");
     html.text(&pull.base).markup("</code> from <code>").text(&pull.head).markup("</code></p></header>");
 }
 
 /// Reviews and comments in the order they came.
-fn said(html: &mut Html, pull: &PullRequest) {
+fn render_discussion(html: &mut Html, pull: &PullRequest) {
     let reviews = pull.reviews.iter().map(|review| {
-        let words = review.state.word().to_ascii_lowercase().replace('_', " ");
+        let words = review.state.as_str().to_ascii_lowercase().replace('_', " ");
         let what = format!("{words} at {}", short(review.commit));
         (review.id, review.at, review.user.as_str(), what, review.body.as_str())
     });
@@ -94,9 +94,9 @@ fn said(html: &mut Html, pull: &PullRequest) {
     html.markup("</ol>");
 }
 
-fn standing(html: &mut Html, repo: &Repo, pull: &PullRequest, known: Mergeability) {
+fn render_merge_state(html: &mut Html, repo: &Repo, pull: &PullRequest, known: Mergeability) {
     html.markup("<p class=\"mergeable\">");
-    match &pull.end {
+    match &pull.closed {
         None => {
             let words = match known.state {
                 "clean" => "It can be merged.",
@@ -109,7 +109,12 @@ fn standing(html: &mut Html, repo: &Repo, pull: &PullRequest, known: Mergeabilit
             html.markup("<b>").text(known.state).markup("</b> ").text(words);
         }
         Some(end) => {
-            html.markup("<b>").text(pull.standing()).markup("</b> by ").text(&end.by).text(" at ").text(&time(end.at));
+            html.markup("<b>")
+                .text(pull.state_name())
+                .markup("</b> by ")
+                .text(&end.by)
+                .text(" at ")
+                .text(&time(end.at));
             if let Some(commit) = end.merge_commit {
                 html.text(" as ");
                 commit_link(html, repo, commit);
@@ -137,7 +142,7 @@ fn forms(html: &mut Html, repo: &Repo, pull: &PullRequest, people: &[String]) {
     html.markup("<p>");
     for (act, label, kind) in acts {
         html.markup("<button class=\"button ").text(kind).markup("\" formaction=\"");
-        html.text(&format!("{}/pull/{}/{act}", place(repo), pull.number))
+        html.text(&format!("{}/pull/{}/{act}", repository_path(repo), pull.number))
             .markup("\">")
             .text(label)
             .markup("</button> ");
@@ -178,13 +183,13 @@ fn files(html: &mut Html, repo: &Repo, compared: &Comparison) -> Result<(), git2
 }
 
 fn commit_link(html: &mut Html, repo: &Repo, id: Oid) {
-    html.markup("<a href=\"").text(&format!("{}/commit/{id}", place(repo))).markup("\"><code>");
+    html.markup("<a href=\"").text(&format!("{}/commit/{id}", repository_path(repo))).markup("\"><code>");
     html.text(&short(id)).markup("</code></a>");
 }
 
 /// The repository's path without the host: a browser may know this machine by another name, and a page that tells of
 /// a refusal stands deeper than the one whose form was refused.
-fn place(repo: &Repo) -> String {
+fn repository_path(repo: &Repo) -> String {
     let url = repo.html_url();
     let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     rest.find('/').map_or_else(String::new, |path| rest[path..].to_owned())

@@ -22,7 +22,7 @@ pub(super) struct PullRequest {
     pub(super) base_sha: Oid,
     /// Where the base really stood at the last look.
     base_tip: Oid,
-    pub(super) end: Option<End>,
+    pub(super) closed: Option<CloseRecord>,
     pub(super) created: Timestamp,
     pub(super) updated: Timestamp,
     pub(super) reviews: Vec<Review>,
@@ -31,7 +31,7 @@ pub(super) struct PullRequest {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct End {
+pub(super) struct CloseRecord {
     pub(super) at: Timestamp,
     pub(super) by: String,
     /// What brought the head into the base; `None` where it was closed without that.
@@ -49,18 +49,18 @@ pub(super) struct TestMerge {
 
 impl PullRequest {
     pub(super) fn is_open(&self) -> bool {
-        self.end.is_none()
+        self.closed.is_none()
     }
 
     pub(super) fn merge_commit(&self) -> Option<Oid> {
-        self.end.as_ref().and_then(|end| end.merge_commit)
+        self.closed.as_ref().and_then(|end| end.merge_commit)
     }
 
     /// `open`, `closed` or `merged`; GitHub's API calls the last two `closed`.
-    pub(super) fn standing(&self) -> &'static str {
-        match &self.end {
+    pub(super) fn state_name(&self) -> &'static str {
+        match &self.closed {
             None => "open",
-            Some(End { merge_commit: Some(_), .. }) => "merged",
+            Some(CloseRecord { merge_commit: Some(_), .. }) => "merged",
             Some(_) => "closed",
         }
     }
@@ -124,14 +124,14 @@ impl Repo {
             base: new.base,
             base_sha,
             base_tip: base_sha,
-            end: None,
+            closed: None,
             created: now,
             updated: now,
             reviews: Vec::new(),
             comments: Vec::new(),
             test: None,
         });
-        self.tell_pull(number, "opened", by);
+        self.record_pull_event(number, "opened", by);
         Ok(number)
     }
 
@@ -156,7 +156,7 @@ impl Repo {
             pull.body = Some(body).filter(|body| !body.is_empty());
         }
         if edited {
-            self.tell_pull(number, "edited", by);
+            self.record_pull_event(number, "edited", by);
         }
         Ok(())
     }
@@ -184,13 +184,13 @@ impl Repo {
         let pull = self.pull_mut(number)?;
         let from = std::mem::replace(&mut pull.base, base.to_owned());
         (pull.base_sha, pull.base_tip, pull.test) = (tip, tip, None);
-        self.tell_retargeted(number, &from, by);
+        self.record_retarget_event(number, &from, by);
         Ok(())
     }
 
     fn reopen(&mut self, number: u64, by: &str) -> Result<(), ApiError> {
         let pull = self.pull(number)?;
-        let Some(end) = &pull.end else { return Ok(()) };
+        let Some(end) = &pull.closed else { return Ok(()) };
         let refuse = |why: &str| {
             let why = format!("state cannot be changed. {why}");
             Err(ApiError::validation_message("PullRequest", &why))
@@ -212,8 +212,8 @@ impl Repo {
             return refuse(&format!("There is already an open pull request (#{}).", other.number));
         }
         let pull = self.pull_mut(number)?;
-        (pull.end, pull.head_sha, pull.base_sha, pull.base_tip, pull.test) = (None, head, base, base, None);
-        self.tell_pull(number, "reopened", by);
+        (pull.closed, pull.head_sha, pull.base_sha, pull.base_tip, pull.test) = (None, head, base, base, None);
+        self.record_pull_event(number, "reopened", by);
         Ok(())
     }
 
@@ -223,13 +223,13 @@ impl Repo {
         if !pull.is_open() {
             return;
         }
-        pull.end = Some(End { at: now, by: by.to_owned(), merge_commit });
+        pull.closed = Some(CloseRecord { at: now, by: by.to_owned(), merge_commit });
         pull.updated = now;
-        self.tell_pull(number, "closed", by);
+        self.record_pull_event(number, "closed", by);
     }
 
     /// Lets the open pull requests follow their branches, whoever moved or deleted those.
-    pub(super) fn follow(&mut self, by: &str, now: Timestamp) -> Result<(), git2::Error> {
+    pub(super) fn sync_pulls(&mut self, by: &str, now: Timestamp) -> Result<(), git2::Error> {
         let open: Vec<u64> = self.pulls.iter().filter(|pull| pull.is_open()).map(|pull| pull.number).collect();
         for number in open {
             let Ok(pull) = self.pull(number) else { continue };
@@ -242,14 +242,15 @@ impl Repo {
                 continue;
             }
             let before = pull.head_sha;
-            let arrived = if self.contains(base, head)? { Some(self.arrival(base, head)?) } else { None };
+            let merge_commit =
+                if self.contains(base, head)? { Some(self.find_merge_commit(base, head)?) } else { None };
             let Ok(pull) = self.pull_mut(number) else { continue };
             pull.base_tip = base;
             if head_moved {
                 (pull.head_sha, pull.base_sha, pull.updated) = (head, base, now);
-                self.tell_pushed(number, before, by);
+                self.record_synchronize_event(number, before, by);
             }
-            if let Some(commit) = arrived {
+            if let Some(commit) = merge_commit {
                 // A head that was put back to where the base stands has nothing to merge: GitHub only closes it.
                 self.close(number, base_moved.then_some(commit), by, now);
             }
@@ -258,7 +259,7 @@ impl Repo {
     }
 
     /// The commit by which `head` came into the branch at `tip`, along its first parents.
-    fn arrival(&self, tip: Oid, head: Oid) -> Result<Oid, git2::Error> {
+    fn find_merge_commit(&self, tip: Oid, head: Oid) -> Result<Oid, git2::Error> {
         let mut at = tip;
         while at != head {
             match self.commit_at(at)?.parent_id(0) {

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::merge::Merged;
+use super::merge::MergeResult;
 use super::objects::{Edit, FILE, oid, sha, signature};
-use super::rules::push_refused;
-use super::{Author, GitHub, NewCommit, SOMEBODY, Sha, WriteError, is_path, routes};
+use super::rules::push_refused_message;
+use super::{Author, DEFAULT_LOGIN, GitHub, NewCommit, Sha, WriteError, is_path, routes};
 
 impl GitHub {
     #[expect(clippy::needless_pass_by_value, reason = "a new commit is written down to be handed over")]
     pub fn commit(&self, new: NewCommit) -> Result<Sha, WriteError> {
-        self.0.people.learn(&new.author);
+        self.0.people.register(&new.author);
         let author = signature(&new.author, new.at)?;
-        self.write(&new.repository, new.author.actor(), |repo| {
+        self.write(&new.repository, new.author.login_or_name(), |repo| {
             let full_name = format!("refs/heads/{}", new.branch);
             if repo.protection.forbids_pushes(&full_name) {
-                return Err(WriteError::Refused(push_refused(false)));
+                return Err(WriteError::Refused(push_refused_message(false)));
             }
             let head = repo.refs.find(&full_name);
             if head.is_none()
-                && let Some(why) = repo.refs.refusal(&full_name)
+                && let Some(why) = repo.refs.creation_error(&full_name)
             {
                 return Err(WriteError::Refused(why));
             }
@@ -47,9 +47,9 @@ impl GitHub {
     }
 
     pub fn create_branch(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
-        self.write(repository, SOMEBODY, |repo| {
+        self.write(repository, DEFAULT_LOGIN, |repo| {
             let full_name = format!("refs/heads/{name}");
-            if let Some(why) = repo.refs.refusal(&full_name) {
+            if let Some(why) = repo.refs.creation_error(&full_name) {
                 return Err(WriteError::Refused(why));
             }
             if !repo.is_commit(oid(at)) {
@@ -71,12 +71,12 @@ impl GitHub {
         author: &Author,
         at: Timestamp,
     ) -> Result<Sha, WriteError> {
-        self.0.people.learn(author);
-        let by = author.actor();
+        self.0.people.register(author);
+        let by = author.login_or_name();
         let author = signature(author, at)?;
         self.write(repository, by, |repo| {
             if repo.protection.forbids_pushes(&format!("refs/heads/{base}")) {
-                return Err(WriteError::Refused(push_refused(false)));
+                return Err(WriteError::Refused(push_refused_message(false)));
             }
             let into = repo
                 .branch(base)
@@ -85,9 +85,9 @@ impl GitHub {
                 return Err(WriteError::Refused(format!("There is no commit {head} in {repository}.")));
             }
             match repo.merge(into, oid(head))? {
-                Merged::Conflict => Err(WriteError::Conflict),
-                Merged::AlreadyThere => Ok(sha(into)),
-                Merged::Tree(tree) => {
+                MergeResult::Conflict => Err(WriteError::Conflict),
+                MergeResult::AlreadyMerged => Ok(sha(into)),
+                MergeResult::Tree(tree) => {
                     let id = repo.write_commit(tree, &[into, oid(head)], message, &author, &author)?;
                     repo.point(&format!("refs/heads/{base}"), id);
                     Ok(sha(id))
@@ -101,7 +101,7 @@ impl GitHub {
         let tagger = signature(&routes::bot(), self.0.clock.now())?;
         self.write(repository, routes::BOT, |repo| {
             let full_name = format!("refs/tags/{name}");
-            if let Some(why) = repo.refs.refusal(&full_name) {
+            if let Some(why) = repo.refs.creation_error(&full_name) {
                 return Err(WriteError::Refused(why));
             }
             let id = {

@@ -35,7 +35,7 @@ impl Refs {
     }
 
     /// Why a reference of this name cannot be made now, in GitHub's words.
-    pub(super) fn refusal(&self, full_name: &str) -> Option<String> {
+    pub(super) fn creation_error(&self, full_name: &str) -> Option<String> {
         if !full_name.starts_with("refs/") {
             return Some("Reference name must start with 'refs/'.".to_owned());
         }
@@ -78,7 +78,7 @@ mod tests {
             ("refs/heads/", Some("refs/heads/ is not a valid ref name.")),
         ];
         for (name, refusal) in cases {
-            assert_eq!(refs.refusal(name).as_deref(), refusal, "{name}");
+            assert_eq!(refs.creation_error(name).as_deref(), refusal, "{name}");
         }
     }
 }

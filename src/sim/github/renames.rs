@@ -24,12 +24,12 @@ pub(super) struct Renames {
 
 impl Renames {
     /// Where the file at `source` went.
-    pub(super) fn from(&self, source: &str) -> Option<&str> {
+    pub(super) fn target_of(&self, source: &str) -> Option<&str> {
         self.forward.get(source).map(String::as_str)
     }
 
     /// Where the file at `target` came from.
-    pub(super) fn to(&self, target: &str) -> Option<&str> {
+    pub(super) fn source_of(&self, target: &str) -> Option<&str> {
         self.back.get(target).map(String::as_str)
     }
 
@@ -53,26 +53,26 @@ impl Repo {
         if sources.is_empty() || targets.is_empty() {
             return Ok(found);
         }
-        exact(&sources, &targets, &mut found);
-        let wanted = Wanted::new(base, side, other);
+        match_exact(&sources, &targets, &mut found);
+        let wanted = RemovedDirectories::new(base, side, other);
         sources.retain(|(path, _)| {
-            found.from(path).is_none() && (base.get(path) != other.get(path) || wanted.locates(path))
+            found.target_of(path).is_none() && (base.get(path) != other.get(path) || wanted.is_relevant(path))
         });
         sources.retain(|(_, entry)| entry.is_regular());
-        targets.retain(|(path, entry)| found.to(path).is_none() && entry.is_regular());
-        let mut texts = Texts { repo: self, known: HashMap::new() };
-        by_name(&mut texts, &wanted, &sources, &targets, &mut found)?;
-        sources.retain(|(path, _)| found.from(path).is_none());
-        targets.retain(|(path, _)| found.to(path).is_none());
-        by_content(&mut texts, &sources, &targets, &mut found)?;
+        targets.retain(|(path, entry)| found.source_of(path).is_none() && entry.is_regular());
+        let mut texts = SimilarityCache { repo: self, chunks_by_blob: HashMap::new() };
+        match_by_name(&mut texts, &wanted, &sources, &targets, &mut found)?;
+        sources.retain(|(path, _)| found.target_of(path).is_none());
+        targets.retain(|(path, _)| found.source_of(path).is_none());
+        match_by_content(&mut texts, &sources, &targets, &mut found)?;
         Ok(found)
     }
 }
 
-fn exact(sources: &[(String, Entry)], targets: &[(String, Entry)], found: &mut Renames) {
+fn match_exact(sources: &[(String, Entry)], targets: &[(String, Entry)], found: &mut Renames) {
     for (target, entry) in targets {
         let same = |(path, other): &&(String, Entry)| {
-            other.id == entry.id && other.kind() == entry.kind() && found.from(path).is_none()
+            other.id == entry.id && other.kind() == entry.kind() && found.target_of(path).is_none()
         };
         let named_alike = sources.iter().filter(same).find(|(path, _)| name(path) == name(target));
         if let Some((source, _)) = named_alike.or_else(|| sources.iter().find(same)) {
@@ -82,9 +82,9 @@ fn exact(sources: &[(String, Entry)], targets: &[(String, Entry)], found: &mut R
     }
 }
 
-fn by_name(
-    texts: &mut Texts<'_>,
-    wanted: &Wanted,
+fn match_by_name(
+    texts: &mut SimilarityCache<'_>,
+    wanted: &RemovedDirectories,
     sources: &[(String, Entry)],
     targets: &[(String, Entry)],
     found: &mut Renames,
@@ -109,15 +109,15 @@ fn by_name(
             None => None,
         };
         let Some((target, other)) = target.map(|at| &targets[at]) else { continue };
-        if found.to(target).is_none() && texts.similarity(entry.id, other.id)? >= SIMILAR_OF_SAME_NAME {
+        if found.source_of(target).is_none() && texts.similarity(entry.id, other.id)? >= SIMILAR_OF_SAME_NAME {
             found.add(source, target);
         }
     }
     Ok(())
 }
 
-fn by_content(
-    texts: &mut Texts<'_>,
+fn match_by_content(
+    texts: &mut SimilarityCache<'_>,
     sources: &[(String, Entry)],
     targets: &[(String, Entry)],
     found: &mut Renames,
@@ -135,7 +135,7 @@ fn by_content(
     }
     pairs.sort_by_key(|(score, alike, ..)| std::cmp::Reverse((*score, *alike)));
     for (score, _, source, target) in pairs {
-        if score >= SIMILAR && found.from(source).is_none() && found.to(target).is_none() {
+        if score >= SIMILAR && found.target_of(source).is_none() && found.source_of(target).is_none() {
             found.add(source, target);
         }
     }
@@ -144,20 +144,20 @@ fn by_content(
 
 /// How alike files are: which part of the larger one is made of pieces that both have. A piece is a line, or 64
 /// bytes of a longer one.
-struct Texts<'a> {
+struct SimilarityCache<'a> {
     repo: &'a Repo,
-    known: HashMap<Oid, (usize, HashMap<Vec<u8>, usize>)>,
+    chunks_by_blob: HashMap<Oid, (usize, HashMap<Vec<u8>, usize>)>,
 }
 
-impl Texts<'_> {
+impl SimilarityCache<'_> {
     fn similarity(&mut self, one: Oid, two: Oid) -> Result<usize, git2::Error> {
         for id in [one, two] {
-            if !self.known.contains_key(&id) {
+            if !self.chunks_by_blob.contains_key(&id) {
                 let blob = self.repo.git.find_blob(id)?;
-                self.known.insert(id, (blob.size(), pieces(blob.content())));
+                self.chunks_by_blob.insert(id, (blob.size(), pieces(blob.content())));
             }
         }
-        let ((one_size, one), (two_size, two)) = (&self.known[&one], &self.known[&two]);
+        let ((one_size, one), (two_size, two)) = (&self.chunks_by_blob[&one], &self.chunks_by_blob[&two]);
         let shared: usize =
             one.iter().map(|(piece, bytes)| (*bytes).min(two.get(piece).copied().unwrap_or_default())).sum();
         Ok(shared * WHOLE / (*one_size).max(*two_size).max(1))
@@ -187,13 +187,13 @@ fn pieces(text: &[u8]) -> HashMap<Vec<u8>, usize> {
 }
 
 /// The directories that one side of a merge removed while the other put new files into them.
-struct Wanted {
+struct RemovedDirectories {
     removed: BTreeSet<String>,
     /// Those the other side put a file right into; the directories below them matter too.
-    fed: BTreeSet<String>,
+    with_new_files: BTreeSet<String>,
 }
 
-impl Wanted {
+impl RemovedDirectories {
     fn new(base: &Files, side: &Files, other: &Files) -> Self {
         let (here, there) = (directories(side), directories(other));
         let removed: BTreeSet<String> = directories(base).into_iter().filter(|at| !here.contains(at)).collect();
@@ -204,12 +204,12 @@ impl Wanted {
             .filter(|at| removed.contains(*at) && there.contains(*at))
             .map(str::to_owned)
             .collect();
-        Self { removed, fed }
+        Self { removed, with_new_files: fed }
     }
 
     /// Is the path below a directory for which it matters where it went?
-    fn locates(&self, path: &str) -> bool {
-        ancestors(path).any(|at| self.fed.contains(at))
+    fn is_relevant(&self, path: &str) -> bool {
+        ancestors(path).any(|at| self.with_new_files.contains(at))
     }
 
     /// How many files went from each of these directories to where.
@@ -220,7 +220,7 @@ impl Wanted {
             let mut is_first = true;
             while self.removed.contains(from) {
                 // A file also speaks for the directories above, as long as the way down from them stayed the same.
-                if self.fed.contains(from) || (is_first && self.locates(source)) {
+                if self.with_new_files.contains(from) || (is_first && self.is_relevant(source)) {
                     *counts.entry(from).or_default().entry(to).or_default() += 1;
                 }
                 is_first = false;
@@ -244,7 +244,7 @@ impl Wanted {
 pub(super) fn moved_directories_conflict(base: &Files, sides: [&Files; 2], renames: [&Renames; 2]) -> bool {
     let mut moved: [BTreeMap<&str, &str>; 2] = Default::default();
     for (side, moved) in moved.iter_mut().enumerate() {
-        let wanted = Wanted::new(base, sides[side], sides[1 - side]);
+        let wanted = RemovedDirectories::new(base, sides[side], sides[1 - side]);
         for (from, to) in wanted.counts(renames[side]) {
             let most = to.values().max().copied().unwrap_or_default();
             let mut best = to.into_iter().filter(|(_, count)| *count == most);

@@ -17,7 +17,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// By the word that people use.
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         match word {
             "approve" => Some(Self::Approve),
             "request_changes" => Some(Self::RequestChanges),
@@ -45,7 +45,7 @@ pub(super) enum ReviewState {
 
 impl ReviewState {
     /// As the API writes it; webhooks write the same in lower case.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Approved => "APPROVED",
             Self::ChangesRequested => "CHANGES_REQUESTED",
@@ -97,8 +97,8 @@ impl PullRequest {
 
 impl Repo {
     fn next_id(&mut self) -> u64 {
-        self.spoken += 1;
-        self.spoken
+        self.last_feedback_id += 1;
+        self.last_feedback_id
     }
 
     pub(super) fn review_pull(
@@ -130,7 +130,7 @@ impl Repo {
         let pull = self.pull_mut(number)?;
         pull.reviews.push(review.clone());
         pull.updated = now;
-        self.tell_review(number, &review, "submitted", by);
+        self.record_review_event(number, &review, "submitted", by);
         Ok(review)
     }
 
@@ -154,7 +154,7 @@ impl Repo {
         }
         let review = review.clone();
         pull.updated = now;
-        self.tell_review(number, &review, "dismissed", by);
+        self.record_review_event(number, &review, "dismissed", by);
         Ok(review)
     }
 

@@ -39,15 +39,16 @@ pub(super) struct Protection {
     permissions: BTreeMap<String, String>,
 }
 
-const ABOUT: &str = "Visit https://docs.github.com/articles/about-protected-branches/ for more information.";
+const PROTECTED_BRANCH_HELP: &str =
+    "Visit https://docs.github.com/articles/about-protected-branches/ for more information.";
 
 /// GitHub's answer to a direct merge into a branch that nobody may push to.
 pub(super) fn not_authorized() -> String {
-    format!("You're not authorized to push to this branch. {ABOUT}")
+    format!("You're not authorized to push to this branch. {PROTECTED_BRANCH_HELP}")
 }
 
 /// The same, where a reference is moved: each reason follows the one before.
-pub(super) fn push_refused(force: bool) -> String {
+pub(super) fn push_refused_message(force: bool) -> String {
     let act = if force { "force-push to" } else { "update" };
     format!("{} Cannot {act} this protected branch", not_authorized())
 }
@@ -67,7 +68,7 @@ impl Protection {
         branch.and_then(|branch| self.rules(branch)).is_some_and(|rules| rules.protected_from_pushes)
     }
 
-    pub(super) fn permit(&mut self, login: &str, permission: &str) {
+    pub(super) fn set_permission(&mut self, login: &str, permission: &str) {
         self.permissions.insert(login.to_ascii_lowercase(), permission.to_owned());
     }
 
@@ -136,8 +137,8 @@ impl Repo {
         }
         if rules.strict && !self.contains(pull.head_sha, base)? {
             // What passed before the base moved says nothing any more: to GitHub all checks are to come.
-            let missing = vec![Standing::Expected; rules.required_checks.len()];
-            return Ok(Some(Obstacle::Behind(words(&rules.required_checks, &missing))));
+            let missing = vec![CheckState::Expected; rules.required_checks.len()];
+            return Ok(Some(Obstacle::Behind(describe_open_checks(&rules.required_checks, &missing))));
         }
         Ok(None)
     }
@@ -147,7 +148,7 @@ impl Repo {
     pub(super) fn push_refusal(&self, full_name: &str, after: Oid, force: bool) -> Option<String> {
         let rules = self.protection.rules(full_name.strip_prefix("refs/heads/")?)?;
         if rules.protected_from_pushes {
-            return Some(push_refused(force));
+            return Some(push_refused_message(force));
         }
         let pull = (rules.required_reviews > 0).then(|| "Changes must be made through a pull request.".to_owned());
         let checks = checks_obstacle(&self.checks, after, &rules.required_checks);
@@ -176,22 +177,22 @@ impl Repo {
 
     /// Is any check or status of this commit red, or not yet known?
     pub(super) fn is_unstable(&self, commit: Oid) -> bool {
-        let runs = self.checks.runs(commit).iter().map(|run| run_standing(run.conclusion.as_deref()));
-        let statuses = self.checks.combined(commit).1.into_iter().map(|status| status_standing(&status.state));
-        runs.chain(statuses).any(|standing| standing != Standing::Passed)
+        let runs = self.checks.runs(commit).iter().map(|run| run_state(run.conclusion.as_deref()));
+        let statuses = self.checks.combined(commit).1.into_iter().map(|status| status_state(&status.state));
+        runs.chain(statuses).any(|standing| standing != CheckState::Passed)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum CheckState {
     Passed,
     Expected,
     Pending,
     Failing,
 }
 
-impl Standing {
-    fn word(self) -> &'static str {
+impl CheckState {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "successful",
             Self::Expected => "expected",
@@ -201,46 +202,46 @@ impl Standing {
     }
 }
 
-fn run_standing(conclusion: Option<&str>) -> Standing {
+fn run_state(conclusion: Option<&str>) -> CheckState {
     match conclusion {
-        None => Standing::Pending,
-        Some("success" | "neutral" | "skipped") => Standing::Passed,
-        Some(_) => Standing::Failing,
+        None => CheckState::Pending,
+        Some("success" | "neutral" | "skipped") => CheckState::Passed,
+        Some(_) => CheckState::Failing,
     }
 }
 
-fn status_standing(state: &str) -> Standing {
+fn status_state(state: &str) -> CheckState {
     match state {
-        "success" => Standing::Passed,
-        "pending" => Standing::Pending,
-        _ => Standing::Failing,
+        "success" => CheckState::Passed,
+        "pending" => CheckState::Pending,
+        _ => CheckState::Failing,
     }
 }
 
 fn checks_obstacle(checks: &Checks, commit: Oid, required: &[String]) -> Option<String> {
     let (runs, statuses) = (checks.runs(commit), checks.combined(commit).1);
-    let standing = |name: &String| {
-        let run = runs.iter().find(|run| run.name == *name).map(|run| run_standing(run.conclusion.as_deref()));
+    let state_of = |name: &String| {
+        let run = runs.iter().find(|run| run.name == *name).map(|run| run_state(run.conclusion.as_deref()));
         let status = statuses.iter().find(|status| status.context == *name);
-        run.or_else(|| status.map(|status| status_standing(&status.state))).unwrap_or(Standing::Expected)
+        run.or_else(|| status.map(|status| status_state(&status.state))).unwrap_or(CheckState::Expected)
     };
-    words(required, &required.iter().map(standing).collect::<Vec<_>>())
+    describe_open_checks(required, &required.iter().map(state_of).collect::<Vec<_>>())
 }
 
 /// GitHub names a check only where it is the only one that is required.
-fn words(required: &[String], standings: &[Standing]) -> Option<String> {
-    let open: Vec<Standing> = standings.iter().copied().filter(|standing| *standing != Standing::Passed).collect();
+fn describe_open_checks(required: &[String], standings: &[CheckState]) -> Option<String> {
+    let open: Vec<CheckState> = standings.iter().copied().filter(|standing| *standing != CheckState::Passed).collect();
     let first = *open.first()?;
     if let [only] = required {
-        return Some(format!("Required status check \"{only}\" is {}.", first.word()));
+        return Some(format!("Required status check \"{only}\" is {}.", first.as_str()));
     }
     let (count, all) = (open.len(), required.len());
     if open.iter().all(|standing| *standing == first) {
-        return Some(format!("{count} of {all} required status checks are {}.", first.word()));
+        return Some(format!("{count} of {all} required status checks are {}.", first.as_str()));
     }
-    let kinds = [Standing::Failing, Standing::Pending, Standing::Expected].map(|kind| {
+    let kinds = [CheckState::Failing, CheckState::Pending, CheckState::Expected].map(|kind| {
         let many = open.iter().filter(|standing| **standing == kind).count();
-        (many > 0).then(|| format!("{many} {}", kind.word()))
+        (many > 0).then(|| format!("{many} {}", kind.as_str()))
     });
     let kinds: Vec<String> = kinds.into_iter().flatten().collect();
     Some(format!("{count} of {all} required status checks have not succeeded: {}.", kinds.join(", ")))

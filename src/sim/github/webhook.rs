@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use uuid::Uuid;
 
 use super::Event;
-use crate::sim::agenda::Agenda;
+use crate::sim::agenda::Scheduler;
 use crate::sim::faults::{Fault, Faults};
 use crate::sim::signature::sign;
 
@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Where webhooks go.
 #[derive(Clone)]
 pub struct Webhooks {
-    pub agenda: Agenda,
+    pub scheduler: Scheduler,
     pub http: reqwest::Client,
     /// Where the bot stands, without a slash at the end.
     pub bot_url: String,
@@ -28,10 +28,10 @@ impl Webhooks {
     /// delivery's id.
     pub(super) fn send(&self, event: &Event, number: u64, faults: &Faults) {
         let artefact = event.repository.rsplit('/').next();
-        if faults.strikes(Fault::LostWebhook, artefact, None) {
+        if faults.take_if_armed(Fault::LostWebhook, artefact, None) {
             return;
         }
-        let times = if faults.strikes(Fault::DuplicateWebhook, artefact, None) { 2 } else { 1 };
+        let times = if faults.take_if_armed(Fault::DuplicateWebhook, artefact, None) { 2 } else { 1 };
         let body = event.body.to_string();
         let request = self
             .http
@@ -45,7 +45,7 @@ impl Webhooks {
             .body(body);
         for _ in 0..times {
             let Some(request) = request.try_clone() else { return };
-            self.agenda.after(SignedDuration::ZERO, move || async move {
+            self.scheduler.schedule_after(SignedDuration::ZERO, move || async move {
                 let why = match request.send().await {
                     Ok(answer) if answer.status().is_success() => return,
                     Ok(answer) => answer.status().to_string(),

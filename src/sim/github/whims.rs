@@ -12,73 +12,73 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    BeforeTheEffect,
-    AfterTheEffect,
+pub enum FaultTiming {
+    BeforeEffect,
+    AfterEffect,
 }
 
 #[derive(Clone, Debug)]
-pub enum Whim {
+pub enum RequestFault {
     /// This status with this message and these headers.
-    Answers(u16, &'static str, Vec<(&'static str, String)>),
+    Reply(u16, &'static str, Vec<(&'static str, String)>),
     /// The connection is closed without an answer.
-    HangsUp,
+    Disconnect,
     /// Waits until it is [released](Whims::release), then goes on as usual.
-    Holds,
+    Pause,
 }
 
 #[derive(Debug)]
-struct Planned {
+struct InjectedFault {
     method: Method,
     path: &'static str,
-    when: When,
-    whim: Whim,
+    timing: FaultTiming,
+    fault: RequestFault,
     left: u32,
 }
 
 /// Clones share them.
 #[derive(Clone, Debug)]
-pub struct Whims(Arc<Inner>);
+pub struct RequestFaults(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    planned: Mutex<Vec<Planned>>,
+    injected: Mutex<Vec<InjectedFault>>,
     requests: Mutex<Vec<String>>,
-    released: watch::Sender<bool>,
+    resumed: watch::Sender<bool>,
 }
 
-impl Default for Whims {
+impl Default for RequestFaults {
     fn default() -> Self {
         let (released, _) = watch::channel(true);
-        Self(Arc::new(Inner { planned: Mutex::default(), requests: Mutex::default(), released }))
+        Self(Arc::new(Inner { injected: Mutex::default(), requests: Mutex::default(), resumed: released }))
     }
 }
 
-impl Whims {
+impl RequestFaults {
     /// The next `times` requests of this method whose path has `path` in it suffer the whim.
-    pub fn plan(&self, method: &str, path: &'static str, when: When, whim: Whim, times: u32) {
-        if matches!(whim, Whim::Holds) {
-            self.0.released.send_replace(false);
+    pub fn inject(&self, method: &str, path: &'static str, when: FaultTiming, whim: RequestFault, times: u32) {
+        if matches!(whim, RequestFault::Pause) {
+            self.0.resumed.send_replace(false);
         }
         let method = method.parse().unwrap_or(Method::GET);
-        lock(&self.0.planned).push(Planned { method, path, when, whim, left: times });
+        lock(&self.0.injected).push(InjectedFault { method, path, timing: when, fault: whim, left: times });
     }
 
     /// Lets go of everything that is held.
-    pub fn release(&self) {
-        lock(&self.0.planned).retain(|planned| !matches!(planned.whim, Whim::Holds));
-        self.0.released.send_replace(true);
+    pub fn resume(&self) {
+        lock(&self.0.injected).retain(|planned| !matches!(planned.fault, RequestFault::Pause));
+        self.0.resumed.send_replace(true);
     }
 
     /// Somebody came to what was planned to hold them, and waits.
-    pub fn is_holding(&self) -> bool {
-        !*self.0.released.borrow() && !lock(&self.0.planned).iter().any(|one| matches!(one.whim, Whim::Holds))
+    pub fn has_paused_request(&self) -> bool {
+        !*self.0.resumed.borrow() && !lock(&self.0.injected).iter().any(|one| matches!(one.fault, RequestFault::Pause))
     }
 
     /// Plans nothing any more.
-    pub fn forget(&self) {
-        lock(&self.0.planned).clear();
-        self.0.released.send_replace(true);
+    pub fn clear(&self) {
+        lock(&self.0.injected).clear();
+        self.0.resumed.send_replace(true);
     }
 
     /// Every request that came, as in `POST /repos/acme/checkout/merges`, oldest first.
@@ -86,17 +86,17 @@ impl Whims {
         lock(&self.0.requests).clone()
     }
 
-    fn next(&self, method: &Method, path: &str, when: When) -> Option<Whim> {
-        let mut planned = lock(&self.0.planned);
-        let here = |one: &Planned| one.method == *method && path.contains(one.path) && one.when == when;
+    fn next(&self, method: &Method, path: &str, when: FaultTiming) -> Option<RequestFault> {
+        let mut planned = lock(&self.0.injected);
+        let here = |one: &InjectedFault| one.method == *method && path.contains(one.path) && one.timing == when;
         let at = planned.iter().position(here)?;
         planned[at].left = planned[at].left.saturating_sub(1);
-        if planned[at].left == 0 { Some(planned.remove(at).whim) } else { Some(planned[at].whim.clone()) }
+        if planned[at].left == 0 { Some(planned.remove(at).fault) } else { Some(planned[at].fault.clone()) }
     }
 
-    async fn held(&self) {
+    async fn wait_for_resume(&self) {
         // The sender lives as long as we do.
-        let _ = self.0.released.subscribe().wait_for(|released| *released).await;
+        let _ = self.0.resumed.subscribe().wait_for(|released| *released).await;
     }
 }
 
@@ -104,28 +104,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) async fn suffer(State(whims): State<Whims>, request: Request, next: Next) -> Response {
+pub(super) async fn apply_faults(State(faults): State<RequestFaults>, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    lock(&whims.0.requests).push(format!("{method} {path}"));
-    match whims.next(&method, &path, When::BeforeTheEffect) {
-        Some(Whim::Holds) => whims.held().await,
-        Some(whim) => return answer(whim),
+    lock(&faults.0.requests).push(format!("{method} {path}"));
+    match faults.next(&method, &path, FaultTiming::BeforeEffect) {
+        Some(RequestFault::Pause) => faults.wait_for_resume().await,
+        Some(fault) => return fault_response(fault),
         None => {}
     }
     let response = next.run(request).await;
-    match whims.next(&method, &path, When::AfterTheEffect) {
-        Some(Whim::Holds) => {
-            whims.held().await;
+    match faults.next(&method, &path, FaultTiming::AfterEffect) {
+        Some(RequestFault::Pause) => {
+            faults.wait_for_resume().await;
             response
         }
-        Some(whim) => answer(whim),
+        Some(fault) => fault_response(fault),
         None => response,
     }
 }
 
-fn answer(whim: Whim) -> Response {
-    match whim {
-        Whim::Answers(status, message, headers) => {
+fn fault_response(fault: RequestFault) -> Response {
+    match fault {
+        RequestFault::Reply(status, message, headers) => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             let body: Value = json!({ "message": message, "documentation_url": "https://docs.github.com/rest" });
             let mut response = (status, Json(body)).into_response();
@@ -137,7 +137,7 @@ fn answer(whim: Whim) -> Response {
             response
         }
         // A body that breaks off is the nearest to a connection that is cut.
-        Whim::HangsUp | Whim::Holds => {
+        RequestFault::Disconnect | RequestFault::Pause => {
             let broken = futures::stream::iter([Err::<Vec<u8>, _>(std::io::Error::other("cut"))]);
             axum::body::Body::from_stream(broken).into_response()
         }

@@ -10,8 +10,8 @@ mod tests;
 
 use serde_json::{Value, json};
 
-use self::check::{Check, ID, TextKind};
-use self::elements::Seat;
+use self::check::{Check, MAX_ID_CHARS, TextKind};
+use self::elements::ElementPosition;
 
 const BLOCKS_IN_MESSAGE: usize = 50;
 const BLOCKS_IN_VIEW: usize = 100;
@@ -34,14 +34,14 @@ pub(super) struct Invalid {
 }
 
 impl Invalid {
-    fn bare(code: &'static str) -> Self {
+    fn from_code(code: &'static str) -> Self {
         Self { code, messages: Vec::new() }
     }
 }
 
 /// The blocks of a message. Where `refuse_tables` is set, the workspace does not know table blocks yet.
 pub(super) fn check_message(blocks: &Value, refuse_tables: bool) -> Result<Vec<Value>, Invalid> {
-    let Some(list) = blocks.as_array() else { return Err(Invalid::bare("invalid_blocks_format")) };
+    let Some(list) = blocks.as_array() else { return Err(Invalid::from_code("invalid_blocks_format")) };
     let mut check = Check::default();
     check.items(Some(blocks), "/blocks", 0, BLOCKS_IN_MESSAGE);
     for (n, block) in list.iter().enumerate() {
@@ -56,14 +56,14 @@ pub(super) fn check_message(blocks: &Value, refuse_tables: bool) -> Result<Vec<V
     if markdown > MARKDOWN_IN_MESSAGE {
         check.note("/blocks", &format!("markdown must be less than {} characters", MARKDOWN_IN_MESSAGE + 1));
     }
-    if !check.found.is_empty() {
-        return Err(Invalid { code: "invalid_blocks", messages: check.found });
+    if !check.problems.is_empty() {
+        return Err(Invalid { code: "invalid_blocks", messages: check.problems });
     }
     if list.iter().filter(|b| b["type"] == "table").count() > 1 {
         return Err(Invalid { code: "invalid_attachments", messages: vec!["only_one_table_allowed".to_owned()] });
     }
     if characters(blocks) > CHARACTERS_IN_MESSAGE {
-        return Err(Invalid::bare("msg_blocks_too_long"));
+        return Err(Invalid::from_code("msg_blocks_too_long"));
     }
     Ok(list.clone())
 }
@@ -93,8 +93,8 @@ pub(super) fn check_view(view: &Value, kind: &str) -> Result<(), Invalid> {
             check.text(fields.get(field), &format!("/view/{field}"), TextKind::Plain, 24);
         }
         check.string(fields.get("private_metadata"), "/view/private_metadata", 0, 3000);
-        check.string(fields.get("callback_id"), "/view/callback_id", 0, ID);
-        check.string(fields.get("external_id"), "/view/external_id", 0, ID);
+        check.string(fields.get("callback_id"), "/view/callback_id", 0, MAX_ID_CHARS);
+        check.string(fields.get("external_id"), "/view/external_id", 0, MAX_ID_CHARS);
         let blocks = check.items(fields.get("blocks"), "/view/blocks", 0, BLOCKS_IN_VIEW);
         for (n, block) in blocks.iter().enumerate() {
             check.block(block, &format!("/view/blocks/{n}"), Surface::View);
@@ -106,7 +106,11 @@ pub(super) fn check_view(view: &Value, kind: &str) -> Result<(), Invalid> {
             check.note("/view", "`submit` must be set when there is an input block");
         }
     }
-    if check.found.is_empty() { Ok(()) } else { Err(Invalid { code: "invalid_arguments", messages: check.found }) }
+    if check.problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Invalid { code: "invalid_arguments", messages: check.problems })
+    }
 }
 
 /// Gives a `block_id` and an `action_id` to what came without one, as Slack does.
@@ -125,8 +129,8 @@ pub(super) fn fill_in_ids(blocks: &mut [Value], mut next: impl FnMut() -> String
                 element["action_id"] = json!(next());
             }
         }
-        for seat in ["accessory", "element"] {
-            if let Some(element) = block.get_mut(seat)
+        for field in ["accessory", "element"] {
+            if let Some(element) = block.get_mut(field)
                 && element["type"] != "image"
                 && element.get("action_id").is_none()
             {
@@ -175,7 +179,7 @@ impl Check {
                 let path = format!("{path}/elements");
                 let elements = self.items(actions.get("elements"), &path, 1, 25);
                 for (n, element) in elements.iter().enumerate() {
-                    self.element(element, &format!("{path}/{n}"), Seat::Actions);
+                    self.element(element, &format!("{path}/{n}"), ElementPosition::Actions);
                 }
                 self.unique_actions(elements.iter(), &path);
             }
@@ -204,7 +208,7 @@ impl Check {
             self.text(Some(field), &format!("{fields_path}/{n}"), TextKind::Any, 2000);
         }
         if let Some(accessory) = section.get("accessory") {
-            self.element(accessory, &format!("{path}/accessory"), Seat::Accessory);
+            self.element(accessory, &format!("{path}/accessory"), ElementPosition::Accessory);
         }
         self.flag(section.get("expand"), &format!("{path}/expand"));
     }
@@ -241,7 +245,7 @@ impl Check {
         self.flag(input.get("optional"), &format!("{path}/optional"));
         self.flag(input.get("dispatch_action"), &format!("{path}/dispatch_action"));
         if let Some(element) = input.get("element") {
-            self.element(element, &format!("{path}/element"), Seat::Input);
+            self.element(element, &format!("{path}/element"), ElementPosition::Input);
         }
     }
 

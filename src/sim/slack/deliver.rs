@@ -13,20 +13,20 @@ use sha2::Sha256;
 use super::Slack;
 use super::hands::Ack;
 
-pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 /// Before the second and the third redelivery; the first comes at once.
-const LATER: [SignedDuration; 2] = [SignedDuration::from_mins(1), SignedDuration::from_mins(5)];
+const REDELIVERY_DELAYS: [SignedDuration; 2] = [SignedDuration::from_mins(1), SignedDuration::from_mins(5)];
 
-pub(super) enum Missed {
+pub(super) enum DispatchError {
     Timeout,
     Unreachable,
     /// The app has not subscribed to it.
-    Withheld,
+    NotSubscribed,
 }
 
-pub(super) struct Delivered {
+pub(super) struct BotResponse {
     pub(super) ack: Ack,
     /// Whether the bot called its answer JSON; a command's answer is shown as text otherwise.
     pub(super) is_json: bool,
@@ -36,12 +36,13 @@ pub(super) struct Delivered {
 pub(super) fn client() -> reqwest::Client {
     // reqwest panics without a TLS provider even where all is plain HTTP; a second installation is refused, harmlessly.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(reqwest::redirect::Policy::none());
+    let builder =
+        reqwest::Client::builder().no_proxy().timeout(RESPONSE_TIMEOUT).redirect(reqwest::redirect::Policy::none());
     builder.build().unwrap_or_default()
 }
 
 impl Slack {
-    pub(super) async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Result<Delivered, Missed> {
+    pub(super) async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Result<BotResponse, DispatchError> {
         if self.uses_sockets() {
             let payload = match fields {
                 [("payload", json)] => serde_json::from_str(json).unwrap_or_default(),
@@ -53,18 +54,19 @@ impl Slack {
             let kind = if path == "/slack/commands" { "slash_commands" } else { "interactive" };
             return self.send_envelope(kind, payload, None).await;
         }
-        let pairs: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", percent(value))).collect();
+        let pairs: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{name}={}", percent_encode(value))).collect();
         self.send(path, FORM, pairs.join("&"), &[]).await
     }
 
     /// An event and its first redelivery; the others follow by the agenda.
-    pub(super) async fn send_event(&self, event: &Value) -> Result<Delivered, Missed> {
+    pub(super) async fn send_event(&self, event: &Value) -> Result<BotResponse, DispatchError> {
         let kind = match (event["event"]["type"].as_str(), event["event"]["channel_type"].as_str()) {
             (Some("message"), Some("im")) => "message.im",
             (kind, _) => kind.unwrap_or_default(),
         };
-        if self.setup.manifest.as_ref().is_some_and(|manifest| !manifest.tells(kind)) {
-            return Err(Missed::Withheld);
+        if self.setup.manifest.as_ref().is_some_and(|manifest| !manifest.is_subscribed_to(kind)) {
+            return Err(DispatchError::NotSubscribed);
         }
         let body = event.to_string();
         let first = if self.uses_sockets() {
@@ -73,14 +75,19 @@ impl Slack {
             self.send("/slack/events", JSON, body.clone(), &[]).await
         };
         let Some(reason) = retry_reason(&first) else { return first };
-        let second = self.send_again(body.clone(), 1, reason).await;
+        let second = self.resend_event(body.clone(), 1, reason).await;
         if let Some(reason) = retry_reason(&second) {
-            self.plan_redelivery(body, 2, reason);
+            self.schedule_redelivery(body, 2, reason);
         }
         second
     }
 
-    async fn send_again(&self, body: String, number: usize, reason: &'static str) -> Result<Delivered, Missed> {
+    async fn resend_event(
+        &self,
+        body: String,
+        number: usize,
+        reason: &'static str,
+    ) -> Result<BotResponse, DispatchError> {
         if self.uses_sockets() {
             let event = serde_json::from_str(&body).unwrap_or_default();
             return self.send_envelope("events_api", event, Some((number, reason))).await;
@@ -90,18 +97,18 @@ impl Slack {
             .await
     }
 
-    fn plan_redelivery(&self, body: String, number: usize, reason: &'static str) {
-        let agenda = self.outside().agenda.clone();
-        let (Some(agenda), Some(delay)) = (agenda, LATER.get(number - 2)) else { return };
+    fn schedule_redelivery(&self, body: String, number: usize, reason: &'static str) {
+        let scheduler = self.lock_outbound().scheduler.clone();
+        let (Some(scheduler), Some(delay)) = (scheduler, REDELIVERY_DELAYS.get(number - 2)) else { return };
         let slack = self.clone();
-        agenda.after(*delay, move || slack.redeliver(body, number, reason));
+        scheduler.schedule_after(*delay, move || slack.redeliver(body, number, reason));
     }
 
     fn redeliver(self, body: String, number: usize, reason: &'static str) -> BoxFuture<'static, ()> {
         async move {
-            let again = self.send_again(body.clone(), number, reason).await;
+            let again = self.resend_event(body.clone(), number, reason).await;
             if let Some(reason) = retry_reason(&again) {
-                self.plan_redelivery(body, number + 1, reason);
+                self.schedule_redelivery(body, number + 1, reason);
             }
         }
         .boxed()
@@ -113,8 +120,8 @@ impl Slack {
         content_type: &str,
         body: String,
         headers: &[(&str, &str)],
-    ) -> Result<Delivered, Missed> {
-        let url = format!("{}{path}", self.outside().bot);
+    ) -> Result<BotResponse, DispatchError> {
+        let url = format!("{}{path}", self.lock_outbound().bot_url);
         let timestamp = self.setup.clock.now().as_second();
         let signature = sign(&self.setup.signing_secret, timestamp, body.as_bytes());
         let mut request = self
@@ -127,20 +134,21 @@ impl Slack {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let missed = |e: reqwest::Error| if e.is_timeout() { Missed::Timeout } else { Missed::Unreachable };
-        let response = request.body(body).send().await.map_err(missed)?;
+        let to_dispatch_error =
+            |e: reqwest::Error| if e.is_timeout() { DispatchError::Timeout } else { DispatchError::Unreachable };
+        let response = request.body(body).send().await.map_err(to_dispatch_error)?;
         let status = response.status().as_u16();
         let header = |name: HeaderName| {
             response.headers().get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned()
         };
         let is_json = header(CONTENT_TYPE).starts_with(JSON);
         let no_retry = header(HeaderName::from_static("x-slack-no-retry")) == "1";
-        let text = response.text().await.map_err(missed)?;
+        let text = response.text().await.map_err(to_dispatch_error)?;
         let body = match serde_json::from_str(&text) {
             Ok(json) if is_json => json,
             _ => Value::String(text),
         };
-        Ok(Delivered { ack: Ack { status, body }, is_json, no_retry })
+        Ok(BotResponse { ack: Ack { status, body }, is_json, no_retry })
     }
 }
 
@@ -150,13 +158,13 @@ impl Ack {
     }
 }
 
-fn retry_reason(attempt: &Result<Delivered, Missed>) -> Option<&'static str> {
+fn retry_reason(attempt: &Result<BotResponse, DispatchError>) -> Option<&'static str> {
     match attempt {
         Ok(delivered) if delivered.ack.is_success() || delivered.no_retry => None,
         Ok(_) => Some("http_error"),
-        Err(Missed::Timeout) => Some("http_timeout"),
-        Err(Missed::Unreachable) => Some("connection_failed"),
-        Err(Missed::Withheld) => None,
+        Err(DispatchError::Timeout) => Some("http_timeout"),
+        Err(DispatchError::Unreachable) => Some("connection_failed"),
+        Err(DispatchError::NotSubscribed) => None,
     }
 }
 
@@ -176,7 +184,7 @@ fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
     signature
 }
 
-fn percent(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     use std::fmt::Write as _;
 
     let mut encoded = String::with_capacity(text.len());
@@ -210,6 +218,6 @@ mod tests {
 
     #[test]
     fn a_form_survives_what_people_type() {
-        assert_eq!(percent("a b&c=d/é+"), "a+b%26c%3Dd%2F%C3%A9%2B");
+        assert_eq!(percent_encode("a b&c=d/é+"), "a+b%26c%3Dd%2F%C3%A9%2B");
     }
 }

@@ -43,14 +43,14 @@ fn mention(state: &State, text: &str, style: Style) -> Option<(String, usize)> {
     // A name may hold dots and dashes, and a sentence may end after it.
     let mut name = &text[1..end];
     loop {
-        if let Some(mention) = named(state, sigil, name, style) {
+        if let Some(mention) = find_mention(state, sigil, name, style) {
             return Some((mention, 1 + name.len()));
         }
         name = name.strip_suffix(['.', '-', '_'])?;
     }
 }
 
-fn named(state: &State, sigil: char, name: &str, style: Style) -> Option<String> {
+fn find_mention(state: &State, sigil: char, name: &str, style: Style) -> Option<String> {
     if sigil == '#' {
         let channel = state.channels.iter().find(|c| c.name == name)?;
         return Some(format!("<#{}|{}>", channel.id, channel.name));

@@ -5,10 +5,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Slack;
-use super::deliver::{Delivered, Missed};
+use super::deliver::{BotResponse, DispatchError};
 use super::escape::{Style, escape};
-use super::hooks::Context;
-use super::message::Stored;
+use super::hooks::HookContext;
+use super::message::MessageRecord;
 use super::people::{Person, Place};
 use super::state::{APP_ID, BOT_USER, SLACKBOT, State, VERIFICATION_TOKEN};
 
@@ -22,14 +22,14 @@ pub struct Ack {
 }
 
 impl Ack {
-    fn none(why: &str) -> Self {
+    fn from_failure(why: &str) -> Self {
         Self { status: 0, body: json!(why) }
     }
 }
 
 /// What was said, and what the bot answered where Slack told it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Said {
+pub struct TypedMessage {
     pub id: String,
     pub ack: Option<Ack>,
 }
@@ -37,32 +37,32 @@ pub struct Said {
 /// Something that a person could not have done: nobody of that name, no such button.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct HandError(pub(super) String);
+pub struct UserActionError(pub(super) String);
 
 impl State {
-    pub(super) fn hand(&self, user: &str) -> Result<Person, HandError> {
+    pub(super) fn find_acting_person(&self, user: &str) -> Result<Person, UserActionError> {
         self.person(user)
             .filter(|p| !p.bot && !p.deleted)
             .cloned()
-            .ok_or_else(|| HandError(format!("There is nobody called {user} in this workspace.")))
+            .ok_or_else(|| UserActionError(format!("There is nobody called {user} in this workspace.")))
     }
 
     /// A place as a person names it; `@gantry` is their direct messages with the bot.
-    pub(super) fn spot(&mut self, person: &Person, channel: &str) -> Result<Place, HandError> {
+    pub(super) fn resolve_place(&mut self, person: &Person, channel: &str) -> Result<Place, UserActionError> {
         if channel.strip_prefix('@').is_some_and(|name| name == self.name_of(BOT_USER)) {
-            return Ok(self.direct(&person.id));
+            return Ok(self.open_direct_channel(&person.id));
         }
         match self.place(channel) {
             Some(Place::Direct { person: owner, .. }) if owner != person.id => {
-                Err(HandError(format!("{channel} is another person's conversation.")))
+                Err(UserActionError(format!("{channel} is another person's conversation.")))
             }
             Some(place) => Ok(place),
-            None => Err(HandError(format!("There is no channel {channel}; name a channel, or @gantry."))),
+            None => Err(UserActionError(format!("There is no channel {channel}; name a channel, or @gantry."))),
         }
     }
 
-    fn whisper(&mut self, channel: &str, person: &str, text: String) {
-        let mut message = Stored::new(self.next_ts(), channel, SLACKBOT);
+    fn post_slackbot_notice(&mut self, channel: &str, person: &str, text: String) {
+        let mut message = MessageRecord::new(self.next_ts(), channel, SLACKBOT);
         message.text = text;
         message.only_to = Some(person.to_owned());
         self.post(message);
@@ -71,25 +71,25 @@ impl State {
 
 impl Slack {
     /// Types a slash command. Its answer appears among the messages as Slack would show it.
-    pub async fn command(&self, user: &str, channel: &str, text: &str) -> Result<Ack, HandError> {
+    pub async fn type_command(&self, user: &str, channel: &str, text: &str) -> Result<Ack, UserActionError> {
         let (command, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         if !command.starts_with('/') {
-            return Err(HandError(format!("A command begins with a slash, as in /list; this is {command:?}.")));
+            return Err(UserActionError(format!("A command begins with a slash, as in /list; this is {command:?}.")));
         }
         let (person, place, fields) = self.write(|state| {
-            let person = state.hand(user)?;
-            let place = state.spot(&person, channel)?;
+            let person = state.find_acting_person(user)?;
+            let place = state.resolve_place(&person, channel)?;
             if !state.commands.contains(command) {
-                state.whisper(place.id(), &person.id, format!("{command} is not a valid command. In Slack, all messages that start with the \"/\" character are interpreted as commands."));
+                state.post_slackbot_notice(place.id(), &person.id, format!("{command} is not a valid command. In Slack, all messages that start with the \"/\" character are interpreted as commands."));
                 return Ok((person, place, None));
             }
             let text = if state.should_escape { escape(state, rest.trim(), Style::Command) } else { rest.trim().to_owned() };
-            let context = Context { channel: place.id().to_owned(), user: person.id.clone(), source: None };
+            let context = HookContext { channel: place.id().to_owned(), user: person.id.clone(), source: None };
             let trigger = state.new_trigger(&person.id);
             let (hook, acknowledged) = state.new_command_hook(&self.setup.origin, context);
             Ok((person, place, Some((text, trigger, hook, acknowledged))))
         })?;
-        let Some((text, trigger, hook, acknowledged)) = fields else { return Ok(Ack::none("invalid_command")) };
+        let Some((text, trigger, hook, acknowledged)) = fields else { return Ok(Ack::from_failure("invalid_command")) };
         let delivered = self
             .send_form(
                 "/slack/commands",
@@ -117,20 +117,27 @@ impl Slack {
     }
 
     /// Says something in a channel or a thread. The bot hears of it where it is mentioned, or spoken to directly.
-    pub async fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> Result<Said, HandError> {
+    pub async fn type_message(
+        &self,
+        user: &str,
+        channel: &str,
+        thread: Option<&str>,
+        text: &str,
+    ) -> Result<TypedMessage, UserActionError> {
         let (id, event) = self.write(|state| {
-            let person = state.hand(user)?;
-            let place = state.spot(&person, channel)?;
+            let person = state.find_acting_person(user)?;
+            let place = state.resolve_place(&person, channel)?;
             let thread = match thread {
                 None => None,
                 Some(ts) => {
                     let parent = state.message(place.id(), ts).filter(|m| m.is_visible_to(&person.id));
-                    let parent = parent.ok_or_else(|| HandError(format!("There is no message {ts} in {channel}.")))?;
+                    let parent =
+                        parent.ok_or_else(|| UserActionError(format!("There is no message {ts} in {channel}.")))?;
                     Some(parent.thread.clone().unwrap_or_else(|| ts.to_owned()))
                 }
             };
             let text = escape(state, text, Style::Message);
-            let mut message = Stored::new(state.next_ts(), place.id(), &person.id);
+            let mut message = MessageRecord::new(state.next_ts(), place.id(), &person.id);
             message.text.clone_from(&text);
             message.thread.clone_from(&thread);
             let id = state.post(message);
@@ -142,7 +149,7 @@ impl Slack {
                 event["thread_ts"] = json!(thread);
             }
             let mentioned = text.contains(&format!("<@{BOT_USER}>"));
-            let heard = match &place {
+            let is_notified = match &place {
                 Place::Direct { .. } => {
                     event["type"] = json!("message");
                     event["channel_type"] = json!("im");
@@ -153,20 +160,20 @@ impl Slack {
                     mentioned && channel.bot_is_member
                 }
             };
-            Ok::<_, HandError>((id, heard.then(|| envelope(state, &event))))
+            Ok::<_, UserActionError>((id, is_notified.then(|| envelope(state, &event))))
         })?;
         let ack = match event {
             Some(event) => Some(acknowledgement(self.send_event(&event).await)),
             None => None,
         };
-        Ok(Said { id, ack })
+        Ok(TypedMessage { id, ack })
     }
 
     /// Opens the app's home tab.
-    pub async fn open_home(&self, user: &str) -> Result<Ack, HandError> {
+    pub async fn open_home(&self, user: &str) -> Result<Ack, UserActionError> {
         let event = self.write(|state| {
-            let person = state.hand(user)?;
-            let direct = state.direct(&person.id);
+            let person = state.find_acting_person(user)?;
+            let direct = state.open_direct_channel(&person.id);
             let ts = state.next_ts();
             let mut event = json!({
                 "type": "app_home_opened", "user": person.id, "channel": direct.id(), "tab": "home", "event_ts": ts,
@@ -174,17 +181,17 @@ impl Slack {
             if let Some(view) = state.homes.get(&person.id) {
                 event["view"] = view.clone();
             }
-            Ok::<_, HandError>(envelope(state, &event))
+            Ok::<_, UserActionError>(envelope(state, &event))
         })?;
         Ok(acknowledgement(self.send_event(&event).await))
     }
 
     /// Invites the bot into a channel.
-    pub async fn invite(&self, user: &str, channel: &str) -> Result<Ack, HandError> {
+    pub async fn invite(&self, user: &str, channel: &str) -> Result<Ack, UserActionError> {
         let event = self.write(|state| {
-            let person = state.hand(user)?;
-            let Place::Channel(mut channel) = state.spot(&person, channel)? else {
-                return Err(HandError("Nobody is invited into direct messages.".to_owned()));
+            let person = state.find_acting_person(user)?;
+            let Place::Channel(mut channel) = state.resolve_place(&person, channel)? else {
+                return Err(UserActionError("Nobody is invited into direct messages.".to_owned()));
             };
             channel.bot_is_member = true;
             let ts = state.next_ts();
@@ -202,12 +209,12 @@ impl Slack {
     }
 }
 
-pub(super) fn acknowledgement(delivered: Result<Delivered, Missed>) -> Ack {
+pub(super) fn acknowledgement(delivered: Result<BotResponse, DispatchError>) -> Ack {
     match delivered {
         Ok(delivered) => delivered.ack,
-        Err(Missed::Timeout) => Ack::none("operation_timeout"),
-        Err(Missed::Unreachable) => Ack::none("dispatch_failed"),
-        Err(Missed::Withheld) => Ack::none("not_subscribed"),
+        Err(DispatchError::Timeout) => Ack::from_failure("operation_timeout"),
+        Err(DispatchError::Unreachable) => Ack::from_failure("dispatch_failed"),
+        Err(DispatchError::NotSubscribed) => Ack::from_failure("not_subscribed"),
     }
 }
 
@@ -217,14 +224,14 @@ fn show_acknowledgement(
     place: &Place,
     typed: &str,
     command: &str,
-    delivered: Result<Delivered, Missed>,
+    delivered: Result<BotResponse, DispatchError>,
 ) -> Ack {
     let failure = match &delivered {
-        Err(Missed::Timeout) => Some("operation_timeout"),
-        Err(Missed::Unreachable | Missed::Withheld) => Some("dispatch_failed"),
+        Err(DispatchError::Timeout) => Some("operation_timeout"),
+        Err(DispatchError::Unreachable | DispatchError::NotSubscribed) => Some("dispatch_failed"),
         Ok(delivered) if !delivered.ack.is_success() => Some("dispatch_failed"),
         Ok(delivered) => {
-            let context = Context { channel: place.id().to_owned(), user: person.id.clone(), source: None };
+            let context = HookContext { channel: place.id().to_owned(), user: person.id.clone(), source: None };
             let answer = match &delivered.ack.body {
                 body if delivered.is_json && body.is_object() => body.clone(),
                 Value::String(text) => json!({ "text": text }),
@@ -232,7 +239,7 @@ fn show_acknowledgement(
             };
             // With an answer for all, everybody also sees what was typed.
             if answer["response_type"] == "in_channel" {
-                let mut echo = Stored::new(state.next_ts(), place.id(), &person.id);
+                let mut echo = MessageRecord::new(state.next_ts(), place.id(), &person.id);
                 typed.clone_into(&mut echo.text);
                 state.post(echo);
             }
@@ -241,7 +248,7 @@ fn show_acknowledgement(
         }
     };
     if let Some(code) = failure {
-        state.whisper(place.id(), &person.id, format!("{command} failed with the error \"{code}\""));
+        state.post_slackbot_notice(place.id(), &person.id, format!("{command} failed with the error \"{code}\""));
     }
     acknowledgement(delivered)
 }

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::Slack;
-use super::api::{accept_blocks, down};
-use super::message::Stored;
+use super::api::{accept_blocks, unavailable_response};
+use super::message::MessageRecord;
 use super::state::{BOT_USER, State};
 use crate::sim::faults::Fault;
 
@@ -24,36 +24,40 @@ const TEXT: usize = 40_000;
 
 #[derive(Clone, Debug)]
 pub(super) struct Hook {
-    pub(super) context: Context,
-    left: u8,
+    pub(super) context: HookContext,
+    uses_left: u8,
     expires: Timestamp,
     /// Set when the acknowledgement of the command is shown.
     acknowledged: Arc<watch::Sender<bool>>,
 }
 
 /// For how long, in real time, an answer waits behind its acknowledgement: as long as Slack waits for that.
-const BEHIND_THE_ACKNOWLEDGEMENT: Duration = Duration::from_secs(3);
+const MAX_ACK_WAIT: Duration = Duration::from_secs(3);
 
 /// What an answer answers: who acted where, and on which message.
 #[derive(Clone, Debug)]
-pub(super) struct Context {
+pub(super) struct HookContext {
     pub(super) channel: String,
     pub(super) user: String,
     pub(super) source: Option<String>,
 }
 
 impl State {
-    pub(super) fn new_hook(&mut self, origin: &str, context: Context) -> String {
+    pub(super) fn new_hook(&mut self, origin: &str, context: HookContext) -> String {
         let token = self.next_id("H");
         let expires = self.now() + LIFE;
         let acknowledged = Arc::new(watch::channel(true).0);
-        self.hooks.insert(token.clone(), Hook { context, left: USES, expires, acknowledged });
+        self.hooks.insert(token.clone(), Hook { context, uses_left: USES, expires, acknowledged });
         format!("{origin}/sim/slack/hooks/{token}")
     }
 
     /// The same for a command: what answers it is shown behind its acknowledgement, however quick it is. Gives what is
     /// to be set when that is shown.
-    pub(super) fn new_command_hook(&mut self, origin: &str, context: Context) -> (String, Arc<watch::Sender<bool>>) {
+    pub(super) fn new_command_hook(
+        &mut self,
+        origin: &str,
+        context: HookContext,
+    ) -> (String, Arc<watch::Sender<bool>>) {
         let url = self.new_hook(origin, context);
         let acknowledged = Arc::new(watch::channel(false).0);
         let token = url.rsplit('/').next().unwrap_or_default();
@@ -64,7 +68,7 @@ impl State {
     }
 
     /// Shows an answer to a command or a click, or says with Slack's code why not.
-    pub(super) fn show(&mut self, context: &Context, answer: &Value) -> Result<(), &'static str> {
+    pub(super) fn show(&mut self, context: &HookContext, answer: &Value) -> Result<(), &'static str> {
         let source = context.source.as_deref();
         if answer["delete_original"] == true {
             if let Some(source) = source {
@@ -95,7 +99,7 @@ impl State {
             message.edit(text, blocks, at);
             return Ok(());
         }
-        let mut message = Stored::new(at, &context.channel, BOT_USER);
+        let mut message = MessageRecord::new(at, &context.channel, BOT_USER);
         message.text = text;
         message.blocks = blocks;
         message.thread = answer["thread_ts"].as_str().map(str::to_owned);
@@ -109,7 +113,7 @@ pub(super) async fn respond(Shared(slack): Shared<Slack>, Path(token): Path<Stri
     let acknowledged = slack.read(|state| state.hooks.get(&token).map(|hook| hook.acknowledged.subscribe()));
     if let Some(mut acknowledged) = acknowledged {
         let shown = acknowledged.wait_for(|shown| *shown);
-        let _ = tokio::time::timeout(BEHIND_THE_ACKNOWLEDGEMENT, shown).await;
+        let _ = tokio::time::timeout(MAX_ACK_WAIT, shown).await;
     }
     slack.write(|state| {
         let payload: Option<Value> = serde_json::from_slice(&body).ok().filter(Value::is_object);
@@ -120,26 +124,26 @@ pub(super) async fn respond(Shared(slack): Shared<Slack>, Path(token): Path<Stri
 }
 
 fn answer(slack: &Slack, state: &mut State, token: &str, payload: Option<&Value>) -> (Response, &'static str) {
-    if slack.setup.faults.strikes(Fault::SlackDown, None, None) {
-        return (down(), "503");
+    if slack.setup.faults.take_if_armed(Fault::SlackDown, None, None) {
+        return (unavailable_response(), "503");
     }
     let now = state.now();
-    let Some(hook) = state.hooks.get_mut(token) else { return no(StatusCode::NOT_FOUND, "no_such_url") };
+    let Some(hook) = state.hooks.get_mut(token) else { return error_response(StatusCode::NOT_FOUND, "no_such_url") };
     if now > hook.expires {
-        return no(StatusCode::NOT_FOUND, "expired_url");
+        return error_response(StatusCode::NOT_FOUND, "expired_url");
     }
-    if hook.left == 0 {
-        return no(StatusCode::NOT_FOUND, "used_url");
+    if hook.uses_left == 0 {
+        return error_response(StatusCode::NOT_FOUND, "used_url");
     }
-    hook.left -= 1;
+    hook.uses_left -= 1;
     let context = hook.context.clone();
-    let Some(payload) = payload else { return no(StatusCode::BAD_REQUEST, "invalid_payload") };
+    let Some(payload) = payload else { return error_response(StatusCode::BAD_REQUEST, "invalid_payload") };
     match state.show(&context, payload) {
         Ok(()) => (axum::Json(json!({ "ok": true })).into_response(), "ok"),
-        Err(code) => no(StatusCode::BAD_REQUEST, code),
+        Err(code) => error_response(StatusCode::BAD_REQUEST, code),
     }
 }
 
-fn no(status: StatusCode, code: &'static str) -> (Response, &'static str) {
+fn error_response(status: StatusCode, code: &'static str) -> (Response, &'static str) {
     ((status, axum::Json(json!({ "ok": false, "error": code }))).into_response(), code)
 }

@@ -5,23 +5,24 @@ use serde_json::{Map, Value, json};
 use super::Slack;
 use super::api::dress_view;
 use super::blocks::check_view;
-use super::hands::{Ack, HandError, acknowledgement};
-use super::hooks::Context;
+use super::hands::{Ack, UserActionError, acknowledgement};
+use super::hooks::HookContext;
 use super::people::Person;
 use super::state::{APP_ID, State, VERIFICATION_TOKEN, View};
 
 impl Slack {
     /// Presses the button (or picks the option) with that label in a message that the person sees.
     /// A confirm dialog is answered with yes.
-    pub async fn click(&self, user: &str, channel: &str, message: &str, label: &str) -> Result<Ack, HandError> {
+    pub async fn click(&self, user: &str, channel: &str, message: &str, label: &str) -> Result<Ack, UserActionError> {
         let payload = self.write(|state| {
-            let person = state.hand(user)?;
-            let place = state.spot(&person, channel)?;
+            let person = state.find_acting_person(user)?;
+            let place = state.resolve_place(&person, channel)?;
             let found = state.message(place.id(), message).filter(|m| m.is_visible_to(&person.id)).cloned();
-            let found = found.ok_or_else(|| HandError(format!("{user} sees no message {message} in {channel}.")))?;
+            let found =
+                found.ok_or_else(|| UserActionError(format!("{user} sees no message {message} in {channel}.")))?;
             let action = action(state, &found.blocks, label)?;
             let context =
-                Context { channel: place.id().to_owned(), user: person.id.clone(), source: Some(found.ts.clone()) };
+                HookContext { channel: place.id().to_owned(), user: person.id.clone(), source: Some(found.ts.clone()) };
             let mut payload = self.interaction(state, "block_actions", &person);
             let private = found.only_to.is_some();
             payload["container"] = json!({
@@ -38,50 +39,50 @@ impl Slack {
             payload["state"] = json!({ "values": {} });
             payload["response_url"] = json!(state.new_hook(&self.setup.origin, context));
             payload["actions"] = json!([action]);
-            Ok::<_, HandError>(payload)
+            Ok::<_, UserActionError>(payload)
         })?;
         Ok(acknowledgement(self.send_form("/slack/interactions", &[("payload", &payload.to_string())]).await))
     }
 
     /// Presses a button in an open modal, or in the person's App Home when `view` is `home`.
-    pub async fn click_view(&self, user: &str, view: &str, label: &str) -> Result<Ack, HandError> {
+    pub async fn click_view(&self, user: &str, view: &str, label: &str) -> Result<Ack, UserActionError> {
         let payload = self.write(|state| {
-            let person = state.hand(user)?;
+            let person = state.find_acting_person(user)?;
             let found = if view == "home" {
                 state.homes.get(&person.id).cloned()
             } else {
                 find_view(state, &person, view).map(|at| state.views[at].json.clone())
             };
-            let found = found.ok_or_else(|| HandError(format!("{user} sees no view {view}.")))?;
+            let found = found.ok_or_else(|| UserActionError(format!("{user} sees no view {view}.")))?;
             let blocks = found["blocks"].as_array().cloned().unwrap_or_default();
             let action = action(state, &blocks, label)?;
             let mut payload = self.interaction(state, "block_actions", &person);
             payload["container"] = json!({ "type": "view", "view_id": found["id"] });
             payload["view"] = found;
             payload["actions"] = json!([action]);
-            Ok::<_, HandError>(payload)
+            Ok::<_, UserActionError>(payload)
         })?;
         Ok(acknowledgement(self.send_form("/slack/interactions", &[("payload", &payload.to_string())]).await))
     }
 
     /// Submits a modal. `values` gives each input by its `block_id` or `action_id`: the text, or an option's label or
     /// value; or as Slack's own `{block_id: {action_id: {..}}}`.
-    pub async fn submit(&self, user: &str, view: &str, values: &Value) -> Result<Ack, HandError> {
+    pub async fn submit(&self, user: &str, view: &str, values: &Value) -> Result<Ack, UserActionError> {
         let payload = self.write(|state| {
-            let person = state.hand(user)?;
+            let person = state.find_acting_person(user)?;
             let at = find_view(state, &person, view);
-            let at = at.ok_or_else(|| HandError(format!("{user} has no open view {view}.")))?;
+            let at = at.ok_or_else(|| UserActionError(format!("{user} has no open view {view}.")))?;
             let mut filled = state.views[at].json.clone();
             filled["state"] = json!({ "values": fill_in(&filled, values)? });
             let mut payload = self.interaction(state, "view_submission", &person);
             payload["view"] = filled;
             payload["response_urls"] = json!([]);
-            Ok::<_, HandError>(payload)
+            Ok::<_, UserActionError>(payload)
         })?;
         let delivered = self.send_form("/slack/interactions", &[("payload", &payload.to_string())]).await;
         let ack = acknowledgement(delivered);
         let id = payload["view"]["id"].as_str().unwrap_or_default();
-        self.write(|state| follow(state, id, &ack));
+        self.write(|state| apply_submission_response(state, id, &ack));
         Ok(ack)
     }
 
@@ -107,7 +108,7 @@ fn find_view(state: &State, person: &Person, id: &str) -> Option<usize> {
 }
 
 /// The action of the first button or option with that label.
-fn action(state: &mut State, blocks: &[Value], label: &str) -> Result<Value, HandError> {
+fn action(state: &mut State, blocks: &[Value], label: &str) -> Result<Value, UserActionError> {
     let mut labels: Vec<&str> = Vec::new();
     for block in blocks {
         let elements = block["elements"].as_array().into_iter().flatten();
@@ -141,7 +142,7 @@ fn action(state: &mut State, blocks: &[Value], label: &str) -> Result<Value, Han
             return Ok(action);
         }
     }
-    Err(HandError(match labels.as_slice() {
+    Err(UserActionError(match labels.as_slice() {
         [] => format!("There is no button {label:?}, nor any other."),
         some => format!("There is no button {label:?}; there are {}.", some.join(", ")),
     }))
@@ -154,7 +155,7 @@ fn options(element: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// A modal's `state.values` after a person filled it in. As in Slack, what is not optional must be there.
-fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, HandError> {
+fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, UserActionError> {
     let mut filled = Map::new();
     let inputs = view["blocks"].as_array().into_iter().flatten().filter(|b| b["type"] == "input");
     for block in inputs {
@@ -165,12 +166,14 @@ fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, HandError
         let given = values.get(block_id).or_else(|| values.get(action_id)).unwrap_or(&Value::Null);
         let value = match given.get(action_id) {
             Some(whole) => whole.clone(),
-            None => typed(element, given)?,
+            None => build_input_value(element, given)?,
         };
         let empty = value.as_object().is_none_or(|v| v.iter().all(|(name, v)| name == "type" || v.is_null()));
         if empty && block["optional"] != true {
             let label = block["label"]["text"].as_str().unwrap_or(block_id);
-            return Err(HandError(format!("{label:?} must be filled in; give a value for {block_id} or {action_id}.")));
+            return Err(UserActionError(format!(
+                "{label:?} must be filled in; give a value for {block_id} or {action_id}."
+            )));
         }
         filled.insert(block_id.to_owned(), json!({ action_id: value }));
     }
@@ -178,11 +181,11 @@ fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, HandError
 }
 
 /// One input's value, shaped after the kind of the input.
-fn typed(element: &Value, given: &Value) -> Result<Value, HandError> {
+fn build_input_value(element: &Value, given: &Value) -> Result<Value, UserActionError> {
     let kind = element["type"].as_str().unwrap_or_default();
     let pick = |wanted: &Value| {
         let found = options(element).find(|o| o["value"] == *wanted || o["text"]["text"] == *wanted).cloned();
-        found.ok_or_else(|| HandError(format!("There is no option {wanted}.")))
+        found.ok_or_else(|| UserActionError(format!("There is no option {wanted}.")))
     };
     let field = match kind {
         "static_select" | "radio_buttons" => {
@@ -205,7 +208,7 @@ fn typed(element: &Value, given: &Value) -> Result<Value, HandError> {
 }
 
 /// What becomes of a modal after the bot answered its submission.
-fn follow(state: &mut State, id: &str, ack: &Ack) {
+fn apply_submission_response(state: &mut State, id: &str, ack: &Ack) {
     state.changed = true;
     let Some(at) = state.views.iter().position(|view| view.json["id"] == id) else { return };
     if !ack.is_success() {

@@ -13,10 +13,10 @@ const RETRY_AFTER: [i64; 4] = [2, 5, 12, 30];
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     /// The moment at which the next call would arrive if all came evenly (GCRA), in microseconds.
-    arrivals: BTreeMap<String, i64>,
+    next_slots: BTreeMap<String, i64>,
     /// Until when Slack said to keep away.
     blocked: BTreeMap<String, i64>,
-    struck: usize,
+    forced_count: usize,
 }
 
 /// How many calls a minute; `None` is without limit.
@@ -62,19 +62,19 @@ impl Limits {
             Some(calls) => (60 * SECOND / calls, calls),
             None => return Ok(()),
         };
-        let arrival = self.arrivals.get(&key).copied().unwrap_or(now).max(now);
+        let arrival = self.next_slots.get(&key).copied().unwrap_or(now).max(now);
         let early = arrival - now - (burst - 1) * period;
         if early > 0 {
             return Err(seconds(early));
         }
-        self.arrivals.insert(key, arrival + period);
+        self.next_slots.insert(key, arrival + period);
         Ok(())
     }
 
     /// Slack says no out of the blue, and means it: until the time is over every such call is refused.
-    pub(super) fn strike(&mut self, method: &str, channel: Option<&str>, now: Timestamp) -> i64 {
-        let wait = RETRY_AFTER[self.struck % RETRY_AFTER.len()];
-        self.struck += 1;
+    pub(super) fn force_rate_limit(&mut self, method: &str, channel: Option<&str>, now: Timestamp) -> i64 {
+        let wait = RETRY_AFTER[self.forced_count % RETRY_AFTER.len()];
+        self.forced_count += 1;
         self.blocked.insert(key(method, channel), now.as_microsecond() + wait * SECOND);
         wait
     }
@@ -133,10 +133,10 @@ mod tests {
     fn who_does_not_wait_out_a_retry_after_is_refused_again() {
         let mut limits = Limits::default();
         let now = Timestamp::UNIX_EPOCH;
-        assert_eq!(limits.strike("chat.update", None, now), 2);
+        assert_eq!(limits.force_rate_limit("chat.update", None, now), 2);
         assert_eq!(limits.admit("chat.update", None, now + SignedDuration::from_secs(1)), Err(1));
         assert_eq!(limits.admit("chat.update", None, now + SignedDuration::from_secs(2)), Ok(()));
-        let longer: Vec<_> = (0..4).map(|_| limits.strike("chat.update", None, now)).collect();
+        let longer: Vec<_> = (0..4).map(|_| limits.force_rate_limit("chat.update", None, now)).collect();
         assert_eq!(longer, [5, 12, 30, 2]);
     }
 }

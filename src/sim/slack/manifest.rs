@@ -65,19 +65,19 @@ impl Manifest {
     }
 
     /// May the bot call this? Else the scopes of which it lacks one.
-    pub(super) fn admits(&self, method: &str) -> Result<(), String> {
+    pub(super) fn check_scopes(&self, method: &str) -> Result<(), String> {
         let needed = scopes_of(method);
         if needed.iter().all(|scope| self.scopes.contains(*scope)) { Ok(()) } else { Err(needed.join(",")) }
     }
 
     /// An event of this name is sent to the app.
-    pub(super) fn tells(&self, event: &str) -> bool {
+    pub(super) fn is_subscribed_to(&self, event: &str) -> bool {
         let needed = scopes_of_event(event);
         let granted = needed.is_empty() || needed.iter().any(|scope| self.scopes.contains(*scope));
         granted && self.events.contains(event)
     }
 
-    pub(super) fn provided(&self) -> String {
+    pub(super) fn granted_scopes(&self) -> String {
         self.scopes.iter().map(String::as_str).collect::<Vec<_>>().join(",")
     }
 }

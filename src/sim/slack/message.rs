@@ -7,7 +7,7 @@ use super::state::{APP_ID, BOT_ID, BOT_USER, State};
 
 /// A message as it is kept: people and channels by id.
 #[derive(Clone, Debug)]
-pub(super) struct Stored {
+pub(super) struct MessageRecord {
     pub(super) ts: String,
     pub(super) channel: String,
     pub(super) author: String,
@@ -20,13 +20,13 @@ pub(super) struct Stored {
     pub(super) metadata: Option<Value>,
     pub(super) files: Vec<Value>,
     pub(super) reactions: Vec<Reaction>,
-    pub(super) history: Vec<Edit>,
+    pub(super) history: Vec<MessageRevision>,
     pub(super) edited_at: Option<String>,
 }
 
 /// What a message said before an edit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Edit {
+pub struct MessageRevision {
     pub text: String,
     pub blocks: Vec<Value>,
 }
@@ -53,7 +53,7 @@ pub struct Message {
     pub broadcast: bool,
     /// How often it was edited; what it said before is in `history`, oldest first.
     pub edited: usize,
-    pub history: Vec<Edit>,
+    pub history: Vec<MessageRevision>,
     /// The one person who sees it, when it is private.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_to: Option<String>,
@@ -63,7 +63,7 @@ pub struct Message {
     pub metadata: Option<Value>,
 }
 
-impl Stored {
+impl MessageRecord {
     pub(super) fn new(ts: String, channel: &str, author: &str) -> Self {
         Self {
             ts,
@@ -83,8 +83,10 @@ impl Stored {
     }
 
     pub(super) fn edit(&mut self, text: String, blocks: Vec<Value>, at: String) {
-        let before =
-            Edit { text: std::mem::replace(&mut self.text, text), blocks: std::mem::replace(&mut self.blocks, blocks) };
+        let before = MessageRevision {
+            text: std::mem::replace(&mut self.text, text),
+            blocks: std::mem::replace(&mut self.blocks, blocks),
+        };
         self.history.push(before);
         self.edited_at = Some(at);
     }
@@ -93,7 +95,7 @@ impl Stored {
         self.only_to.as_deref().is_none_or(|only| only == person)
     }
 
-    pub(super) fn seen(&self, state: &State) -> Message {
+    pub(super) fn to_message(&self, state: &State) -> Message {
         Message {
             id: self.ts.clone(),
             channel: state.place_name(&self.channel),

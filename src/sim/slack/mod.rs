@@ -29,12 +29,12 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
-use crate::sim::agenda::Agenda;
+use crate::sim::agenda::Scheduler;
 use crate::sim::faults::Faults;
-use crate::sim::strays::Strays;
+use crate::sim::strays::UnknownRequests;
 
-pub use self::hands::{Ack, HandError, Said};
-pub use self::message::{Edit, Message, Reaction};
+pub use self::hands::{Ack, TypedMessage, UserActionError};
+pub use self::message::{Message, MessageRevision, Reaction};
 pub use self::people::{Channel, Person};
 pub use self::state::{APP_ID, BOT_ID, BOT_USER, Request, VERIFICATION_TOKEN};
 
@@ -48,7 +48,7 @@ const LARGEST_UPLOAD: usize = 16 << 20;
 pub struct Setup {
     pub clock: Clock,
     pub faults: Faults,
-    pub strays: Strays,
+    pub unknown_requests: UnknownRequests,
     /// Where this simulator (under `/sim/slack`) and the bot (under `/slack`) are reached, without a slash at the end.
     pub origin: String,
     pub signing_secret: String,
@@ -65,8 +65,8 @@ pub struct Setup {
 pub struct Slack {
     setup: Arc<Setup>,
     state: Arc<Mutex<State>>,
-    outside: Arc<Mutex<Outside>>,
-    revoked: scopes::Revoked,
+    outbound: Arc<Mutex<Outbound>>,
+    revoked_scopes: scopes::RevokedScopes,
     sockets: Arc<Mutex<socket::Sockets>>,
     http: reqwest::Client,
 }
@@ -81,9 +81,9 @@ pub fn check_blocks(blocks: &[Value]) -> Result<(), String> {
 type Listener = Arc<dyn Fn() + Send + Sync>;
 
 /// Who is told, and where the bot is.
-struct Outside {
-    bot: String,
-    agenda: Option<Agenda>,
+struct Outbound {
+    bot_url: String,
+    scheduler: Option<Scheduler>,
     listeners: Vec<Listener>,
 }
 
@@ -94,51 +94,51 @@ impl Slack {
         if let Some(manifest) = &setup.manifest {
             state.commands.clone_from(&manifest.commands);
         }
-        let outside = Outside { bot: setup.origin.clone(), agenda: None, listeners: Vec::new() };
+        let outbound = Outbound { bot_url: setup.origin.clone(), scheduler: None, listeners: Vec::new() };
         Self {
             http: deliver::client(),
             setup: Arc::new(setup),
             state: Arc::new(Mutex::new(state)),
-            outside: Arc::new(Mutex::new(outside)),
-            revoked: scopes::Revoked::default(),
+            outbound: Arc::new(Mutex::new(outbound)),
+            revoked_scopes: scopes::RevokedScopes::default(),
             sockets: Arc::default(),
         }
     }
 
     /// The Web API, `response_url`s and files; to be nested under `/sim/slack`.
     pub fn router(&self) -> Router {
-        let strays = self.setup.strays.clone();
-        let lost = move |status: StatusCode| {
-            let strays = strays.clone();
+        let unknown_requests = self.setup.unknown_requests.clone();
+        let reject_unknown = move |status: StatusCode| {
+            let unknown_requests = unknown_requests.clone();
             async move |method: Method, uri: Uri| {
-                strays.record("slack", method.as_str(), uri.path());
+                unknown_requests.record("slack", method.as_str(), uri.path());
                 (status, "no such page").into_response()
             }
         };
         Router::new()
             .route("/api/{method}", get(api::call).post(api::call))
             .route("/hooks/{token}", post(hooks::respond))
-            .route("/link", get(socket::link))
+            .route("/link", get(socket::accept_connection))
             .route("/upload/{id}", post(api::upload).layer(DefaultBodyLimit::max(LARGEST_UPLOAD)))
             .route("/files/{id}", get(api::download))
-            .fallback(lost(StatusCode::NOT_FOUND))
-            .method_not_allowed_fallback(lost(StatusCode::METHOD_NOT_ALLOWED))
+            .fallback(reject_unknown(StatusCode::NOT_FOUND))
+            .method_not_allowed_fallback(reject_unknown(StatusCode::METHOD_NOT_ALLOWED))
             .with_state(self.clone())
     }
 
     /// Sends commands, clicks and events to another bot than the one at the origin.
-    pub fn point_at(&self, url: &str) {
-        url.trim_end_matches('/').clone_into(&mut self.outside().bot);
+    pub fn set_bot_url(&self, url: &str) {
+        url.trim_end_matches('/').clone_into(&mut self.lock_outbound().bot_url);
     }
 
     /// With an agenda, events that the bot did not take are sent again after one and after five minutes.
-    pub fn redeliver_by(&self, agenda: Agenda) {
-        self.outside().agenda = Some(agenda);
+    pub fn enable_redelivery(&self, scheduler: Scheduler) {
+        self.lock_outbound().scheduler = Some(scheduler);
     }
 
     /// `changed` is called after every change that somebody could see.
     pub fn on_change(&self, changed: impl Fn() + Send + Sync + 'static) {
-        self.outside().listeners.push(Arc::new(changed));
+        self.lock_outbound().listeners.push(Arc::new(changed));
     }
 
     /// Adds a person, or changes the one with this id.
@@ -188,7 +188,7 @@ impl Slack {
     }
 
     /// Whether names in the text of commands become `<@U..|name>`; so it is unless told otherwise.
-    pub fn should_escape(&self, yes: bool) {
+    pub fn set_escaping(&self, yes: bool) {
         self.write(|state| state.should_escape = yes);
     }
 
@@ -235,8 +235,8 @@ impl Slack {
     }
 
     /// Every trigger and every end of a response URL that it has given out: each lets in whoever has it.
-    pub fn permissions(&self) -> Vec<String> {
-        self.read(State::permissions)
+    pub fn issued_secrets(&self) -> Vec<String> {
+        self.read(State::issued_secrets)
     }
 
     /// The last requests to the Web API and the `response_url`s, oldest first.
@@ -261,7 +261,7 @@ impl Slack {
             (result, std::mem::take(&mut state.changed))
         };
         if changed {
-            let listeners = self.outside().listeners.clone();
+            let listeners = self.lock_outbound().listeners.clone();
             for tell in listeners {
                 tell();
             }
@@ -269,8 +269,8 @@ impl Slack {
         result
     }
 
-    fn outside(&self) -> MutexGuard<'_, Outside> {
-        self.outside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_outbound(&self) -> MutexGuard<'_, Outbound> {
+        self.outbound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn team_json(&self) -> Value {

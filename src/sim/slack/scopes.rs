@@ -8,17 +8,17 @@ use super::manifest::Manifest;
 
 /// Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Revoked(Arc<Mutex<BTreeSet<String>>>);
+pub(super) struct RevokedScopes(Arc<Mutex<BTreeSet<String>>>);
 
 impl Slack {
     pub fn revoke_scope(&self, scope: &str) {
-        self.revoked.0.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.to_owned());
+        self.revoked_scopes.0.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.to_owned());
     }
 
     /// What is left of what the manifest grants; `None` where the app may do everything.
     pub(super) fn manifest(&self) -> Option<Manifest> {
         let mut manifest = self.setup.manifest.clone()?;
-        let revoked = self.revoked.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let revoked = self.revoked_scopes.0.lock().unwrap_or_else(PoisonError::into_inner);
         manifest.scopes.retain(|scope| !revoked.contains(scope));
         Some(manifest)
     }

@@ -20,14 +20,14 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::Slack;
-use super::deliver::{Delivered, Missed, PATIENCE};
+use super::deliver::{BotResponse, DispatchError, RESPONSE_TIMEOUT};
 use super::hands::Ack;
 use super::state::{APP_ID, State};
 
 const PINGS_EVERY: Duration = Duration::from_secs(5);
-const LOOKS_EVERY: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// Slack's own limit.
-const MOST: usize = 10;
+const MAX_CONNECTIONS: usize = 10;
 
 /// The connections of the app, and what is under way on them.
 #[derive(Default)]
@@ -38,45 +38,45 @@ pub(super) struct Sockets {
     token: Option<String>,
     /// And whether each is still good.
     tickets: BTreeMap<String, bool>,
-    wires: Vec<Wire>,
-    given: u64,
+    connections: Vec<SocketConnection>,
+    sequence: u64,
     /// By envelope: the connection that it went by, and who waits for the acknowledgement.
-    waiting: BTreeMap<String, (u64, oneshot::Sender<Value>)>,
+    pending_acks: BTreeMap<String, (u64, oneshot::Sender<Value>)>,
     last: Option<String>,
 }
 
-struct Wire {
+struct SocketConnection {
     id: u64,
-    orders: mpsc::UnboundedSender<Order>,
+    commands: mpsc::UnboundedSender<ConnectionCommand>,
 }
 
 #[derive(Clone)]
-enum Order {
+enum ConnectionCommand {
     Send(String),
     /// Neither reads nor writes any more, and says nothing of it.
-    FallSilent,
+    Mute,
     /// Gone without a word.
-    Break,
+    Abort,
 }
 
 impl Slack {
     /// Commands, clicks and events go through the app's sockets from now on.
     pub fn use_sockets(&self) {
-        self.wires().on = true;
+        self.lock_sockets().on = true;
     }
 
     pub fn uses_sockets(&self) -> bool {
-        self.wires().on
+        self.lock_sockets().on
     }
 
     /// The app-level token is revoked, and this one taken.
-    pub fn take_app_token(&self, token: &str) {
-        self.wires().token = Some(token.to_owned());
+    pub fn set_app_token(&self, token: &str) {
+        self.lock_sockets().token = Some(token.to_owned());
     }
 
     /// How many connections the app has open.
-    pub fn sockets(&self) -> usize {
-        self.wires().wires.len()
+    pub fn socket_count(&self) -> usize {
+        self.lock_sockets().connections.len()
     }
 
     /// Tells every connection that it will be closed: `warning`, `refresh_requested` or `link_disabled`.
@@ -87,22 +87,22 @@ impl Slack {
 
     /// Sends a text of any kind by every connection.
     pub fn send_raw(&self, text: &str) {
-        self.order(&Order::Send(text.to_owned()));
+        self.broadcast_command(&ConnectionCommand::Send(text.to_owned()));
     }
 
     /// The connections there are now break off.
     pub fn break_sockets(&self) {
-        self.order(&Order::Break);
+        self.broadcast_command(&ConnectionCommand::Abort);
     }
 
     /// The connections there are now stay open, but nothing comes from them or arrives.
     pub fn silence_sockets(&self) {
-        self.order(&Order::FallSilent);
+        self.broadcast_command(&ConnectionCommand::Mute);
     }
 
     /// Sends the last envelope once more, as Slack does where it doubts that it arrived.
     pub fn resend(&self) {
-        let last = self.wires().last.clone();
+        let last = self.lock_sockets().last.clone();
         if let Some(last) = last {
             self.send_raw(&last);
         }
@@ -110,18 +110,18 @@ impl Slack {
 
     /// Every ticket that was given out, used or not.
     pub fn tickets(&self) -> Vec<String> {
-        self.wires().tickets.keys().cloned().collect()
+        self.lock_sockets().tickets.keys().cloned().collect()
     }
 
-    fn order(&self, order: &Order) {
-        for wire in &self.wires().wires {
-            let _ = wire.orders.send(order.clone());
+    fn broadcast_command(&self, order: &ConnectionCommand) {
+        for wire in &self.lock_sockets().connections {
+            let _ = wire.commands.send(order.clone());
         }
     }
 
     /// Is this the app-level token?
     pub(super) fn is_app_token(&self, token: &str) -> bool {
-        token == self.wires().token.as_deref().unwrap_or(&self.setup.app_token)
+        token == self.lock_sockets().token.as_deref().unwrap_or(&self.setup.app_token)
     }
 
     /// One request by one of the connections; by another where that breaks or there is none, as long as Slack is patient.
@@ -130,7 +130,7 @@ impl Slack {
         kind: &str,
         payload: Value,
         retry: Option<(usize, &str)>,
-    ) -> Result<Delivered, Missed> {
+    ) -> Result<BotResponse, DispatchError> {
         let id = self.write(|state| state.next_id("envelope-"));
         let mut envelope = json!({
             "type": kind, "envelope_id": id, "payload": payload, "accepts_response_payload": kind != "events_api",
@@ -141,79 +141,79 @@ impl Slack {
             envelope["retry_reason"] = json!(reason);
         }
         let text = envelope.to_string();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + RESPONSE_TIMEOUT;
         while Instant::now() < deadline {
             let Some(acknowledged) = self.dispatch(&id, &text) else {
-                tokio::time::sleep(LOOKS_EVERY).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
                 continue;
             };
             match tokio::time::timeout_at(deadline, acknowledged).await {
                 Ok(Ok(body)) => {
                     let is_json = !body.is_null();
                     let body = if is_json { body } else { json!("") };
-                    return Ok(Delivered { ack: Ack { status: 200, body }, is_json, no_retry: false });
+                    return Ok(BotResponse { ack: Ack { status: 200, body }, is_json, no_retry: false });
                 }
                 Err(_) => {
-                    self.wires().waiting.remove(&id);
-                    return Err(Missed::Timeout);
+                    self.lock_sockets().pending_acks.remove(&id);
+                    return Err(DispatchError::Timeout);
                 }
                 // Its connection broke.
                 Ok(Err(_)) => {}
             }
         }
-        Err(Missed::Unreachable)
+        Err(DispatchError::Unreachable)
     }
 
     /// By any of the connections, as Slack does: one after another. `None` where there is none.
     fn dispatch(&self, id: &str, text: &str) -> Option<oneshot::Receiver<Value>> {
-        let mut sockets = self.wires();
-        sockets.given += 1;
-        let turn = usize::try_from(sockets.given).unwrap_or_default() % sockets.wires.len().max(1);
-        let wire = sockets.wires.get(turn)?;
-        let (by, orders) = (wire.id, wire.orders.clone());
-        let (tell, told) = oneshot::channel();
-        sockets.waiting.insert(id.to_owned(), (by, tell));
+        let mut sockets = self.lock_sockets();
+        sockets.sequence += 1;
+        let turn = usize::try_from(sockets.sequence).unwrap_or_default() % sockets.connections.len().max(1);
+        let wire = sockets.connections.get(turn)?;
+        let (by, orders) = (wire.id, wire.commands.clone());
+        let (ack_sender, ack_receiver) = oneshot::channel();
+        sockets.pending_acks.insert(id.to_owned(), (by, ack_sender));
         sockets.last = Some(text.to_owned());
-        let _ = orders.send(Order::Send(text.to_owned()));
-        Some(told)
+        let _ = orders.send(ConnectionCommand::Send(text.to_owned()));
+        Some(ack_receiver)
     }
 
-    fn wires(&self) -> MutexGuard<'_, Sockets> {
+    fn lock_sockets(&self) -> MutexGuard<'_, Sockets> {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn serve(self, mut socket: WebSocketStream<TokioIo<Upgraded>>) {
-        let (orders, mut ordered) = mpsc::unbounded_channel();
+        let (orders, mut command_receiver) = mpsc::unbounded_channel();
         let hello = {
-            let mut sockets = self.wires();
-            sockets.given += 1;
+            let mut sockets = self.lock_sockets();
+            sockets.sequence += 1;
             let hello = json!({
-                "type": "hello", "num_connections": sockets.wires.len() + 1, "connection_info": { "app_id": APP_ID },
+                "type": "hello", "num_connections": sockets.connections.len() + 1, "connection_info": { "app_id": APP_ID },
                 "debug_info": { "host": "applink-1", "approximate_connection_time": 18060 },
             });
-            (sockets.given, hello.to_string())
+            (sockets.sequence, hello.to_string())
         };
         let (id, hello) = hello;
         if socket.send(Message::text(hello)).await.is_err() {
             return;
         }
-        self.wires().wires.push(Wire { id, orders });
+        self.lock_sockets().connections.push(SocketConnection { id, commands: orders });
         let mut pings = tokio::time::interval(PINGS_EVERY);
         loop {
             let sent = tokio::select! {
-                order = ordered.recv() => match order {
-                    Some(Order::Send(text)) => socket.send(Message::text(text)).await,
-                    Some(Order::FallSilent) => loop {
-                        match ordered.recv().await {
-                            None | Some(Order::Break) => break Ok(()),
+                order = command_receiver.recv() => match order {
+                    Some(ConnectionCommand::Send(text)) => socket.send(Message::text(text)).await,
+                    Some(ConnectionCommand::Mute) => loop {
+                        match command_receiver.recv().await {
+                            None | Some(ConnectionCommand::Abort) => break Ok(()),
                             Some(_) => {}
                         }
                     },
-                    None | Some(Order::Break) => break,
+                    None | Some(ConnectionCommand::Abort) => break,
                 },
                 message = socket.next() => match message {
                     Some(Ok(Message::Text(text))) => {
-                        self.acknowledged(&text);
+                        self.handle_ack(&text);
                         Ok(())
                     }
                     Some(Ok(_)) => Ok(()),
@@ -226,31 +226,31 @@ impl Slack {
                 break;
             }
         }
-        let mut sockets = self.wires();
-        sockets.wires.retain(|wire| wire.id != id);
+        let mut sockets = self.lock_sockets();
+        sockets.connections.retain(|wire| wire.id != id);
         // Whoever waits learns that this one will not tell.
-        sockets.waiting.retain(|_, (by, _)| *by != id);
+        sockets.pending_acks.retain(|_, (by, _)| *by != id);
     }
 
-    fn acknowledged(&self, text: &str) {
+    fn handle_ack(&self, text: &str) {
         let answer: Value = serde_json::from_str(text).unwrap_or_default();
-        let waits = answer["envelope_id"].as_str().and_then(|id| self.wires().waiting.remove(id));
-        match waits {
+        let waiter = answer["envelope_id"].as_str().and_then(|id| self.lock_sockets().pending_acks.remove(id));
+        match waiter {
             Some((_, waits)) => drop(waits.send(answer.get("payload").cloned().unwrap_or_default())),
             // Too late, or of something that was sent twice; what is no acknowledgement at all is a fault of the app.
             None if answer["envelope_id"].is_string() => {}
-            None => self.setup.strays.record("slack", "SOCKET", text),
+            None => self.setup.unknown_requests.record("slack", "SOCKET", text),
         }
     }
 }
 
 /// `apps.connections.open`: an address for one connection.
-pub(super) fn open(slack: &Slack, state: &mut State) -> Result<Value, &'static str> {
-    let mut sockets = slack.wires();
+pub(super) fn issue_connection_url(slack: &Slack, state: &mut State) -> Result<Value, &'static str> {
+    let mut sockets = slack.lock_sockets();
     if !sockets.on {
         return Err("socket_mode_not_enabled");
     }
-    if sockets.wires.len() >= MOST {
+    if sockets.connections.len() >= MAX_CONNECTIONS {
         return Err("too_many_websockets");
     }
     let ticket = state.next_id("ticket-");
@@ -260,15 +260,16 @@ pub(super) fn open(slack: &Slack, state: &mut State) -> Result<Value, &'static s
 }
 
 /// The request that becomes a WebSocket.
-pub(super) async fn link(
+pub(super) async fn accept_connection(
     Shared(slack): Shared<Slack>,
     Query(given): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
     mut request: Request,
 ) -> Response {
-    let known =
-        given.get("ticket").is_some_and(|ticket| slack.wires().tickets.get_mut(ticket).is_some_and(std::mem::take));
-    let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| known);
+    let is_valid_ticket = given
+        .get("ticket")
+        .is_some_and(|ticket| slack.lock_sockets().tickets.get_mut(ticket).is_some_and(std::mem::take));
+    let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| is_valid_ticket);
     let Some(key) = key else { return (StatusCode::UNAUTHORIZED, "no such ticket").into_response() };
     let accept = derive_accept_key(key.as_bytes());
     let upgrade = hyper::upgrade::on(&mut request);

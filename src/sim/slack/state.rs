@@ -11,7 +11,7 @@ use crate::clock::Clock;
 
 use super::hooks::Hook;
 use super::limits::Limits;
-use super::message::{Message, Stored};
+use super::message::{Message, MessageRecord};
 use super::people::{Channel, Group, Person, Place};
 
 pub const BOT_USER: &str = "U0GANTRY";
@@ -68,8 +68,8 @@ pub(super) struct State {
     pub(super) channels: Vec<Channel>,
     pub(super) absent: BTreeSet<(String, String)>,
     pub(super) groups: Vec<Group>,
-    directs: BTreeMap<String, String>,
-    messages: Vec<Stored>,
+    direct_channels: BTreeMap<String, String>,
+    messages: Vec<MessageRecord>,
     pub(super) views: Vec<View>,
     pub(super) homes: BTreeMap<String, Value>,
     pub(super) hooks: BTreeMap<String, Hook>,
@@ -82,7 +82,7 @@ pub(super) struct State {
     pub(super) refuse_tables: bool,
     pub(super) should_escape: bool,
     last_ts: i64,
-    given: u64,
+    last_id: u64,
     /// Something that people can see has changed since the callbacks were last told.
     pub(super) changed: bool,
 }
@@ -103,7 +103,7 @@ impl State {
             channels: Vec::new(),
             absent: BTreeSet::new(),
             groups: Vec::new(),
-            directs: BTreeMap::new(),
+            direct_channels: BTreeMap::new(),
             messages: Vec::new(),
             views: Vec::new(),
             homes: BTreeMap::new(),
@@ -117,7 +117,7 @@ impl State {
             refuse_tables: false,
             should_escape: true,
             last_ts: 0,
-            given: 0,
+            last_id: 0,
             changed: false,
         }
     }
@@ -136,8 +136,8 @@ impl State {
 
     /// An id that was never given out before: `prefix` and capital letters and digits, as Slack's are.
     pub(super) fn next_id(&mut self, prefix: &str) -> String {
-        self.given += 1;
-        format!("{prefix}{:0>8}", base36(self.given))
+        self.last_id += 1;
+        format!("{prefix}{:0>8}", base36(self.last_id))
     }
 
     pub(super) fn person(&self, name_or_id: &str) -> Option<&Person> {
@@ -166,9 +166,9 @@ impl State {
     }
 
     /// The direct messages of a person with the bot; opened when they are first needed.
-    pub(super) fn direct(&mut self, person: &str) -> Place {
+    pub(super) fn open_direct_channel(&mut self, person: &str) -> Place {
         let id = format!("D{}", person.trim_start_matches(['U', 'W']));
-        self.directs.insert(id.clone(), person.to_owned());
+        self.direct_channels.insert(id.clone(), person.to_owned());
         Place::Direct { id, person: person.to_owned() }
     }
 
@@ -177,22 +177,22 @@ impl State {
         if let Some(channel) = self.channel(name_or_id) {
             return Some(Place::Channel(channel.clone()));
         }
-        if let Some(person) = self.directs.get(name_or_id) {
+        if let Some(person) = self.direct_channels.get(name_or_id) {
             return Some(Place::Direct { id: name_or_id.to_owned(), person: person.clone() });
         }
         let person = self.people.iter().find(|p| p.id == name_or_id && !p.bot)?.id.clone();
-        Some(self.direct(&person))
+        Some(self.open_direct_channel(&person))
     }
 
     /// What people call a place: `deploys`, or `@gantry` for direct messages with the bot.
     pub(super) fn place_name(&self, id: &str) -> String {
-        if self.directs.contains_key(id) {
+        if self.direct_channels.contains_key(id) {
             return format!("@{}", self.name_of(BOT_USER));
         }
         self.channels.iter().find(|c| c.id == id).map_or_else(|| id.to_owned(), |c| c.name.clone())
     }
 
-    pub(super) fn post(&mut self, message: Stored) -> String {
+    pub(super) fn post(&mut self, message: MessageRecord) -> String {
         let ts = message.ts.clone();
         self.messages.push(message);
         self.changed = true;
@@ -202,15 +202,15 @@ impl State {
     /// What somebody sees in a place. Private messages of others are included only where there is no viewer.
     pub(super) fn messages(&self, channel: &str, viewer: Option<&str>) -> Vec<Message> {
         let bot_name = format!("@{}", self.name_of(BOT_USER));
-        let here = |m: &&Stored| -> bool {
+        let here = |m: &&MessageRecord| -> bool {
             if channel == bot_name {
                 return self
-                    .directs
+                    .direct_channels
                     .get(&m.channel)
                     .is_some_and(|owner| viewer.is_none_or(|viewer| viewer == owner.as_str()));
             }
             if let Some(owner) = channel.strip_prefix('@').and_then(|name| self.person(name)) {
-                return self.directs.get(&m.channel) == Some(&owner.id);
+                return self.direct_channels.get(&m.channel) == Some(&owner.id);
             }
             self.channel(channel).map_or(channel, |c| c.id.as_str()) == m.channel
         };
@@ -218,15 +218,15 @@ impl State {
             .iter()
             .filter(here)
             .filter(|m| viewer.is_none_or(|viewer| m.is_visible_to(viewer)))
-            .map(|m| m.seen(self))
+            .map(|m| m.to_message(self))
             .collect()
     }
 
-    pub(super) fn message(&self, channel: &str, ts: &str) -> Option<&Stored> {
+    pub(super) fn message(&self, channel: &str, ts: &str) -> Option<&MessageRecord> {
         self.messages.iter().find(|m| m.channel == channel && m.ts == ts)
     }
 
-    pub(super) fn message_mut(&mut self, channel: &str, ts: &str) -> Option<&mut Stored> {
+    pub(super) fn message_mut(&mut self, channel: &str, ts: &str) -> Option<&mut MessageRecord> {
         self.changed = true;
         self.messages.iter_mut().find(|m| m.channel == channel && m.ts == ts)
     }
@@ -237,14 +237,14 @@ impl State {
     }
 
     pub(super) fn new_trigger(&mut self, user: &str) -> String {
-        self.given += 1;
-        let id = format!("{}.{}.{:032x}", self.given, self.now().as_millisecond(), u128::from(self.given) << 32);
+        self.last_id += 1;
+        let id = format!("{}.{}.{:032x}", self.last_id, self.now().as_millisecond(), u128::from(self.last_id) << 32);
         let trigger = Trigger { user: user.to_owned(), expires: self.now() + TRIGGER_LIFE, exchanged: false };
         self.triggers.insert(id.clone(), trigger);
         id
     }
 
-    pub(super) fn permissions(&self) -> Vec<String> {
+    pub(super) fn issued_secrets(&self) -> Vec<String> {
         self.triggers.keys().chain(self.hooks.keys()).cloned().collect()
     }
 

@@ -23,20 +23,20 @@ use slack_morphism::prelude::*;
 use super::{Channel, Person, Setup, Slack};
 use crate::clock::Clock;
 use crate::sim::faults::Faults;
-use crate::sim::strays::Strays;
+use crate::sim::strays::UnknownRequests;
 
 const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 const TOKEN: &str = "xoxb-gantry";
 
 /// What reached the bot.
 #[derive(Clone, Debug)]
-struct Heard {
+struct ReceivedRequest {
     path: String,
     headers: HeaderMap,
     body: String,
 }
 
-impl Heard {
+impl ReceivedRequest {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |v| v.to_str().unwrap())
     }
@@ -62,40 +62,40 @@ enum Reply {
     Status(u16),
     Late,
     /// Answers by `response_url` before it acknowledges with these words.
-    AnswersFirst(&'static str),
+    ResponseUrlFirst(&'static str),
 }
 
 /// A bot that remembers what it heard and answers what it was told to; else with an empty 200.
 #[derive(Clone, Default)]
 struct Bot {
-    heard: Arc<Mutex<Vec<Heard>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
 }
 
 impl Bot {
-    fn will(&self, reply: Reply) {
+    fn queue_reply(&self, reply: Reply) {
         self.replies.lock().unwrap().push_back(reply);
     }
 
-    fn heard(&self) -> Vec<Heard> {
-        self.heard.lock().unwrap().clone()
+    fn received_requests(&self) -> Vec<ReceivedRequest> {
+        self.received.lock().unwrap().clone()
     }
 
     #[track_caller]
-    fn last(&self) -> Heard {
-        self.heard().pop().expect("the bot heard something")
+    fn last(&self) -> ReceivedRequest {
+        self.received_requests().pop().expect("the bot heard something")
     }
 }
 
 async fn answer(Shared(bot): Shared<Bot>, uri: Uri, headers: HeaderMap, body: String) -> Response {
-    bot.heard.lock().unwrap().push(Heard { path: uri.path().to_owned(), headers, body });
+    bot.received.lock().unwrap().push(ReceivedRequest { path: uri.path().to_owned(), headers, body });
     let reply = bot.replies.lock().unwrap().pop_front();
     match reply {
         None => StatusCode::OK.into_response(),
         Some(Reply::Json(json)) => axum::Json(json).into_response(),
         Some(Reply::Text(text)) => ([(header::CONTENT_TYPE, "text/plain")], text).into_response(),
         Some(Reply::Status(status)) => StatusCode::from_u16(status).unwrap().into_response(),
-        Some(Reply::AnswersFirst(words)) => {
+        Some(Reply::ResponseUrlFirst(words)) => {
             let heard = bot.last();
             tokio::spawn(async move {
                 let answer = json!({ "text": "the answer" });
@@ -111,27 +111,27 @@ async fn answer(Shared(bot): Shared<Bot>, uri: Uri, headers: HeaderMap, body: St
     }
 }
 
-struct Town {
+struct World {
     slack: Slack,
     bot: Bot,
     clock: Clock,
     faults: Faults,
-    strays: Strays,
+    unknown_requests: UnknownRequests,
     origin: String,
 }
 
-async fn town() -> Town {
-    town_by(Clock::new_manual("2026-11-16T10:00:00Z".parse().unwrap())).await
+async fn world() -> World {
+    world_with_clock(Clock::new_manual("2026-11-16T10:00:00Z".parse().unwrap())).await
 }
 
-async fn town_by(clock: Clock) -> Town {
+async fn world_with_clock(clock: Clock) -> World {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let (faults, strays, bot) = (Faults::default(), Strays::default(), Bot::default());
+    let (faults, strays, bot) = (Faults::default(), UnknownRequests::default(), Bot::default());
     let slack = Slack::new(Setup {
         clock: clock.clone(),
         faults: faults.clone(),
-        strays: strays.clone(),
+        unknown_requests: strays.clone(),
         origin: origin.clone(),
         signing_secret: SECRET.to_owned(),
         bot_token: TOKEN.to_owned(),
@@ -165,12 +165,12 @@ async fn town_by(clock: Clock) -> Town {
         .with_state(bot.clone())
         .nest("/sim/slack", slack.router());
     tokio::spawn(async move { axum::serve(listener, app).await });
-    Town { slack, bot, clock, faults, strays, origin }
+    World { slack, bot, clock, faults, unknown_requests: strays, origin }
 }
 
 type Session<'a> = SlackClientSession<'a, SlackClientHyperConnector<HttpConnector>>;
 
-impl Town {
+impl World {
     fn client(&self) -> SlackClient<SlackClientHyperConnector<HttpConnector>> {
         let api = format!("{}/sim/slack/api", self.origin);
         SlackClient::new(SlackClientHyperConnector::with_connector(HttpConnector::new()).with_slack_api_url(&api))
@@ -187,7 +187,7 @@ impl Town {
     }
 
     /// The error code of a call, or `ok`.
-    async fn verdict(&self, method: &str, args: Value) -> String {
+    async fn call_result_code(&self, method: &str, args: Value) -> String {
         let answer = self.call(method, args).await;
         if answer["ok"] == true { "ok".to_owned() } else { answer["error"].as_str().unwrap().to_owned() }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gantry::domain::runtime::rollout::RolloutState;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -249,7 +249,7 @@ async fn a_second_diff_costs_github_nothing_and_a_first_one_two_requests_an_arte
     town.wait(SignedDuration::from_mins(5)).await;
     let before = town.github_cost();
     town.alice().types("/diff development prod checkout").await;
-    assert_eq!((town.github_cost() - before).counted(), 0, "where the branches stand is asked by ETag");
+    assert_eq!((town.github_cost() - before).counted_requests(), 0, "where the branches stand is asked by ETag");
 }
 
 #[tokio::test]
@@ -271,9 +271,9 @@ async fn after_a_rollback_what_it_took_away_differs_again() {
 async fn many_are_shown_as_they_become_known_and_page_by_page() {
     let names: Vec<String> = (0..24).map(|n| format!("part-{n:03}")).collect();
     let town = with_parts(&names).await;
-    let whims = town.sim.github.whims();
-    whims.plan("GET", "/acme/part-007/compare/", When::BeforeTheEffect, Whim::Holds, 1);
-    let asks = town.sim.slack.command("alice", "deploys", "/diff development qa");
+    let whims = town.sim.github.request_faults();
+    whims.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    let asks = town.sim.slack.type_command("alice", "deploys", "/diff development qa");
     assert_eq!(asks.await.unwrap().status, 200);
     for _ in 0..100 {
         town.quiet().await;
@@ -284,7 +284,7 @@ async fn many_are_shown_as_they_become_known_and_page_by_page() {
     }
     let first = town.whispered("alice", "deploys").join("\n");
     assert!(first.contains("compared between *development* and *qa*; the others follow."), "{first}");
-    whims.release();
+    whims.resume();
     town.settle().await;
     let seen = town.alice().sees();
     assert!(seen.contains("25 of 28 artefacts differ between *development* and *qa*. Page 1 of 3."), "{seen}");
@@ -294,7 +294,7 @@ async fn many_are_shown_as_they_become_known_and_page_by_page() {
     assert_eq!(town.last_message("alice", "deploys").id, shown, "in place");
     let turned = town.alice().sees();
     assert!(turned.contains("Page 2 of 3.") && turned.contains("part-010"), "{turned}");
-    assert_eq!((town.github_cost() - before).counted(), 0, "another page is known");
+    assert_eq!((town.github_cost() - before).counted_requests(), 0, "another page is known");
 }
 
 #[tokio::test]
@@ -361,9 +361,9 @@ async fn in_a_thread_many_are_filled_in_in_place() {
     let town = with_parts(&names).await;
     town.alice().says("deploys", None, "look at this").await;
     let first = town.sim.slack.messages("deploys", None)[0].id.clone();
-    let whims = town.sim.github.whims();
-    whims.plan("GET", "/acme/part-007/compare/", When::BeforeTheEffect, Whim::Holds, 1);
-    town.sim.slack.say("alice", "deploys", Some(&first), "@gantry diff development qa").await.unwrap();
+    let whims = town.sim.github.request_faults();
+    whims.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    town.sim.slack.type_message("alice", "deploys", Some(&first), "@gantry diff development qa").await.unwrap();
     let answer = || town.sim.slack.messages("deploys", None).into_iter().rfind(|it| it.thread.is_some());
     let waits = async {
         while !answer().is_some_and(|it| shown(&it).contains("the others follow")) {
@@ -373,7 +373,7 @@ async fn in_a_thread_many_are_filled_in_in_place() {
     };
     tokio::time::timeout(std::time::Duration::from_secs(20), waits).await.expect("the first results");
     let partly = answer().unwrap();
-    whims.release();
+    whims.resume();
     town.settle().await;
     let whole = answer().unwrap();
     assert_eq!((whole.id, whole.thread), (partly.id, Some(first)), "the same message");

@@ -1,7 +1,7 @@
 //! `/gantry doctor`: what it says where all is well, and of each thing that is broken in turn.
 
 use gantry::domain::model::artefact::Workload;
-use gantry::sim::github::{Rules, When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault, Rules};
 use gantry::sim::slack::Channel;
 use gantry::sim::town::GITHUB_TOKEN;
 use insta::assert_snapshot;
@@ -39,7 +39,7 @@ async fn in_the_demos_town_all_is_well_but_reports_that_did_not_come_yet() {
 #[tokio::test]
 async fn looking_changes_nothing() {
     let town = Town::open().await;
-    let requests = || town.sim.github.whims().requests();
+    let requests = || town.sim.github.request_faults().requests();
     let before = requests().len();
     let branches = town.sim.github.branches("acme/checkout");
     answer(&town).await;
@@ -99,31 +99,31 @@ async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
 #[tokio::test]
 async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
     each(&[
-        ("the token", |town| town.sim.github.reinstall(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
+        ("the token", |town| town.sim.github.update_installation(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
             ":x: GitHub does not let me in: it says \u{201c}Bad credentials\u{201d}. Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.",
         ]),
-        ("its scopes", |town| town.sim.github.reinstall(|it| it.scopes = Some(vec!["gist"])), &[
+        ("its scopes", |town| town.sim.github.update_installation(|it| it.scopes = Some(vec!["gist"])), &[
             ":x: The token lacks the scope `repo`. Add it in the settings of the token; it stays the same.",
         ]),
         (
             "a fine-grained token, of which nobody tells what it may",
             |town| {
-                town.sim.github.reinstall(|it| it.scopes = None);
-                let unseen = Whim::Answers(403, "Resource not accessible by personal access token", Vec::new());
-                town.sim.github.whims().plan("GET", "/acme/shop/commits/develop/check-runs", When::BeforeTheEffect, unseen.clone(), 9);
-                town.sim.github.whims().plan("GET", "/acme/search/commits/", When::BeforeTheEffect, unseen, 9);
+                town.sim.github.update_installation(|it| it.scopes = None);
+                let unseen = RequestFault::Reply(403, "Resource not accessible by personal access token", Vec::new());
+                town.sim.github.request_faults().inject("GET", "/acme/shop/commits/develop/check-runs", FaultTiming::BeforeEffect, unseen.clone(), 9);
+                town.sim.github.request_faults().inject("GET", "/acme/search/commits/", FaultTiming::BeforeEffect, unseen, 9);
             },
             &[
                 ":x: The checks of acme/search and acme/shop cannot be read: it says \u{201c}Resource not accessible by personal access token\u{201d}. Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.",
             ],
         ),
-        ("an archived repository", |town| town.sim.github.settle("acme/shop", true, true, true).unwrap(), &[
+        ("an archived repository", |town| town.sim.github.set_repository_options("acme/shop", true, true, true).unwrap(), &[
             ":x: acme/shop is archived. Unarchive it: nothing can be merged there.",
         ]),
-        ("a repository to read only", |town| town.sim.github.settle("acme/shop", false, true, false).unwrap(), &[
+        ("a repository to read only", |town| town.sim.github.set_repository_options("acme/shop", false, true, false).unwrap(), &[
             ":x: I may not push to acme/shop. Give the token's account the role Write there.",
         ]),
-        ("no merge commits", |town| town.sim.github.settle("acme/shop", false, false, true).unwrap(), &[
+        ("no merge commits", |town| town.sim.github.set_repository_options("acme/shop", false, false, true).unwrap(), &[
             ":x: acme/shop allows no merge commits, and a squash would lose what was promoted. Tick Allow merge commits under Settings, General, Pull Requests.",
         ]),
         ("a branch", |town| town.sim.github.delete_branch("acme/checkout", "staging").unwrap(), &[
@@ -132,16 +132,16 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
         (
             "a server that counts no requests",
             |town| {
-                let uncounted = Whim::Answers(404, "Rate limiting is not enabled.", Vec::new());
-                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, uncounted, 9);
+                let uncounted = RequestFault::Reply(404, "Rate limiting is not enabled.", Vec::new());
+                town.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, uncounted, 9);
             },
             &[],
         ),
         (
             "the hour's rest, which is not told",
             |town| {
-                let away = Whim::Answers(503, "Unavailable", Vec::new());
-                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, away, 9);
+                let away = RequestFault::Reply(503, "Unavailable", Vec::new());
+                town.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, away, 9);
             },
             &[
                 ":warning: How many requests are left cannot be seen: it answered 503. Ask again later: when none are left, promotions wait.",
@@ -165,7 +165,7 @@ async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
             "the same, and we may pass by it",
             |town| {
                 protect(town, "qa", Rules { required_reviews: 1, ..Rules::default() });
-                town.sim.github.reinstall(|it| it.bypasses = true);
+                town.sim.github.update_installation(|it| it.bypasses = true);
             },
             &[],
         ),
@@ -248,7 +248,7 @@ async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is
         ]),
         (
             "another image",
-            |town| town.sim.cluster.place("qa", &workload("deployment/search"), "search", "nginx:1", 1),
+            |town| town.sim.cluster.set_running("qa", &workload("deployment/search"), "search", "nginx:1", 1),
             &[
                 ":x: deployment/search of search in qa runs nginx in search, not ghcr.io/acme/search. Correct `image`, or `workload`.",
             ],
@@ -257,16 +257,16 @@ async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is
             "two containers with the image",
             |town| {
                 let tag = town.running("search", "qa");
-                town.sim.cluster.place("qa", &workload("deployment/search"), "more", &format!("ghcr.io/acme/search:{tag}"), 1);
+                town.sim.cluster.set_running("qa", &workload("deployment/search"), "more", &format!("ghcr.io/acme/search:{tag}"), 1);
             },
             &[
                 ":warning: deployment/search of search in qa has 2 containers with ghcr.io/acme/search: I look at the first. Say which one is meant with `container`.",
             ],
         ),
-        ("our clock, a little", |town| town.sim.manners.github.set_clock_ahead(SignedDuration::from_secs(60)), &[
+        ("our clock, a little", |town| town.sim.service_faults.github.set_clock_ahead(SignedDuration::from_secs(60)), &[
             ":warning: My clock is 60 s behind GitHub's. Let NTP set this machine's clock.",
         ]),
-        ("our clock, far off", |town| town.sim.manners.cluster.set_clock_ahead(SignedDuration::from_secs(-400)), &[
+        ("our clock, far off", |town| town.sim.service_faults.cluster.set_clock_ahead(SignedDuration::from_secs(-400)), &[
             ":x: My clock is 400 s ahead of the cluster's: Slack's requests are refused when they are more than 300 s off. Let NTP set this machine's clock.",
         ]),
         ("a registry that is away", |town| town.sim.registry.set_down(true), &[
@@ -329,8 +329,8 @@ async fn what_the_configuration_names_and_nobody_has_is_told() {
 #[tokio::test]
 async fn who_does_not_answer_or_answers_nonsense_is_told_in_a_line_of_its_own() {
     let town = Town::open().await;
-    town.sim.manners.github.garble(true);
-    town.sim.manners.cluster.hang(true);
+    town.sim.service_faults.github.set_returns_html(true);
+    town.sim.service_faults.cluster.set_hanging(true);
     let begun = std::time::Instant::now();
     let told = complaints(&town).await;
     assert!(begun.elapsed() < std::time::Duration::from_secs(25), "{:?}", begun.elapsed());

@@ -7,7 +7,7 @@ use gantry::domain::model::actor::{Actor, PersonId};
 use gantry::domain::model::environment::EnvironmentName;
 use gantry::domain::rules::lock::{Lock, LockId};
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::slack::Person;
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
@@ -286,7 +286,7 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
 
     town.wait(SignedDuration::from_hours(30)).await;
     let config = Config::parse("the town", &town.sim.configuration(&kubeconfig)).unwrap();
-    let secrets = Secrets::read(&config, gantry::sim::town::Town::secret).unwrap();
+    let secrets = Secrets::read(&config, gantry::sim::town::World::secret).unwrap();
     let store = Store::open(&database, town.clock.clone()).await.unwrap();
     let app = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await.unwrap();
     crate::harness::process::until("bob is reminded", async || !town.told("bob").is_empty()).await;
@@ -368,11 +368,11 @@ async fn a_team_that_github_does_not_tell_shuts_an_environment_too() {
         configuration.replace("  - name: qa\n", qa)
     })
     .await;
-    let forbidden = Whim::Answers(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.whims().plan(
+    let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.request_faults().inject(
         "GET",
         "/orgs/acme/teams/release/memberships/bob",
-        When::BeforeTheEffect,
+        FaultTiming::BeforeEffect,
         forbidden,
         9,
     );
@@ -416,7 +416,7 @@ async fn two_who_take_over_at_once_are_one_and_one_who_is_told() {
     let town = Town::open().await;
     town.bob().types("/gantry lock qa load test").await;
     for person in ["alice", "carol"] {
-        town.sim.slack.command(person, "deploys", "/gantry lock qa mine").await.unwrap();
+        town.sim.slack.type_command(person, "deploys", "/gantry lock qa mine").await.unwrap();
     }
     town.settle().await;
     let (alice, carol) = (town.last_message("alice", "deploys").id, town.last_message("carol", "deploys").id);

@@ -360,7 +360,7 @@ async fn a_restart_forgets_nothing_of_what_is_under_way_and_what_happened() {
     let slack = apart.town.slack.clone();
     let seen =
         |words: &str| slack.messages("deploys", Some("alice")).iter().rev().map(shown).find(|it| it.contains(words));
-    slack.command("alice", "deploys", "/promote checkout prod").await.unwrap();
+    slack.type_command("alice", "deploys", "/promote checkout prod").await.unwrap();
     let plan = || {
         slack
             .messages("deploys", Some("alice"))
@@ -376,12 +376,12 @@ async fn a_restart_forgets_nothing_of_what_is_under_way_and_what_happened() {
 
     let card = card().unwrap();
     let address = format!("<https://acme.slack.com/archives/C0RELEASES/p{}|card>", card.id.replace('.', ""));
-    let ack = slack.command("alice", "deploys", "/gantry status").await.unwrap();
+    let ack = slack.type_command("alice", "deploys", "/gantry status").await.unwrap();
     assert_eq!(ack.body["text"], "One moment...", "nobody remembers who alice is");
     until("it is told", async || seen("under way:").is_some()).await;
     let told = seen("under way:").unwrap();
     assert!(told.contains("waiting for 1 approval") && told.contains(&address), "{told}");
 
-    let ack = slack.command("alice", "deploys", "/gantry history checkout prod").await.unwrap();
+    let ack = slack.type_command("alice", "deploys", "/gantry history checkout prod").await.unwrap();
     assert!(ack.body["blocks"].to_string().contains(&address), "{:?}", ack.body);
 }

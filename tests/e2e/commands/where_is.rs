@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gantry::domain::model::version::Sha;
 use gantry::sim::demo::Demo;
 use gantry::sim::faults::Fault;
-use gantry::sim::town::Town as Sim;
+use gantry::sim::town::World as Sim;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -21,7 +21,7 @@ async fn ask(town: &Town, what: &str) -> String {
 
 /// What GitHub was asked so far.
 fn requests(sim: &Sim) -> Vec<String> {
-    sim.github.whims().requests()
+    sim.github.request_faults().requests()
 }
 
 /// A pull request of one commit, which stands on `branch`.
@@ -242,8 +242,8 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
     town.bob().types("/rollback checkout qa").await;
     // Another bot, which has seen nothing of it, in the same world.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    town.sim.slack.point_at(&format!("http://{}", listener.local_addr().unwrap()));
-    let demo = Demo::remembering(false, town.sim.clone(), |yaml| yaml).await.unwrap();
+    town.sim.slack.set_bot_url(&format!("http://{}", listener.local_addr().unwrap()));
+    let demo = Demo::build_with_history(false, town.sim.clone(), |yaml| yaml).await.unwrap();
     let bot = demo.app.context.clone();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let served = tokio::spawn(demo.serve(listener, async {
@@ -254,7 +254,7 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
         !bot.store.find_restored_commits(&REPOSITORY.parse().unwrap(), &[&restored]).await.unwrap().is_empty()
     })
     .await;
-    town.sim.slack.command("alice", "deploys", "/gantry where d6c66c2").await.unwrap();
+    town.sim.slack.type_command("alice", "deploys", "/gantry where d6c66c2").await.unwrap();
     let told = || plain(&town, &town.alice().sees());
     until("it answers", async || told().contains("in *development*")).await;
     assert!(told().contains("not in *qa*: it was rolled back there. It waits for a repair"), "{}", told());
@@ -466,7 +466,7 @@ async fn what_was_found_is_known_after_a_restart() {
         apart.until_stored(learned, environment).await;
     }
     apart.until_idle().await;
-    sim.slack.command("alice", "deploys", "/gantry where begin").await.unwrap();
+    sim.slack.type_command("alice", "deploys", "/gantry where begin").await.unwrap();
     until("it is answered", async || answers().len() == 1).await;
     apart.until_idle().await;
     apart.restart().await;
@@ -478,7 +478,7 @@ async fn what_was_found_is_known_after_a_restart() {
     let before = asked();
     for what in ["begin", first.short()] {
         let count = answers().len();
-        sim.slack.command("alice", "deploys", &format!("/gantry where {what}")).await.unwrap();
+        sim.slack.type_command("alice", "deploys", &format!("/gantry where {what}")).await.unwrap();
         until("it is answered again", async || answers().len() > count).await;
     }
     assert_eq!(asked(), before);

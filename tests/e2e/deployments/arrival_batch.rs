@@ -2,7 +2,7 @@
 
 use gantry::adapters::store::LedgerFilter;
 use gantry::domain::model::artefact::Workload;
-use gantry::sim::cluster::Order;
+use gantry::sim::cluster::RolloutOrder;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::slack::Message;
 use gantry::sim::town as sim;
@@ -12,7 +12,7 @@ use crate::harness::world::{Town, shown};
 
 const HOUSE: &str = "acme/house";
 
-fn commit_by(sim: &sim::Town, login: &str, message: &str) -> String {
+fn commit_by(sim: &sim::World, login: &str, message: &str) -> String {
     let email = format!("{login}@acme.example");
     let commit = NewCommit {
         repository: HOUSE.to_owned(),
@@ -37,7 +37,7 @@ async fn with_rooms(count: usize) -> Town {
 /// The same with more before the bot comes, and another configuration.
 pub(crate) async fn with_rooms_and(
     count: usize,
-    prepare: impl FnOnce(&sim::Town),
+    prepare: impl FnOnce(&sim::World),
     edit: impl FnOnce(String) -> String,
 ) -> Town {
     let names: Vec<String> = (0..count).map(room).collect();
@@ -50,7 +50,7 @@ pub(crate) async fn with_rooms_and(
                 let workload: Workload = format!("deployment/{name}").parse().unwrap();
                 let image = format!("ghcr.io/acme/{name}");
                 sim.registry.publish(&image, &first[..12], None, sim.clock.now());
-                sim.cluster.place("development", &workload, name, &format!("{image}:{}", &first[..12]), 1);
+                sim.cluster.set_running("development", &workload, name, &format!("{image}:{}", &first[..12]), 1);
             }
         },
         |configuration| {
@@ -71,7 +71,7 @@ fn roll_out(town: &Town, count: usize, crashing: usize, sha: &str) {
         town.sim.registry.publish(&image, &sha[..12], None, town.clock.now());
         let image = format!("{image}:{}", &sha[..12]);
         let slowness = if number + 1 == count { 3 } else { 1 };
-        let order = Order { container: &name, image: &image, replicas: 1, crashes: number < crashing, slowness };
+        let order = RolloutOrder { container: &name, image: &image, replicas: 1, crashes: number < crashing, slowness };
         let workload: Workload = format!("deployment/{name}").parse().unwrap();
         town.sim.cluster.roll_out("development", &workload, &order);
     }
@@ -164,7 +164,7 @@ async fn one_of_a_wave_that_recovers_is_said_once() {
     roll_out(&town, 5, 1, &sha);
     town.settle().await;
     let image = format!("ghcr.io/acme/room-00:{}", &sha[..12]);
-    town.sim.cluster.place("development", &"deployment/room-00".parse().unwrap(), "room-00", &image, 1);
+    town.sim.cluster.set_running("development", &"deployment/room-00".parse().unwrap(), "room-00", &image, 1);
     town.settle().await;
     town.wait(SignedDuration::from_secs(61)).await;
     let (cards, replies) = told(&town);

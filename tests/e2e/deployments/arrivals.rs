@@ -1,7 +1,7 @@
 //! A push is told in its channel, once, when the cluster shows it.
 
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -59,25 +59,25 @@ async fn nothing_is_told_before_the_cluster_shows_it() {
 #[tokio::test]
 async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhile() {
     let town = Town::open().await;
-    town.sim.github.whims().plan("GET", "/commits/", When::BeforeTheEffect, Whim::Holds, 1);
+    town.sim.github.request_faults().inject("GET", "/commits/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     let first = town.push("checkout", "The first");
     let second = loop {
         town.clock.advance(SignedDuration::from_millis(500));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        let asked = town.sim.github.whims().requests();
+        let asked = town.sim.github.request_faults().requests();
         if asked.iter().any(|asked| asked.contains(&format!("/commits/{}", &first[..7]))) {
             break town.push("checkout", "The second");
         }
     };
     crate::harness::process::until("the bot's watch has seen the second run", async || {
         town.clock.advance(SignedDuration::from_millis(500));
-        let is_rolled_out = town.sim.agenda.next_due().is_none();
+        let is_rolled_out = town.sim.scheduler.next_due().is_none();
         is_rolled_out
             && town.running("checkout", "development").ends_with(&second[..7])
             && town.watches_are_up_to_date()
     })
     .await;
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert!(town.running("checkout", "development").ends_with(&second[..7]));
     let told = town.channel("deploys");
@@ -203,7 +203,7 @@ async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
         assert_eq!(told.len(), 1);
         assert!(!told[0].contains("GitHub sleeps"), "{}", told[0]);
 
-        while town.sim.faults.strikes(Fault::Github502, None, None) {}
+        while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
         town.wait(SignedDuration::from_secs(61)).await;
         let told = town.channel("deploys");
         assert_eq!(told.len(), 1, "the same message, edited");
@@ -228,7 +228,7 @@ async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_chann
     town.push("checkout", "Break the basket");
     town.settle().await;
     let image = format!("ghcr.io/acme/checkout:{}", town.running("checkout", "development"));
-    town.sim.cluster.place("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
+    town.sim.cluster.set_running("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
     town.settle().await;
     for _ in 0..3 {
         town.wait(SignedDuration::from_secs(61)).await;
@@ -249,7 +249,7 @@ async fn who_wrote_it_and_is_learned_late_is_called_in_the_thread() {
     town.sim.faults.arm(Fault::Github502, 1000, None, None);
     town.settle().await;
     assert!(!town.channel("deploys").concat().contains("<@U0ALICE>"), "{:#?}", town.channel("deploys"));
-    while town.sim.faults.strikes(Fault::Github502, None, None) {}
+    while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
     for _ in 0..3 {
         town.wait(SignedDuration::from_secs(61)).await;
     }

@@ -76,7 +76,7 @@ async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
     let clients = &town.bot.cluster_clients;
     for workload in [&agent, &mailer, &checkout] {
         for tag in ["a", "b", "a", "c"] {
-            town.sim.cluster.place("qa", workload, "beside", &format!("acme:{tag}"), 1);
+            town.sim.cluster.set_running("qa", workload, "beside", &format!("acme:{tag}"), 1);
         }
         let past = fetch_image_history(clients, &qa, workload, None, "acme").await.unwrap();
         let tags: Vec<&str> = past.iter().take(2).map(|past| past.image.tag.as_deref().unwrap()).collect();

@@ -8,10 +8,10 @@ use gantry::domain::model::artefact::ArtefactName;
 use gantry::domain::model::environment::EnvironmentName;
 use gantry::domain::model::version::Image;
 use gantry::domain::runtime::sighting::Sighting;
-use gantry::sim::chance::Chance;
-use gantry::sim::controller::Weather;
+use gantry::sim::chance::Rng;
+use gantry::sim::controller::WebhookFaults;
 use gantry::sim::faults::Fault;
-use gantry::sim::town::{ENVIRONMENTS, THINGS, Thing};
+use gantry::sim::town::{ARTEFACTS, ENVIRONMENTS, SimArtefact};
 use jiff::SignedDuration;
 
 use crate::harness::world::{Person, Town, has_button};
@@ -36,7 +36,7 @@ async fn town() -> Town {
 /// What people and the cluster do, by chance.
 struct Life<'a> {
     town: &'a Town,
-    chance: Chance,
+    chance: Rng,
     things: &'a [&'static str],
     /// What was done, for whoever reads that it went wrong.
     done: Vec<String>,
@@ -45,9 +45,9 @@ struct Life<'a> {
 impl Life<'_> {
     async fn round(&mut self, round: usize) {
         for step in 0..3 {
-            let thing = self.things[self.chance.below(self.things.len())];
-            let rung = ["qa", "qa", "staging"][self.chance.below(3)];
-            match self.chance.below(5) {
+            let thing = self.things[self.chance.next_below(self.things.len())];
+            let rung = ["qa", "qa", "staging"][self.chance.next_below(3)];
+            match self.chance.next_below(5) {
                 0 => self.push(thing, round, step).await,
                 1 => {
                     self.crash(thing, "development");
@@ -86,14 +86,14 @@ impl Life<'_> {
             alice.clicks("Confirm").await;
         }
         // What nothing rolled out could strike must not strike somebody else's.
-        for armed in self.town.sim.faults.armed() {
-            self.town.sim.faults.strikes(armed.fault, armed.artefact.as_deref(), armed.environment.as_deref());
+        for armed in self.town.sim.faults.list_armed() {
+            self.town.sim.faults.take_if_armed(armed.fault, armed.artefact.as_deref(), armed.environment.as_deref());
         }
     }
 }
 
 /// What stands somewhere, in one word for all of its workloads, and by which tag.
-fn stands(town: &Town, thing: &Thing, environment: &str) -> (String, &'static str) {
+fn stands(town: &Town, thing: &SimArtefact, environment: &str) -> (String, &'static str) {
     let workload = thing.workloads().remove(0);
     let state = town.sim.cluster.state(environment, &workload);
     (Image::parse(&state.image.expect("an image")).tag.expect("a tag").to_string(), state.state)
@@ -121,7 +121,7 @@ async fn sightings(town: &Town) -> BTreeMap<(String, String), Sighting> {
 async fn agrees(town: &Town, after: &str) -> Ends {
     let seen = sightings(town).await;
     let (mut runs, mut keeps, mut ends) = (Everywhere::new(), Everywhere::new(), Ends::new());
-    for thing in &THINGS {
+    for thing in &ARTEFACTS {
         for (environment, _) in ENVIRONMENTS {
             let here = (thing.name, environment);
             let sighting = &seen[&(thing.name.to_owned(), environment.to_owned())];
@@ -138,7 +138,7 @@ async fn agrees(town: &Town, after: &str) -> Ends {
 }
 
 /// The change that was the last to move what it moves, if it is over.
-async fn newest(town: &Town, thing: &Thing, environment: &str) -> Option<Change> {
+async fn newest(town: &Town, thing: &SimArtefact, environment: &str) -> Option<Change> {
     let store = &town.bot.store;
     let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
     let change = store.find_last_change(&artefact, &environment).await.unwrap()?;
@@ -146,10 +146,10 @@ async fn newest(town: &Town, thing: &Thing, environment: &str) -> Option<Change>
     (newest.id == change.id && !change.stage.is_active()).then_some(change)
 }
 
-fn says_what_runs(thing: &Thing, change: &Change, sighting: &Sighting, runs: &(String, &str), after: &str) {
+fn says_what_runs(thing: &SimArtefact, change: &Change, sighting: &Sighting, runs: &(String, &str), after: &str) {
     let Some(deploying) = change.stage.deploying() else { return };
     let (tag, word) = runs;
-    let is_result = if thing.by_manifest {
+    let is_result = if thing.uses_manifest {
         change.plan.version.tag.as_deref() == Some(tag)
     } else {
         sighting.version.commit.as_ref() == Some(&deploying.result)
@@ -160,10 +160,10 @@ fn says_what_runs(thing: &Thing, change: &Change, sighting: &Sighting, runs: &(S
 }
 
 /// A life under a weather; gives how the changes ended, and how often the channels were spoken to.
-async fn lived(seed: u64, weather: Weather, things: &[&'static str]) -> (Vec<Ends>, usize) {
+async fn lived(seed: u64, weather: WebhookFaults, things: &[&'static str]) -> (Vec<Ends>, usize) {
     let town = town().await;
-    town.sim.controller.send_through(weather, seed);
-    let mut life = Life { town: &town, chance: Chance::new(seed), things, done: Vec::new() };
+    town.sim.controller.set_webhook_faults(weather, seed);
+    let mut life = Life { town: &town, chance: Rng::new(seed), things, done: Vec::new() };
     let mut ends = Vec::new();
     for round in 0..ROUNDS {
         life.round(round).await;
@@ -175,8 +175,8 @@ async fn lived(seed: u64, weather: Weather, things: &[&'static str]) -> (Vec<End
 
 #[tokio::test]
 async fn with_three_of_ten_webhooks_lost_the_ledger_equals_the_cluster_within_one_look() {
-    let weather = Weather { lost: 30, ..Weather::default() };
-    let all: Vec<&'static str> = THINGS.iter().map(|thing| thing.name).collect();
+    let weather = WebhookFaults { lost_percent: 30, ..WebhookFaults::default() };
+    let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
     let lives = join_all(SEEDS.map(|seed| lived(seed, weather, &all))).await;
     let ended: Vec<&str> = lives.iter().flat_map(|(ends, _)| ends.iter().flat_map(BTreeMap::values).copied()).collect();
     assert!(ended.contains(&"deployed") && ended.contains(&"failed"), "these lives show little: {ended:?}");
@@ -184,7 +184,7 @@ async fn with_three_of_ten_webhooks_lost_the_ledger_equals_the_cluster_within_on
 
 #[tokio::test]
 async fn without_any_webhook_every_change_ends_as_the_cluster_does() {
-    let weather = Weather { lost: 100, ..Weather::default() };
+    let weather = WebhookFaults { lost_percent: 100, ..WebhookFaults::default() };
     for (ends, _) in join_all(SEEDS.map(|seed| lived(seed, weather, &TELLING))).await {
         for (place, end) in ends.iter().flatten() {
             assert!(["deployed", "failed"].contains(end), "{place:?} is {end}");
@@ -194,9 +194,9 @@ async fn without_any_webhook_every_change_ends_as_the_cluster_does() {
 
 #[tokio::test]
 async fn webhooks_that_come_twice_late_and_out_of_order_change_nothing() {
-    let all: Vec<&'static str> = THINGS.iter().map(|thing| thing.name).collect();
-    let storm = Weather { lost: 0, twice: 100, late: SignedDuration::from_secs(8) };
-    let lives = SEEDS.skip(1).map(|seed| join(lived(seed, Weather::default(), &all), lived(seed, storm, &all)));
+    let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
+    let storm = WebhookFaults { lost_percent: 0, duplicate_percent: 100, max_delay: SignedDuration::from_secs(8) };
+    let lives = SEEDS.skip(1).map(|seed| join(lived(seed, WebhookFaults::default(), &all), lived(seed, storm, &all)));
     for (fine, stormy) in join_all(lives).await {
         assert_eq!(stormy, fine);
     }

@@ -37,7 +37,7 @@ async fn a_change_that_waits_for_approval_costs_nothing() {
     let cost = ten_minutes(&town).await;
     assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
     assert!(cost.requests >= 30, "it is looked at once a minute: {cost:?}");
-    assert_eq!(cost.counted(), 0, "{:#?}", town.sim.github.costs());
+    assert_eq!(cost.counted_requests(), 0, "{:#?}", town.sim.github.costs());
 }
 
 /// Whether it can be merged is not told by the `ETag` for certain, so one question of each look counts.
@@ -48,7 +48,7 @@ async fn a_change_that_github_does_not_let_in_costs_one_request_a_look() {
     asked(&town).await;
     town.wait(A_LOOK).await;
     let cost = ten_minutes(&town).await;
-    assert!((1..=11).contains(&cost.counted()), "{cost:?} {:#?}", town.sim.github.costs());
+    assert!((1..=11).contains(&cost.counted_requests()), "{cost:?} {:#?}", town.sim.github.costs());
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ async fn while_github_is_away_nothing_is_marked_and_the_mark_comes_later() {
     roll_out(&town, "part", &newer[..12], None);
     town.settle().await;
     assert!(!only(&town).contains("not from Git"), "{}", only(&town));
-    while town.sim.faults.strikes(Fault::Github502, None, None) {}
+    while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
     for _ in 0..2 {
         town.wait(A_LOOK).await;
     }

@@ -121,7 +121,7 @@ async fn the_cluster_tells_what_an_object_applied() {
     let (town, heads) = waiting(&["alpha", "beta", "gamma"], "").await;
     for name in ["alpha", "beta"] {
         let workload = format!("deployment/{name}").parse().unwrap();
-        town.sim.cluster.applied_by("qa", &workload, ("flux-system", "apps"));
+        town.sim.cluster.label_applied_by("qa", &workload, ("flux-system", "apps"));
     }
     town.quiet().await;
     for (head, name) in heads.iter().zip(["alpha", "beta"]) {
@@ -190,7 +190,7 @@ async fn what_was_repaired_is_no_longer_complained_of() {
     let sha = "a".repeat(40);
     send(&town, "qa", &failure(&town, "apps", &sha, &json!({}))).await;
     assert_eq!(town.bot.store.list_unmapped_reports().await.unwrap().len(), 1);
-    town.sim.cluster.applied_by("qa", &"deployment/checkout".parse().unwrap(), ("flux-system", "apps"));
+    town.sim.cluster.label_applied_by("qa", &"deployment/checkout".parse().unwrap(), ("flux-system", "apps"));
     town.quiet().await;
     town.clock.advance(SignedDuration::from_secs(1));
     send(&town, "qa", &failure(&town, "apps", &sha, &json!({}))).await;
@@ -338,7 +338,7 @@ async fn what_is_about_nobody_is_still_known_after_a_kill() {
     };
     let doctor = async |apart: &Apart, words: &str| {
         until(words, async || {
-            let ack = apart.town.slack.command("alice", "deploys", "/gantry doctor").await;
+            let ack = apart.town.slack.type_command("alice", "deploys", "/gantry doctor").await;
             let told = |ack: gantry::sim::slack::Ack| ack.body.to_string().contains(words);
             let later = || {
                 apart
@@ -365,7 +365,7 @@ async fn what_the_cluster_told_of_a_report_is_still_known_after_a_kill() {
     let mut apart = Apart::open().await;
     let workload = "statefulset/mailer".parse().unwrap();
     for workload in [&workload, &"deployment/mailer-web".parse().unwrap()] {
-        apart.town.cluster.applied_by("development", workload, ("flux-system", "post"));
+        apart.town.cluster.label_applied_by("development", workload, ("flux-system", "post"));
     }
     apart.town.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
     apart.town.faults.arm(Fault::LostWebhook, 1, Some("mailer".into()), Some("development".into()));

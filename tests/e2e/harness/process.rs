@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use gantry::clock::Clock;
 use gantry::sim::pace::Pace;
 use gantry::sim::slack::Message;
-use gantry::sim::town::Town;
+use gantry::sim::town::World;
 use jiff::SignedDuration;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -47,7 +47,7 @@ pub(crate) struct Ways {
 
 impl Default for Ways {
     fn default() -> Self {
-        let variables = SECRETS.map(|name| (name, Town::secret(name).unwrap())).into();
+        let variables = SECRETS.map(|name| (name, World::secret(name).unwrap())).into();
         Self { variables, token: "town", by_socket: false }
     }
 }
@@ -264,7 +264,7 @@ pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(
 }
 
 pub(crate) struct Apart {
-    pub(crate) town: Town,
+    pub(crate) town: World,
     pub(crate) gate: Gate,
     folder: tempfile::TempDir,
     pub(crate) address: String,
@@ -291,11 +291,12 @@ impl Apart {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let quick = SignedDuration::from_millis(60);
-        let pace = Pace { build: quick, notice: quick, replica: quick, deadline: quick * 20, retry: quick * 2 };
-        let town = Town::new(Clock::new_system(), pace, &origin).unwrap();
+        let pace =
+            Pace { build: quick, controller_delay: quick, replica: quick, deadline: quick * 20, retry: quick * 2 };
+        let town = World::new(Clock::new_system(), pace, &origin).unwrap();
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        town.slack.point_at(&format!("http://{address}"));
-        town.github.point_at(&format!("http://{address}"));
+        town.slack.set_bot_url(&format!("http://{address}"));
+        town.github.set_bot_url(&format!("http://{address}"));
         if by_socket {
             town.slack.use_sockets();
         }
@@ -310,7 +311,7 @@ impl Apart {
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
         });
-        let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
+        let agenda = tokio::spawn(town.scheduler.clone().run(town.closing.clone()));
         let mut apart = Self { town, gate, folder, address, variables, bot: None, tasks: vec![server, agenda] };
         apart.restart().await;
         // The first look records what runs, so that what comes after it is news.

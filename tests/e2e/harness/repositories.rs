@@ -15,7 +15,7 @@ use gantry::domain::model::artefact::Repository;
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Faults;
 use gantry::sim::github::{Author, BranchMove, GitHub, NewCommit};
-use gantry::sim::strays::Strays;
+use gantry::sim::strays::UnknownRequests;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
@@ -50,7 +50,7 @@ impl Hub {
         let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let github = GitHub::new(clock.clone(), Faults::default(), Strays::default(), origin.clone());
+        let github = GitHub::new(clock.clone(), Faults::default(), UnknownRequests::default(), origin.clone());
         let router = github.router();
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::new(&origin, Auth::Token(SecretString::from("x")), clock.clone()).unwrap();

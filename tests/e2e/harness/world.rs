@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 const STUCK: Duration = Duration::from_secs(90);
 
 pub(crate) struct Town {
-    pub(crate) sim: sim::Town,
+    pub(crate) sim: sim::World,
     pub(crate) bot: Context,
     pub(crate) clock: Clock,
     pub(crate) origin: String,
@@ -39,16 +39,16 @@ impl Town {
     }
 
     /// A town in which something happened before the bot came.
-    pub(crate) async fn prepared(prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
+    pub(crate) async fn prepared(prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
         Self::remembering(true, prepare, edit).await
     }
 
     /// A town whose bot came today, and knows nothing of the past.
-    pub(crate) async fn newcomer(prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
+    pub(crate) async fn newcomer(prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
         Self::remembering(false, prepare, edit).await
     }
 
-    async fn remembering(past: bool, prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
+    async fn remembering(past: bool, prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
         let start = "2026-11-16T09:00:00Z".parse().unwrap();
         Self::founded(start, past, async |_, _| {}, prepare, edit).await
     }
@@ -62,18 +62,18 @@ impl Town {
         start: Timestamp,
         past: bool,
         leave: impl AsyncFnOnce(&Path, &str),
-        prepare: impl FnOnce(&sim::Town),
+        prepare: impl FnOnce(&sim::World),
         edit: impl FnOnce(String) -> String,
     ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::new_manual(start);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let sim = sim::Town::new(clock.clone(), Pace::default(), &origin).unwrap();
+        let sim = sim::World::new(clock.clone(), Pace::default(), &origin).unwrap();
         prepare(&sim);
         let folder = tempfile::tempdir().unwrap();
         leave(folder.path(), &origin).await;
-        let demo = Demo::within(folder, past, sim.clone(), edit).await.unwrap();
+        let demo = Demo::build_in_directory(folder, past, sim.clone(), edit).await.unwrap();
         let bot = demo.app.context.clone();
         let (end, ended) = oneshot::channel();
         tokio::spawn(demo.serve(listener, async {
@@ -166,7 +166,7 @@ impl Town {
             "at {} {:?} is left in the store, {:?} on the agenda; idle: {}; the watches have seen all: {}",
             self.clock.now(),
             self.bot.store.measure_outstanding_work().await,
-            self.sim.agenda.next_due(),
+            self.sim.scheduler.next_due(),
             self.bot.wake.is_idle(),
             self.watches_are_up_to_date(),
         )
@@ -205,7 +205,7 @@ impl Town {
 
     async fn next_due(&self) -> Option<Timestamp> {
         let pending = self.bot.store.measure_outstanding_work().await.unwrap();
-        [self.sim.agenda.next_due(), pending.next_due].into_iter().flatten().min()
+        [self.sim.scheduler.next_due(), pending.next_due].into_iter().flatten().min()
     }
 
     pub(crate) fn watches_are_up_to_date(&self) -> bool {
@@ -230,7 +230,7 @@ impl Drop for Town {
         drop(self.end.take());
         if !std::thread::panicking() {
             assert_eq!(
-                self.sim.strays.all(),
+                self.sim.unknown_requests.all(),
                 Vec::<String>::new(),
                 "the bot asked for what the simulators do not have"
             );
@@ -252,13 +252,13 @@ impl Person<'_> {
     }
 
     pub(crate) async fn types_in(&self, channel: &str, text: &str) -> String {
-        let ack = self.town.sim.slack.command(self.name, channel, text).await.unwrap();
+        let ack = self.town.sim.slack.type_command(self.name, channel, text).await.unwrap();
         assert_eq!(ack.status, 200, "{ack:?}");
         shown_ack(&ack)
     }
 
     pub(crate) async fn says(&self, channel: &str, thread: Option<&str>, text: &str) -> String {
-        let said = self.town.sim.slack.say(self.name, channel, thread, text).await.unwrap();
+        let said = self.town.sim.slack.type_message(self.name, channel, thread, text).await.unwrap();
         self.town.settle().await;
         said.id
     }

@@ -5,9 +5,9 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use gantry::clock::Clock;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::pace::Pace;
-use gantry::sim::town::{APP_TOKEN, Town};
+use gantry::sim::town::{APP_TOKEN, World};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -17,7 +17,7 @@ const BIN: &str = env!("CARGO_BIN_EXE_gantry");
 
 /// A town without a bot, and a folder from which doctor is run.
 struct Desk {
-    town: Town,
+    town: World,
     folder: tempfile::TempDir,
     server: JoinHandle<()>,
 }
@@ -35,7 +35,7 @@ impl Desk {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let town = Town::new(Clock::new_system(), Pace::default(), &origin).unwrap();
+        let town = World::new(Clock::new_system(), Pace::default(), &origin).unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
         std::fs::write(folder.path().join("gantry.yaml"), edit(&town.configuration(&kubeconfig))).unwrap();
@@ -55,7 +55,7 @@ impl Desk {
         let mut command = tokio::process::Command::new(BIN);
         command.arg("doctor").arg("--config").arg(self.folder.path().join("gantry.yaml")).args(more);
         command.env_clear().env("DATABASE_URL", format!("sqlite://{}", self.database().display()));
-        command.envs(SECRETS.map(|name| (name, Town::secret(name).unwrap())));
+        command.envs(SECRETS.map(|name| (name, World::secret(name).unwrap())));
         for (name, value) in variables {
             if value.is_empty() {
                 command.env_remove(name)
@@ -234,8 +234,8 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
     }
     let hook = |line: &&String| line.starts_with("  \u{2713} The App's webhooks go to 127.0.0.1:");
     assert!(lines.iter().find(hook).is_some_and(|line| line.ends_with(", with a secret.")), "{lines:#?}");
-    let away = Whim::Answers(502, "Bad gateway", Vec::new());
-    desk.town.github.whims().plan("GET", "/app/hook/config", When::BeforeTheEffect, away, 1);
+    let away = RequestFault::Reply(502, "Bad gateway", Vec::new());
+    desk.town.github.request_faults().inject("GET", "/app/hook/config", FaultTiming::BeforeEffect, away, 1);
     let (lines, code, _) = desk.doctor(&app, &[]).await;
     assert_eq!(
         (ill(&lines), code),
@@ -246,7 +246,7 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
             1
         )
     );
-    desk.town.github.reinstall(|it| {
+    desk.town.github.update_installation(|it| {
         it.permissions.retain(|(name, _)| *name != "checks");
         it.events.retain(|event| *event != "status");
         it.hook_secret = false;
@@ -261,7 +261,7 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
         ]
     );
     assert_eq!(code, 2);
-    desk.town.github.reinstall(|it| it.suspended = true);
+    desk.town.github.update_installation(|it| it.suspended = true);
     let (lines, _, _) = desk.doctor(&app, &[]).await;
     assert_eq!(
         ill(&lines)[0],
@@ -304,9 +304,9 @@ async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_hangs_says_so_in_a_line_and_it_ends_in_time() {
     let desk = Desk::open(without_mailer).await;
-    let manners = &desk.town.manners;
+    let manners = &desk.town.service_faults;
     for service in [&manners.slack, &manners.github, &manners.cluster, &manners.registry] {
-        service.hang(true);
+        service.set_hanging(true);
     }
     let (lines, code, took) = desk.doctor(&[], &[]).await;
     assert!(took < Duration::from_secs(20), "{took:?}");
@@ -352,7 +352,7 @@ async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() 
         "message": "kustomize build failed", "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
     });
     let flux = reqwest::Client::new().post(format!("http://{}/webhooks/flux/qa", apart.address));
-    let sent = flux.bearer_auth(Town::secret("FLUX_QA_SECRET").unwrap()).json(&body).send().await.unwrap();
+    let sent = flux.bearer_auth(World::secret("FLUX_QA_SECRET").unwrap()).json(&body).send().await.unwrap();
     assert_eq!(sent.status(), 202);
     let desk = Desk::open(without_mailer).await;
     let url = apart.database_url();

@@ -56,7 +56,7 @@ async fn open() -> (Apart, FullDisk) {
 
 /// Sends a command, and returns the acknowledgement.
 async fn ask(apart: &Apart, text: &str) -> String {
-    let ack = apart.town.slack.command("alice", "deploys", text).await.unwrap();
+    let ack = apart.town.slack.type_command("alice", "deploys", text).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
     ack.body.to_string()
 }

@@ -20,7 +20,7 @@ async fn logged(apart: &Apart, change: &str, message: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
     let mut apart = Apart::open().await;
-    apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
+    apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     until("it is begun", async || apart.log().iter().any(|line| word(line, "message") == "begun")).await;
     let log = apart.log();
     let asked = log.iter().find(|line| line["message"] == "asked" && line["what"] == "promote").unwrap();
@@ -57,7 +57,7 @@ async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
     assert!(between.iter().all(|line| line["timestamp"].is_string() && line["level"].is_string()));
 
     // The next process knows who asked.
-    apart.town.slack.command("alice", "deploys", "/promote checkout staging").await.unwrap();
+    apart.town.slack.type_command("alice", "deploys", "/promote checkout staging").await.unwrap();
     let of_staging = |line: &&Value| line["message"] == "begun" && line["environment"] == "staging";
     until("it is begun", async || apart.log().iter().any(|line| of_staging(&line))).await;
     let begun = apart.log().iter().find(of_staging).cloned().unwrap();

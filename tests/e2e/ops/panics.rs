@@ -8,7 +8,7 @@ use gantry::app::{App, AppError, Setup};
 use gantry::clock::Clock;
 use gantry::config::{Config, Secrets};
 use gantry::sim::pace::Pace;
-use gantry::sim::town::Town;
+use gantry::sim::town::World;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
@@ -19,11 +19,11 @@ async fn a_panic_of_the_stores_writer_ends_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let town = Town::new(Clock::new_system(), Pace::default(), &origin).unwrap();
+    let town = World::new(Clock::new_system(), Pace::default(), &origin).unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
     let config = Config::parse("the test", &town.configuration(&kubeconfig)).unwrap();
-    let secrets = Secrets::read(&config, Town::secret).unwrap();
+    let secrets = Secrets::read(&config, World::secret).unwrap();
     // The writer prunes rows older than some days before now. At the beginning of time that subtraction panics.
     let url = format!("sqlite://{}", folder.path().join("gantry.db").display());
     let store = Store::open(&url, Clock::new_manual(Timestamp::MIN)).await.unwrap();

@@ -7,7 +7,7 @@ use gantry::adapters::cluster::access::list_required_permissions;
 use gantry::domain::model::artefact::Workload;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{Author, NewCommit};
-use gantry::sim::town::Town as Sim;
+use gantry::sim::town::World as Sim;
 
 use crate::harness::world::Town;
 
@@ -26,7 +26,7 @@ fn prepare(sim: &Sim) {
         let workload: Workload = workload.parse().unwrap();
         for tag in ["build-1", "build-2"] {
             sim.registry.publish(&format!("ghcr.io/acme/{name}"), tag, Some(&first), sim.clock.now());
-            sim.cluster.place("qa", &workload, name, &format!("ghcr.io/acme/{name}:{tag}"), 1);
+            sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:{tag}"), 1);
         }
     }
 }
@@ -49,8 +49,10 @@ async fn everything_that_the_rules_grant_is_asked_for() {
         town.bob().types(&format!("/rollback {artefact} qa")).await;
     }
     let granted: BTreeSet<_> = list_required_permissions().into_iter().collect();
-    let unused: Vec<String> = granted.difference(&town.sim.cluster.asked()).map(ToString::to_string).collect();
+    let unused: Vec<String> =
+        granted.difference(&town.sim.cluster.requested_permissions()).map(ToString::to_string).collect();
     assert_eq!(unused, Vec::<String>::new(), "granted and never asked for");
-    let surplus: Vec<String> = town.sim.cluster.asked().difference(&granted).map(ToString::to_string).collect();
+    let surplus: Vec<String> =
+        town.sim.cluster.requested_permissions().difference(&granted).map(ToString::to_string).collect();
     assert_eq!(surplus, Vec::<String>::new(), "asked for and not granted");
 }

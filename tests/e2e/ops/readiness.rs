@@ -54,7 +54,7 @@ async fn who_is_shutting_down_is_not_ready() {
     let metrics = apart.metrics();
     // A step of a change is finished first; a question in the background would be broken off, and with it the process ended.
     apart.gate.close_for("POST /sim/github/repos/acme/checkout/merges", Hold::AfterTheEffect);
-    apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
+    apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     until("a request is held", async || apart.gate.held().is_some()).await;
     assert_eq!(Scrape::of(&metrics).await.sum("gantry_ready", &[]), Some(1.0));
     apart.terminate();

@@ -111,7 +111,7 @@ async fn killed_at(points: Vec<KillPoint>, hold: Hold, by_pull: bool) {
         if !by_pull {
             apart.gate.close_at(point, hold);
         }
-        let ack = apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
+        let ack = apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         assert_eq!(ack.status, 200);
         if by_pull {
             let plan = || {

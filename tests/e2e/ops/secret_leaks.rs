@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use gantry::config::{Config, Secrets};
 use gantry::sim::registry::TOKEN;
 use gantry::sim::slack::VERIFICATION_TOKEN;
-use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, GITHUB_TOKEN, Town};
+use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, GITHUB_TOKEN, World};
 use serde_json::{Value, json};
 
 use crate::harness::process::{Apart, Ways};
@@ -84,7 +84,7 @@ fn secrets() -> Vec<String> {
     let names = ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN", "GITHUB_WEBHOOK_SECRET"];
     let webhooks = ["DEVELOPMENT", "QA", "STAGING", "PROD"].map(|name| format!("FLUX_{name}_SECRET"));
     let all = names.iter().map(|name| (*name).to_owned()).chain(webhooks);
-    let mut secrets: Vec<String> = all.map(|name| Town::secret(&name).unwrap()).collect();
+    let mut secrets: Vec<String> = all.map(|name| World::secret(&name).unwrap()).collect();
     secrets.extend([APP_TOKEN, VERIFICATION_TOKEN, LOGIN, RECEIVER, KUBE].map(str::to_owned));
     // Line breaks may become anything on the way: a line in the midst of it stands for the key.
     secrets.extend(private_key().lines().nth(12).map(str::to_owned));
@@ -165,7 +165,7 @@ async fn searched(ways: Ways) -> BTreeSet<String> {
         leaks.extend(canaries.found(name, text.as_bytes()));
         // These must outlive the process, so the database has them; nobody else has a use for them.
         let shows = |permission: &String| text.contains(permission.as_str());
-        leaks.extend(slack.permissions().into_iter().filter(shows).map(|it| format!("{it} in {name}")));
+        leaks.extend(slack.issued_secrets().into_iter().filter(shows).map(|it| format!("{it} in {name}")));
     }
     for (name, bytes) in kept {
         leaks.extend(canaries.found(name, bytes));

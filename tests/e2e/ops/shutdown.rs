@@ -23,7 +23,7 @@ async fn pushed(apart: &Apart, message: &str) -> Sha {
 }
 
 async fn promote(apart: &Apart) {
-    let ack = apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
+    let ack = apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     assert_eq!(ack.status, 200);
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::sim::github::{Author, Verdict, When, Whim};
+use gantry::sim::github::{Author, FaultTiming, RequestFault, Verdict};
 use gantry::sim::slack::Person;
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
@@ -22,7 +22,7 @@ fn file(path: &str) -> BTreeMap<String, Option<String>> {
 }
 
 /// Erin is a member of the workspace, and of nothing else.
-fn with_erin(sim: &gantry::sim::town::Town) {
+fn with_erin(sim: &gantry::sim::town::World) {
     let erin = Person {
         id: "U0ERIN".into(),
         name: "erin".into(),
@@ -228,7 +228,7 @@ async fn a_review_by_somebody_unknown_does_not_count() {
 async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
     let unmapped = |yaml: String| yaml.replace("  U0ERIN: erin-gh\n", "");
     let town = Town::prepared(with_erin, unmapped).await;
-    town.sim.slack.command("erin", "deploys", "/promote checkout prod").await.unwrap();
+    town.sim.slack.type_command("erin", "deploys", "/promote checkout prod").await.unwrap();
     town.settle().await;
     let plan = town.last_message("erin", "deploys").id;
     town.sim.slack.click("erin", "deploys", &plan, "Confirm").await.unwrap();
@@ -466,8 +466,8 @@ async fn nobody_approves_what_is_not_shown_yet() {
     let town = Town::open().await;
     let before = head(&town, "prod");
     town.alice().types("/promote checkout prod").await;
-    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "30".to_owned())]);
-    town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, limited, 1);
+    let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
+    town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, limited, 1);
     town.alice().presses_only("deploys", "Confirm").await;
     town.quiet().await;
     let change = town.bot.store.list_open_changes().await.unwrap().pop().expect("a change").id;
@@ -482,9 +482,9 @@ async fn what_waits_for_github_expires_as_well() {
     let town = Town::open().await;
     let before = head(&town, "prod");
     asked(&town).await;
-    let whims = town.sim.github.whims();
-    let never = Whim::Answers(405, "Pull Request is not mergeable", vec![]);
-    whims.plan("PUT", "/merge", When::BeforeTheEffect, never, 999);
+    let whims = town.sim.github.request_faults();
+    let never = RequestFault::Reply(405, "Pull Request is not mergeable", vec![]);
+    whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, never, 999);
     town.bob().presses_only("releases", "Approve").await;
     let said = || card(&town).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
     town.settle_until(said).await;
@@ -498,12 +498,12 @@ async fn what_waits_for_github_expires_as_well() {
 async fn a_github_that_is_away_at_the_deadline_keeps_nothing_waiting() {
     let town = Town::open().await;
     asked(&town).await;
-    let away = Whim::Answers(503, "Unicorn", vec![]);
-    town.sim.github.whims().plan("GET", "/pulls/1", When::BeforeTheEffect, away, 99);
+    let away = RequestFault::Reply(503, "Unicorn", vec![]);
+    town.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, away, 99);
     town.clock.advance(SignedDuration::from_hours(24));
     town.quiet().await;
     assert!(card(&town).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&town));
-    town.sim.github.whims().forget();
+    town.sim.github.request_faults().clear();
     town.settle().await;
     assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
 }

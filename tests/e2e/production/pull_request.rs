@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{Pull, Rules, Verdict, When, Whim};
+use gantry::sim::github::{FaultTiming, Pull, RequestFault, Rules, Verdict};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -196,12 +196,12 @@ async fn what_was_shown_is_checked_again_when_it_is_confirmed() {
 #[tokio::test]
 async fn a_pull_request_whose_making_was_not_heard_of_is_adopted() {
     let town = Town::open().await;
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("POST", "/pulls", When::AfterTheEffect, down.clone(), 1);
-    town.sim.github.whims().plan("POST", "/merges", When::AfterTheEffect, down.clone(), 1);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::AfterEffect, down.clone(), 1);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::AfterEffect, down.clone(), 1);
     asked(&town).await;
     assert_eq!(town.sim.github.pulls(REPOSITORY).len(), 1);
-    town.sim.github.whims().plan("PUT", "/merge", When::AfterTheEffect, down, 1);
+    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::AfterEffect, down, 1);
     town.bob().presses("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
     let graph = town.sim.github.graph(REPOSITORY, 100);
@@ -384,7 +384,13 @@ async fn what_github_says_to_a_merge_is_told_apart() {
     for (status, message, expected) in answers {
         let town = Town::open().await;
         asked(&town).await;
-        town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, Whim::Answers(status, message, vec![]), 1);
+        town.sim.github.request_faults().inject(
+            "PUT",
+            "/merge",
+            FaultTiming::BeforeEffect,
+            RequestFault::Reply(status, message, vec![]),
+            1,
+        );
         town.bob().presses("releases", "Approve").await;
         assert!(card(&town).contains(expected), "{status} {message}: {}", card(&town));
         if !expected.contains("running") {
@@ -398,8 +404,8 @@ async fn what_github_says_to_a_merge_is_told_apart() {
 async fn what_ended_in_an_error_goes_on_with_a_new_pull_request() {
     let town = Town::open().await;
     asked(&town).await;
-    let refused = Whim::Answers(422, "Validation Failed", vec![]);
-    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, refused, 1);
+    let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
+    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
     town.bob().presses("releases", "Approve").await;
     town.alice().presses("releases", "Promote").await;
     assert!(card(&town).contains("0 of 1 approval"), "approvals are asked for anew: {}", card(&town));
@@ -411,13 +417,13 @@ async fn what_ended_in_an_error_goes_on_with_a_new_pull_request() {
 async fn a_branch_that_moves_at_the_last_moment_is_said() {
     let town = Town::open().await;
     asked(&town).await;
-    let whims = town.sim.github.whims();
-    whims.plan("PUT", "/merge", When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.bob().presses_only("releases", "Approve").await;
-    crate::harness::process::until("the merge is held", async || whims.is_holding()).await;
+    crate::harness::process::until("the merge is held", async || whims.has_paused_request()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     town.sim.push("checkout", "prod", "Stop the bleeding", file, "bob").unwrap();
-    whims.release();
+    whims.resume();
     town.settle().await;
     let told = card(&town);
     assert!(told.contains("at the last moment: what came with that was not shown when this was approved"), "{told}");
@@ -463,7 +469,7 @@ async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_a
     let town = Town::open().await;
     let asked = (0..100).map(|n| {
         let who = if n % 2 == 0 { "alice" } else { "bob" };
-        town.sim.slack.command(who, "deploys", "/promote checkout prod")
+        town.sim.slack.type_command(who, "deploys", "/promote checkout prod")
     });
     for ack in futures::future::join_all(asked).await {
         assert_eq!(ack.unwrap().status, 200);
@@ -499,12 +505,12 @@ async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_a
 async fn a_github_that_never_merges_is_not_asked_for_ever() {
     let town = Town::open().await;
     asked(&town).await;
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, down, 99);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 99);
     town.bob().presses("releases", "Approve").await;
     assert!(card(&town).contains("GitHub is not available: it answered 502."), "{}", card(&town));
     assert!(card(&town).contains("could not be merged into *prod*"), "{}", card(&town));
-    let puts = town.sim.github.whims().requests().iter().filter(|asked| asked.starts_with("PUT")).count();
+    let puts = town.sim.github.request_faults().requests().iter().filter(|asked| asked.starts_with("PUT")).count();
     assert_eq!(puts, 12);
     assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
 }
@@ -514,8 +520,8 @@ async fn a_lock_that_comes_between_two_tries_holds() {
     let town = Town::open().await;
     let before = head(&town, "prod");
     asked(&town).await;
-    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "30".to_owned())]);
-    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, limited, 1);
+    let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
+    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, limited, 1);
     town.bob().presses_only("releases", "Approve").await;
     town.quiet().await;
     town.carol().types_in("releases", "/gantry lock prod not now").await;
@@ -549,8 +555,8 @@ async fn what_is_over_without_a_pull_request_is_left_alone() {
 async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_circle() {
     let town = Town::open().await;
     asked(&town).await;
-    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.whims().plan("PATCH", "/pulls", When::BeforeTheEffect, limited, 1);
+    let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.request_faults().inject("PATCH", "/pulls", FaultTiming::BeforeEffect, limited, 1);
     town.alice().presses_only("releases", "Cancel").await;
     let calm = tokio::time::timeout(std::time::Duration::from_secs(10), town.quiet()).await;
     assert!(calm.is_ok(), "it is tried without a pause");
@@ -564,14 +570,14 @@ async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_ci
 async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle() {
     let town = Town::open().await;
     asked(&town).await;
-    let moved = Whim::Answers(409, "Head branch was modified. Review and try the merge again.", vec![]);
-    let whims = town.sim.github.whims();
-    whims.plan("PUT", "/merge", When::BeforeTheEffect, moved, 9999);
+    let moved = RequestFault::Reply(409, "Head branch was modified. Review and try the merge again.", vec![]);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, moved, 9999);
     town.bob().presses_only("releases", "Approve").await;
     town.quiet().await;
     let puts = whims.requests().iter().filter(|asked| asked.starts_with("PUT")).count();
     assert_eq!(puts, 1, "the next try is after a pause");
-    whims.forget();
+    whims.clear();
     town.settle().await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
@@ -580,8 +586,8 @@ async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle(
 async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_that() {
     let town = Town::open().await;
     let frozen = asked(&town).await;
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, down, 1);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 1);
     town.bob().presses_only("releases", "Approve").await;
     town.quiet().await;
     let file = BTreeMap::from([("more.txt".to_owned(), Some("x".to_owned()))]);
@@ -596,8 +602,8 @@ async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
     let town = Town::open().await;
     let rules = Rules { required_reviews: 1, ..Rules::default() };
     town.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
-    let hidden = Whim::Answers(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.whims().plan("GET", "/rules/branches", When::BeforeTheEffect, hidden, 999);
+    let hidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.request_faults().inject("GET", "/rules/branches", FaultTiming::BeforeEffect, hidden, 999);
     let pull = asked(&town).await;
     town.bob().presses("releases", "Approve").await;
     assert!(card(&town).contains("ask for something that is still missing there"), "{}", card(&town));
@@ -610,8 +616,8 @@ async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
 async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
     let town = Town::open().await;
     asked(&town).await;
-    let hidden = Whim::Answers(404, "Not Found", vec![]);
-    town.sim.github.whims().plan("GET", "/pulls/1", When::BeforeTheEffect, hidden, 1);
+    let hidden = RequestFault::Reply(404, "Not Found", vec![]);
+    town.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, hidden, 1);
     town.bob().presses("releases", "Approve").await;
     assert!(card(&town).contains("GitHub does not have it: the pull request #1 of acme/checkout."), "{}", card(&town));
 }
@@ -620,8 +626,8 @@ async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
 async fn what_may_not_be_put_away_now_is_put_away_later() {
     let town = Town::open().await;
     asked(&town).await;
-    let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.whims().plan("PATCH", "/pulls/", When::BeforeTheEffect, no, 1);
+    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.request_faults().inject("PATCH", "/pulls/", FaultTiming::BeforeEffect, no, 1);
     town.alice().presses_only("releases", "Cancel").await;
     town.quiet().await;
     assert_eq!(pull(&town).map(|pull| pull.state), Some("open"));

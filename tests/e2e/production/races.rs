@@ -4,7 +4,7 @@ mod race;
 
 use futures::future::join_all;
 use gantry::domain::model::version::Sha;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -45,11 +45,11 @@ fn push(town: &Town, branch: &str) -> Sha {
 
 /// Somebody acts while GitHub is waited for.
 async fn held(town: &Town, method: &str, path: &'static str, act: impl AsyncFnOnce()) {
-    let whims = town.sim.github.whims();
-    whims.plan(method, path, When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject(method, path, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     act().await;
-    town.settle_until(|| whims.is_holding()).await;
-    assert!(whims.is_holding(), "nobody asked for {method} {path}");
+    town.settle_until(|| whims.has_paused_request()).await;
+    assert!(whims.has_paused_request(), "nobody asked for {method} {path}");
 }
 
 /// What the card's Approve is for: the change and the commit.
@@ -76,7 +76,7 @@ async fn released(town: &Town) {
     while town.bot.store.measure_outstanding_work().await.unwrap().inbox > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(4)).await;
     }
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
 }
 

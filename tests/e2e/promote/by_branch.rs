@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -103,14 +103,14 @@ async fn staging_gets_the_merge_commit_that_ran_in_qa() {
 async fn a_branch_that_moves_meanwhile_changes_nothing() {
     let town = Town::open().await;
     let pinned = head(&town, "develop");
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
-    until(|| town.sim.github.whims().requests().iter().any(|asked| asked.ends_with("/merges"))).await;
+    until(|| town.sim.github.request_faults().requests().iter().any(|asked| asked.ends_with("/merges"))).await;
     until(|| !town.channel("deploys").is_empty()).await;
     let card = &town.channel("deploys")[0];
     assert!(card.starts_with(":hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*"), "{card}");
     let newer = town.push("checkout", "Too late for this one");
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     let merged = parents(&town, "acme/checkout", &head(&town, "qa"));
     assert_eq!(merged[1], pinned);
@@ -247,11 +247,11 @@ async fn tags_are_named_by_their_template() {
 #[tokio::test]
 async fn a_tag_that_fails_is_a_warning_and_no_more() {
     let town = Town::open().await;
-    town.sim.github.whims().plan(
+    town.sim.github.request_faults().inject(
         "POST",
         "/git/refs",
-        When::BeforeTheEffect,
-        Whim::Answers(403, "Resource not accessible by integration", vec![]),
+        FaultTiming::BeforeEffect,
+        RequestFault::Reply(403, "Resource not accessible by integration", vec![]),
         9,
     );
     town.alice().types("/promote checkout qa").await;
@@ -385,9 +385,9 @@ async fn a_promotion_asks_github_at_most_ten_times() {
     town.alice().types("/promote checkout qa").await;
     town.push("checkout", "One more");
     town.settle().await;
-    let before = town.sim.github.whims().requests().len();
+    let before = town.sim.github.request_faults().requests().len();
     town.alice().types("/promote checkout qa").await;
-    let asked = town.sim.github.whims().requests().split_off(before);
+    let asked = town.sim.github.request_faults().requests().split_off(before);
     assert!(asked.len() <= 10, "{asked:#?}");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use gantry::domain::model::version::Sha;
-use gantry::sim::github::{Author, NewCommit, When, Whim};
+use gantry::sim::github::{Author, FaultTiming, NewCommit, RequestFault};
 use gantry::sim::town::{self as sim, GITHUB_TOKEN};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -31,11 +31,11 @@ pub(crate) fn text(town: &Town, path: &str) -> String {
 }
 
 /// A commit by bob to the manifests; `None` deletes.
-pub(crate) fn put(sim: &sim::Town, files: &[(&str, Option<&str>)]) -> Sha {
+pub(crate) fn put(sim: &sim::World, files: &[(&str, Option<&str>)]) -> Sha {
     put_in(sim, GITOPS, "main", files)
 }
 
-pub(crate) fn put_in(sim: &sim::Town, repository: &str, branch: &str, files: &[(&str, Option<&str>)]) -> Sha {
+pub(crate) fn put_in(sim: &sim::World, repository: &str, branch: &str, files: &[(&str, Option<&str>)]) -> Sha {
     let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.map(str::to_owned)));
     let author = Author { name: "Bob Brandt".into(), email: "bob@acme.example".into(), login: Some("bob".into()) };
     let commit = NewCommit {
@@ -189,7 +189,7 @@ async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
 async fn another_tag_that_runs_proves_nothing() {
     // No controller follows this file: what runs is set by hand.
     let elsewhere = "manifest: { repository: acme/gitops, file: \"apps/{environment}.yaml\" }";
-    let prepare = |sim: &sim::Town| drop(put(sim, &[("apps/qa.yaml", Some("image: ghcr.io/acme/search:1.0.2\n"))]));
+    let prepare = |sim: &sim::World| drop(put(sim, &[("apps/qa.yaml", Some("image: ghcr.io/acme/search:1.0.2\n"))]));
     let town = Town::prepared(prepare, |yaml| delivered(&yaml, elsewhere)).await;
     let (pinned, tag) = pushed(&town, "Find plurals").await;
     town.alice().types_in("deploys", "/promote search qa").await;
@@ -317,10 +317,10 @@ async fn files_of_one_repository_do_not_lock_each_other() {
     )
     .await;
     let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", "/acme/gitops/git/refs/heads/main", When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", "/acme/gitops/git/refs/heads/main", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.alice().types_in("deploys", "/promote search qa").await;
-    goes_on(&town, &|| whims.is_holding()).await;
+    goes_on(&town, &|| whims.has_paused_request()).await;
 
     town.bob().types_in("deploys", "/promote search qa").await;
     goes_on(&town, &|| town.whispered("bob", "deploys").concat().contains("is promoting *search* to *qa*")).await;
@@ -328,7 +328,7 @@ async fn files_of_one_repository_do_not_lock_each_other() {
     let done = |told: &String| told.contains("*checkout*") && told.contains("running in *qa*");
     goes_on(&town, &|| town.channel("deploys").iter().any(done)).await;
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"), "the other is still held");
-    whims.release();
+    whims.resume();
     town.settle().await;
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"));
     assert_eq!(ours(&town).len(), 2, "one commit each, though the branch moved in between");

@@ -1,6 +1,6 @@
 //! What holds a promotion back for a time: freezes, soaks, locks that come later; and who passes them by force.
 
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
@@ -84,8 +84,14 @@ async fn a_change_that_waits_meets_a_new_lock_at_its_merge() {
 async fn a_straight_merge_that_is_put_off_meets_the_rules_again() {
     let town = Town::open().await;
     let before = head(&town, "qa");
-    let limited = gantry::sim::github::Whim::Answers(429, "Too many", vec![("retry-after", "30".to_owned())]);
-    town.sim.github.whims().plan("POST", "/merges", gantry::sim::github::When::BeforeTheEffect, limited, 1);
+    let limited = gantry::sim::github::RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
+    town.sim.github.request_faults().inject(
+        "POST",
+        "/merges",
+        gantry::sim::github::FaultTiming::BeforeEffect,
+        limited,
+        1,
+    );
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     town.bob().types_in("deploys", "/gantry lock qa wait for me").await;
@@ -130,7 +136,7 @@ async fn an_interruption_begins_the_soak_anew() {
     let image = town.sim.cluster.state("staging", &workload).image.unwrap();
     town.sim.cluster.remove("staging", &workload);
     town.settle().await;
-    town.sim.cluster.place("staging", &workload, "checkout", &image, 2);
+    town.sim.cluster.set_running("staging", &workload, "checkout", &image, 2);
     town.settle().await;
     town.alice().types("/promote checkout prod").await;
     assert!(town.alice().sees().contains("has not run well in *staging* for 30m yet"), "{}", town.alice().sees());
@@ -330,8 +336,8 @@ async fn checks_that_were_overridden_do_not_hold_the_pull_request_either() {
 async fn an_override_is_shown_and_recorded_after_an_error_too() {
     let town = Town::open().await;
     asked(&town).await;
-    let refused = Whim::Answers(422, "Validation Failed", vec![]);
-    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, refused, 1);
+    let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
+    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
     town.carol().presses("releases", "Approve").await;
     assert!(card(&town).contains("could not be merged"), "{}", card(&town));
     town.carol().types("/gantry lock prod the database moves").await;
@@ -356,8 +362,8 @@ async fn an_override_ends_with_the_error_that_it_led_to() {
     let before = head(&town, "prod");
     town.bob().types("/promote checkout prod --override it must go").await;
     town.bob().presses("deploys", "Confirm").await;
-    let refused = Whim::Answers(422, "Validation Failed", vec![]);
-    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, refused, 1);
+    let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
+    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
     town.carol().presses("releases", "Approve").await;
     town.clock.advance_to(at("2026-11-16T10:30:00Z"));
     town.alice().presses("releases", "Promote").await;
@@ -374,8 +380,8 @@ async fn an_override_ends_with_the_error_that_it_led_to() {
 async fn a_lock_that_comes_between_two_tries_of_a_merge_holds() {
     let town = Town::open().await;
     let before = head(&town, "qa");
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, down, 1);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, down, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     town.carol().types_in("deploys", "/gantry lock qa not now").await;
@@ -389,8 +395,8 @@ async fn a_lock_that_comes_between_two_tries_of_a_merge_holds() {
 #[tokio::test]
 async fn what_waits_where_nobody_approves_gives_way_as_well() {
     let town = Town::configured(with("qa", "promoters: [\"@release-managers\"]")).await;
-    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "90".to_owned())]);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, limited, 1);
+    let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "90".to_owned())]);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limited, 1);
     town.bob().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -27,7 +27,13 @@ fn card(town: &Town) -> String {
 }
 
 fn merges(town: &Town) -> usize {
-    town.sim.github.whims().requests().iter().filter(|asked| *asked == "POST /repos/acme/checkout/merges").count()
+    town.sim
+        .github
+        .request_faults()
+        .requests()
+        .iter()
+        .filter(|asked| *asked == "POST /repos/acme/checkout/merges")
+        .count()
 }
 
 /// How many commits of the branch carry the trailer of a change, and how many tags there are of today.
@@ -38,13 +44,13 @@ fn done(town: &Town) -> (usize, usize) {
     (ours, tags.keys().filter(|name| name.starts_with("qa/2026.11.16-")).count())
 }
 
-fn answers(status: u16, message: &'static str) -> Whim {
-    Whim::Answers(status, message, vec![])
+fn answers(status: u16, message: &'static str) -> RequestFault {
+    RequestFault::Reply(status, message, vec![])
 }
 
-async fn promoted_while(whim: Whim, when: When, times: u32) -> Town {
+async fn promoted_while(whim: RequestFault, when: FaultTiming, times: u32) -> Town {
     let town = Town::open().await;
-    town.sim.github.whims().plan("POST", "/merges", when, whim, times);
+    town.sim.github.request_faults().inject("POST", "/merges", when, whim, times);
     town.alice().types("/promote checkout qa").await;
     town
 }
@@ -52,7 +58,7 @@ async fn promoted_while(whim: Whim, when: When, times: u32) -> Town {
 #[tokio::test]
 async fn what_is_final_is_told_at_once_and_not_repeated() {
     let before = head(&Town::open().await);
-    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 9).await;
+    let town = promoted_while(answers(401, "Bad credentials"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -62,7 +68,8 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     ");
     assert_eq!((merges(&town), head(&town)), (1, before.clone()));
 
-    let town = promoted_while(answers(403, "Resource not accessible by integration"), When::BeforeTheEffect, 9).await;
+    let town =
+        promoted_while(answers(403, "Resource not accessible by integration"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -72,7 +79,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     ");
     assert_eq!(merges(&town), 1);
 
-    let town = promoted_while(answers(404, "Not Found"), When::BeforeTheEffect, 9).await;
+    let town = promoted_while(answers(404, "Not Found"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -81,7 +88,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promoted_while(answers(404, "Base does not exist"), When::BeforeTheEffect, 9).await;
+    let town = promoted_while(answers(404, "Base does not exist"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -90,7 +97,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promoted_while(answers(404, "Head does not exist"), When::BeforeTheEffect, 9).await;
+    let town = promoted_while(answers(404, "Head does not exist"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -100,7 +107,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     ");
 
     let protected = "You're not authorized to push to this branch. Visit https://docs.github.com for more information.";
-    let town = promoted_while(answers(409, protected), When::BeforeTheEffect, 9).await;
+    let town = promoted_while(answers(409, protected), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -109,7 +116,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promoted_while(answers(422, "Validation Failed"), When::BeforeTheEffect, 9).await;
+    let town = promoted_while(answers(422, "Validation Failed"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -123,10 +130,13 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
 #[tokio::test]
 async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
     for (status, wait) in [(403, "90"), (429, "3000")] {
-        let whim =
-            Whim::Answers(status, "You have exceeded a secondary rate limit", vec![("retry-after", wait.to_owned())]);
+        let whim = RequestFault::Reply(
+            status,
+            "You have exceeded a secondary rate limit",
+            vec![("retry-after", wait.to_owned())],
+        );
         let town = Town::open().await;
-        town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, whim, 1);
+        town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
         let asked = town.clock.now();
         town.alice().types_in("deploys", "/promote checkout qa").await;
         town.quiet().await;
@@ -141,8 +151,8 @@ async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
 async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
     let town = Town::open().await;
     let before = head(&town);
-    let whim = Whim::Answers(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, whim, 1);
+    let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     assert_snapshot!(card(&town), @"
@@ -174,8 +184,10 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
 
 #[tokio::test]
 async fn a_server_error_is_tried_again_and_merged_once() {
-    for when in [When::BeforeTheEffect, When::AfterTheEffect] {
-        for whim in [answers(500, "oops"), answers(502, "Bad gateway"), answers(504, "timeout"), Whim::HangsUp] {
+    for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
+        for whim in
+            [answers(500, "oops"), answers(502, "Bad gateway"), answers(504, "timeout"), RequestFault::Disconnect]
+        {
             let name = format!("{when:?} {whim:?}");
             let town = promoted_while(whim, when, 2).await;
             assert!(card(&town).contains("running in *qa*"), "{name}: {}", card(&town));
@@ -198,8 +210,8 @@ async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
 #[tokio::test]
 async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
     let town = Town::open().await;
-    let whim = Whim::Answers(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, whim, 1);
+    let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     let status = town.alice().types_in("deploys", "/gantry status").await;
@@ -219,13 +231,13 @@ async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
 #[tokio::test]
 async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
     let town = Town::open().await;
-    let whims = town.sim.github.whims();
-    whims.plan("POST", "/merges", When::AfterTheEffect, answers(502, "Bad gateway"), 1);
-    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "300".to_owned())]);
+    let whims = town.sim.github.request_faults();
+    whims.inject("POST", "/merges", FaultTiming::AfterEffect, answers(502, "Bad gateway"), 1);
+    let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "300".to_owned())]);
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     assert!(card(&town).contains("it answered 502"), "{}", card(&town));
-    whims.plan("GET", "/repos/acme/checkout/commits", When::BeforeTheEffect, limit, 1);
+    whims.inject("GET", "/repos/acme/checkout/commits", FaultTiming::BeforeEffect, limit, 1);
     town.clock.advance(SignedDuration::from_secs(3));
     town.quiet().await;
     assert!(card(&town).contains("rate limit"), "{}", card(&town));
@@ -239,9 +251,15 @@ async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
 #[tokio::test]
 async fn an_hour_of_waiting_is_no_failed_try() {
     let town = Town::open().await;
-    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "3500".to_owned())]);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, limit, 1);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, answers(502, "Bad gateway"), 1);
+    let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "3500".to_owned())]);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limit, 1);
+    town.sim.github.request_faults().inject(
+        "POST",
+        "/merges",
+        FaultTiming::BeforeEffect,
+        answers(502, "Bad gateway"),
+        1,
+    );
     town.alice().types_in("deploys", "/promote checkout qa").await;
     for _ in 0..70 {
         town.quiet().await;
@@ -276,7 +294,7 @@ async fn the_named_faults_are_survived() {
 
 #[tokio::test]
 async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
-    let town = promoted_while(answers(503, "Unicorn"), When::BeforeTheEffect, 99).await;
+    let town = promoted_while(answers(503, "Unicorn"), FaultTiming::BeforeEffect, 99).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -288,7 +306,7 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
     assert!((6..=14).contains(&tried), "{tried}");
     assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
 
-    town.sim.github.whims().forget();
+    town.sim.github.request_faults().clear();
     town.alice().types("/promote checkout qa").await;
     let cards: Vec<_> = town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
     assert_eq!(cards.len(), 1, "the same change, the same card: {cards:#?}");
@@ -298,7 +316,7 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
 
 #[tokio::test]
 async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
-    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 2).await;
+    let town = promoted_while(answers(401, "Bad credentials"), FaultTiming::BeforeEffect, 2).await;
     // Messages about an end are named by its time: two ends in the same microsecond would be one message.
     town.wait(SignedDuration::from_secs(1)).await;
     town.bob().types("/promote checkout qa").await;
@@ -314,7 +332,13 @@ async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
 #[tokio::test]
 async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
     let town = Town::open().await;
-    town.sim.github.whims().plan("POST", "/merges", When::AfterTheEffect, answers(401, "Bad credentials"), 1);
+    town.sim.github.request_faults().inject(
+        "POST",
+        "/merges",
+        FaultTiming::AfterEffect,
+        answers(401, "Bad credentials"),
+        1,
+    );
     town.alice().types("/promote checkout qa").await;
     assert!(card(&town).contains("could not be merged"), "{}", card(&town));
     let merged = head(&town);
@@ -327,10 +351,10 @@ async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
 
 #[tokio::test]
 async fn what_is_taken_up_again_takes_as_long_as_since_then() {
-    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 1).await;
+    let town = promoted_while(answers(401, "Bad credentials"), FaultTiming::BeforeEffect, 1).await;
     town.wait(SignedDuration::from_hours(3)).await;
     // Held, so that it is seen under way.
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.bob().presses_only("deploys", "Promote").await;
     town.settle_until(|| merges(&town) == 2).await;
     let status = town.bob().types_in("deploys", "/gantry status").await;
@@ -338,7 +362,7 @@ async fn what_is_taken_up_again_takes_as_long_as_since_then() {
     let age = |scrape: &Scrape| scrape.sum("gantry_change_oldest_seconds", &[("stage", "merging")]).unwrap();
     let scrape = Scrape::of(&town.origin).await;
     assert!(age(&scrape) < 60.0, "{}", age(&scrape));
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
 
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
@@ -356,12 +380,13 @@ async fn what_is_taken_up_again_takes_as_long_as_since_then() {
 async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
     let town = Town::open().await;
     let pinned = town.sim.github.head("acme/checkout", "develop").unwrap();
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
-    crate::harness::process::until("the merge is held", async || town.sim.github.whims().is_holding()).await;
+    crate::harness::process::until("the merge is held", async || town.sim.github.request_faults().has_paused_request())
+        .await;
     let author = gantry::sim::github::Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None };
     let theirs = town.sim.github.merge("acme/checkout", "qa", &pinned, "By hand", &author, town.clock.now()).unwrap();
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert_eq!(head(&town), theirs);
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
@@ -395,10 +420,10 @@ async fn the_named_fault_is_a_conflict_too() {
 
 #[tokio::test]
 async fn a_tag_whose_answer_was_lost_is_made_once() {
-    for when in [When::BeforeTheEffect, When::AfterTheEffect] {
+    for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
         for path in ["/git/tags", "/git/refs"] {
             let town = Town::open().await;
-            town.sim.github.whims().plan("POST", path, when, answers(502, "Bad gateway"), 1);
+            town.sim.github.request_faults().inject("POST", path, when, answers(502, "Bad gateway"), 1);
             town.alice().types("/promote checkout qa").await;
             assert!(card(&town).contains("tagged `qa/2026.11.16-1`"), "{path} {when:?}: {}", card(&town));
             assert_eq!(done(&town), (1, 1), "{path} {when:?}");
@@ -409,7 +434,13 @@ async fn a_tag_whose_answer_was_lost_is_made_once() {
 #[tokio::test]
 async fn a_slow_answer_holds_up_nobody_else() {
     let town = Town::open().await;
-    town.sim.github.whims().plan("POST", "/acme/checkout/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.sim.github.request_faults().inject(
+        "POST",
+        "/acme/checkout/merges",
+        FaultTiming::BeforeEffect,
+        RequestFault::Pause,
+        1,
+    );
     town.alice().types_in("deploys", "/promote checkout qa").await;
     let file = BTreeMap::from([("storefront/a".to_owned(), Some("a".to_owned()))]);
     town.sim.push("storefront", "develop", "Paint it blue", file, "alice").unwrap();
@@ -433,7 +464,7 @@ async fn a_slow_answer_holds_up_nobody_else() {
         town.channel("deploys").iter().any(|told| told.contains("*storefront*") && told.contains("running in *qa*"))
     })
     .await;
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert!(town.channel("deploys").iter().any(|told| told.contains("*checkout*") && told.contains("running in *qa*")));
 }

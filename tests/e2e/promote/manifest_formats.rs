@@ -10,7 +10,7 @@ use crate::promote::by_manifest::{
 /// A town in which qa has this file, and the delivery says so.
 async fn with_file(name: &str, before: &str, more: &str) -> Town {
     let place = format!("envs/qa/search/{name}");
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         // Where it is the same file, the latter counts.
         put(sim, &[(&path("qa"), None), (&place, Some(before))]);
     };
@@ -35,7 +35,7 @@ fn digest(town: &Town, tag: &str) -> String {
 }
 
 /// What the town's qa ran before, by digest: as long as no two towns publish otherwise, it is the same in each.
-fn old_digest(sim: &sim::Town) -> String {
+fn old_digest(sim: &sim::World) -> String {
     sim.registry.digest(IMAGE, "1.0.2").expect("a digest")
 }
 
@@ -136,7 +136,7 @@ async fn each_form_with_a_digest_is_changed_in_its_one_place() {
     ];
     for (name, before, more, after, runs_then) in cases {
         let place = format!("envs/qa/search/{name}");
-        let prepare = |sim: &sim::Town| {
+        let prepare = |sim: &sim::World| {
             let before = before.replace("<digest>", &old_digest(sim));
             put(sim, &[(&path("qa"), None), (&place, Some(&before))]);
         };

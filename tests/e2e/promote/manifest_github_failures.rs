@@ -1,6 +1,6 @@
 //! GitHub in a bad mood, and people who write at the same time: the manifest gets one commit of ours, and theirs stays.
 
-use gantry::sim::github::{Rules, When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault, Rules};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -12,18 +12,18 @@ use crate::rollback::by_manifest::promoted;
 
 const MAIN: &str = "/acme/gitops/git/refs/heads/main";
 
-fn answers(status: u16, message: &'static str) -> Whim {
-    Whim::Answers(status, message, vec![])
+fn answers(status: u16, message: &'static str) -> RequestFault {
+    RequestFault::Reply(status, message, vec![])
 }
 
 /// A town in which the next promotion of `search` is held right before it moves the branch.
 async fn held() -> (Town, String) {
     let town = Town::open().await;
     let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", MAIN, When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", MAIN, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.alice().types_in("deploys", "/promote search qa").await;
-    goes_on(&town, &|| whims.is_holding()).await;
+    goes_on(&town, &|| whims.has_paused_request()).await;
     (town, tag)
 }
 
@@ -31,7 +31,7 @@ async fn held() -> (Town, String) {
 async fn a_commit_that_comes_in_between_stays_and_ours_goes_on_top() {
     let (town, tag) = held().await;
     let theirs = put(&town.sim, &[("README.md", Some("What stands here\n"))]);
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert_eq!(parents(&town, GITOPS, &head(&town)), [theirs]);
     assert_eq!((ours(&town).len(), text(&town, "README.md").as_str()), (1, "What stands here\n"));
@@ -44,7 +44,7 @@ async fn a_change_of_the_same_file_in_between_stays_too() {
     let (town, tag) = held().await;
     let theirs = format!("# Ask bob\n{}", text(&town, &path("qa")));
     put(&town.sim, &[(&path("qa"), Some(&theirs))]);
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert_eq!(text(&town, &path("qa")), theirs.replace("1.0.2", &tag));
     assert_eq!(ours(&town).len(), 1);
@@ -55,7 +55,7 @@ async fn a_change_of_the_same_file_in_between_stays_too() {
 async fn a_file_that_cannot_be_written_any_more_ends_it() {
     let (town, _) = held().await;
     let theirs = put(&town.sim, &[(&path("qa"), Some("images: []\nkind: Kustomization\n"))]);
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     let card = card(&town, "deploys");
     let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
@@ -68,7 +68,7 @@ async fn a_branch_that_never_stands_still_is_waited_for() {
     let town = Town::open().await;
     let (_, tag) = pushed(&town, "Find plurals").await;
     let no = answers(422, "Update is not a fast forward");
-    town.sim.github.whims().plan("PATCH", MAIN, When::BeforeTheEffect, no, 6);
+    town.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, no, 6);
     town.alice().types("/promote search qa").await;
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
     assert_eq!(ours(&town).len(), 1);
@@ -76,16 +76,16 @@ async fn a_branch_that_never_stands_still_is_waited_for() {
 
 #[tokio::test]
 async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
-    for when in [When::BeforeTheEffect, When::AfterTheEffect] {
+    for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
         for (method, place) in
             [("POST", "/acme/gitops/git/trees"), ("POST", "/acme/gitops/git/commits"), ("PATCH", MAIN)]
         {
-            for whim in [answers(502, "Bad gateway"), answers(500, "oops"), Whim::HangsUp] {
+            for whim in [answers(502, "Bad gateway"), answers(500, "oops"), RequestFault::Disconnect] {
                 let name = format!("{when:?} {method} {place} {whim:?}");
                 let town = Town::open().await;
                 let (_, tag) = pushed(&town, "Find plurals").await;
                 let before = head(&town);
-                town.sim.github.whims().plan(method, place, when, whim, 2);
+                town.sim.github.request_faults().inject(method, place, when, whim, 2);
                 town.alice().types("/promote search qa").await;
                 assert!(card(&town, "deploys").contains("running in *qa*"), "{name}: {}", card(&town, "deploys"));
                 assert_eq!(parents(&town, GITOPS, &head(&town)), [before], "{name}");
@@ -100,8 +100,8 @@ async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
 async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
     let town = Town::open().await;
     let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", MAIN, When::AfterTheEffect, answers(502, "Bad gateway"), 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", MAIN, FaultTiming::AfterEffect, answers(502, "Bad gateway"), 1);
     town.alice().types_in("deploys", "/promote search qa").await;
     town.quiet().await;
     let written = head(&town);
@@ -121,15 +121,15 @@ async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
 async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
     let town = Town::open().await;
     let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", MAIN, When::AfterTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", MAIN, FaultTiming::AfterEffect, RequestFault::Pause, 1);
     town.alice().types_in("deploys", "/promote search qa").await;
     // The wait for an answer is in real time.
     town.settle_within(std::time::Duration::from_mins(1)).await;
-    assert!(whims.is_holding(), "nobody answered");
+    assert!(whims.has_paused_request(), "nobody answered");
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
     assert_eq!((ours(&town).len(), runs(&town, "qa")), (1, format!("{IMAGE}:{tag}")));
-    whims.release();
+    whims.resume();
 }
 
 #[tokio::test]
@@ -137,9 +137,12 @@ async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
     for (method, place) in [("POST", "/acme/gitops/git/trees"), ("PATCH", MAIN)] {
         let town = Town::open().await;
         pushed(&town, "Find plurals").await;
-        let limit =
-            Whim::Answers(403, "You have exceeded a secondary rate limit", vec![("retry-after", "90".to_owned())]);
-        town.sim.github.whims().plan(method, place, When::BeforeTheEffect, limit, 1);
+        let limit = RequestFault::Reply(
+            403,
+            "You have exceeded a secondary rate limit",
+            vec![("retry-after", "90".to_owned())],
+        );
+        town.sim.github.request_faults().inject(method, place, FaultTiming::BeforeEffect, limit, 1);
         let asked = town.clock.now();
         town.alice().types("/promote search qa").await;
         assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
@@ -153,8 +156,8 @@ async fn it_can_be_cancelled_while_it_waits() {
     let town = Town::open().await;
     pushed(&town, "Find plurals").await;
     let before = head(&town);
-    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.whims().plan("PATCH", MAIN, When::BeforeTheEffect, limit, 1);
+    let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, limit, 1);
     town.alice().types_in("deploys", "/promote search qa").await;
     town.quiet().await;
     town.bob().presses_only("deploys", "Cancel").await;

@@ -1,6 +1,6 @@
 //! Files that cannot be written: each is refused with a sentence that says what to do, and nothing moves.
 
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::town as sim;
 use insta::assert_snapshot;
 
@@ -162,14 +162,14 @@ async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_d
     let town = Town::open().await;
     pushed(&town, "Find plurals").await;
     let stood = head(&town);
-    let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.whims().plan("POST", "/acme/gitops/git/trees", When::BeforeTheEffect, no, 9);
+    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.request_faults().inject("POST", "/acme/gitops/git/trees", FaultTiming::BeforeEffect, no, 9);
     town.alice().types("/promote search qa").await;
     let card = card(&town, "deploys");
     let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
     assert_snapshot!(why, @"*Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.");
     assert_eq!(head(&town), stood);
-    town.sim.github.whims().forget();
+    town.sim.github.request_faults().clear();
     town.alice().types("/promote search qa").await;
     assert_ne!(head(&town), stood, "once that is repaired it goes on");
 }
@@ -177,7 +177,7 @@ async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_d
 #[tokio::test]
 async fn without_a_branch_it_is_the_default_one_by_githubs_word() {
     let repository = "acme/deployments";
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         sim.github.create_repository(repository, "trunk").unwrap();
         let text = format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n");
         put_in(sim, repository, "trunk", &[(&path("qa"), Some(&text))]);
@@ -199,7 +199,7 @@ async fn without_a_branch_it_is_the_default_one_by_githubs_word() {
 #[tokio::test]
 async fn a_branch_that_is_named_counts_and_not_the_default_one() {
     let repository = "acme/deployments";
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         sim.github.create_repository(repository, "trunk").unwrap();
         let text = format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n");
         put_in(sim, repository, "trunk", &[(&path("qa"), Some(&text))]);

@@ -21,11 +21,11 @@ fn offered(said: &str, verb: &str) -> String {
 async fn the_registry_is_asked_before_anything_moves() {
     let town = Town::open().await;
     promoted(&town, "Find plurals").await;
-    let (asked, writes) = (town.sim.registry.requests().len(), town.sim.github.whims().requests().len());
+    let (asked, writes) = (town.sim.registry.requests().len(), town.sim.github.request_faults().requests().len());
     town.bob().types("/rollback search qa").await;
     let asked: Vec<_> = town.sim.registry.requests().split_off(asked);
     assert!(asked.contains(&"HEAD /v2/acme/search/manifests/1.0.2".to_owned()), "{asked:#?}");
-    let writes = town.sim.github.whims().requests().split_off(writes);
+    let writes = town.sim.github.request_faults().requests().split_off(writes);
     assert!(writes.iter().any(|write| write.starts_with("PATCH")), "{writes:#?}");
 }
 
@@ -95,7 +95,7 @@ async fn a_promotion_asks_as_well_where_the_registry_cannot_be_reached() {
 #[tokio::test]
 async fn a_digest_that_nobody_can_tell_is_waited_for() {
     let by = DELIVERY.replace("\" }", "\", pin: digest }");
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         let digest = sim.registry.digest(IMAGE, "1.0.2").unwrap();
         put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{digest}\" }}]\n")))]);
     };
@@ -207,7 +207,7 @@ async fn with_an_empty_ledger_the_manifests_history_tells_the_version_before() {
 
 #[tokio::test]
 async fn what_the_manifests_history_offers_instead_works_as_well() {
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         let revision = sim.github.head("acme/search", "develop").unwrap();
         let text = |tag: &str| format!("images: [{{ name: {IMAGE}, newTag: {tag} }}]\n");
         sim.registry.publish(IMAGE, "1.0.2-b", Some(&revision), sim.clock.now());
@@ -218,7 +218,7 @@ async fn what_the_manifests_history_offers_instead_works_as_well() {
         put(sim, &[(&path("qa"), Some(&text("1.1.0")))]);
         sim.registry.remove(IMAGE, "1.0.2-b");
         // It ran before the bot came.
-        sim.cluster.place("qa", &"deployment/search".parse().unwrap(), "search", &format!("{IMAGE}:1.1.0"), 2);
+        sim.cluster.set_running("qa", &"deployment/search".parse().unwrap(), "search", &format!("{IMAGE}:1.1.0"), 2);
     };
     let town = Town::prepared(prepare, |yaml| unheard_of(&yaml)).await;
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.1.0"));
@@ -232,7 +232,7 @@ async fn what_the_manifests_history_offers_instead_works_as_well() {
 }
 
 /// A file without a past.
-fn anew(sim: &sim::Town) {
+fn anew(sim: &sim::World) {
     let values = format!("image:\n  repository: {IMAGE}\n  tag: 1.0.2\n");
     put(sim, &[(&path("qa"), None), ("envs/qa/search/values.yaml", Some(&values))]);
 }
@@ -255,11 +255,11 @@ async fn where_git_knows_nothing_the_cluster_tells_the_version_before() {
 
 #[tokio::test]
 async fn where_nobody_knows_the_registrys_tags_are_a_guess() {
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         anew(sim);
         let workload = "deployment/search".parse().unwrap();
         sim.cluster.remove("qa", &workload);
-        sim.cluster.place("qa", &workload, "search", &format!("{IMAGE}:1.0.2"), 2);
+        sim.cluster.set_running("qa", &workload, "search", &format!("{IMAGE}:1.0.2"), 2);
         let revision = sim.github.head("acme/search", "develop").unwrap();
         sim.registry.publish(IMAGE, "1.0.10", Some(&revision), sim.clock.now());
         sim.registry.publish(IMAGE, "latest", Some(&revision), sim.clock.now());

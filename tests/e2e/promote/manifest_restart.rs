@@ -36,7 +36,7 @@ async fn killed_at(points: Vec<KillPoint>, hold: Hold) {
         apart.until_idle().await;
 
         apart.gate.close_at(point, hold);
-        let ack = apart.town.slack.command("alice", "deploys", "/promote search qa").await.unwrap();
+        let ack = apart.town.slack.type_command("alice", "deploys", "/promote search qa").await.unwrap();
         assert_eq!(ack.status, 200);
         let version = format!("*search* `{tag}`");
         let ended = |apart: &Apart| {

@@ -13,7 +13,7 @@ async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who()
     town.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let asked = join_all((0..100).map(|n| {
         let who = if n % 2 == 0 { "alice" } else { "bob" };
-        town.sim.slack.command(who, "deploys", "/promote checkout qa")
+        town.sim.slack.type_command(who, "deploys", "/promote checkout qa")
     }));
     for ack in asked.await {
         assert_eq!(ack.unwrap().status, 200);
@@ -43,13 +43,14 @@ async fn a_hundred_artefacts_go_all_at_once() {
     let asked = join_all(names.iter().map(|name| {
         let command = format!("/promote {name} qa");
         let slack = town.sim.slack.clone();
-        async move { slack.command("alice", "deploys", &command).await }
+        async move { slack.type_command("alice", "deploys", &command).await }
     }));
     for ack in asked.await {
         assert_eq!(ack.unwrap().status, 200);
     }
     // GitHub is not written to faster than it allows, so this takes some minutes of the town's time.
-    let merges = || town.sim.github.whims().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
+    let merges =
+        || town.sim.github.request_faults().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
     for _ in 0..200 {
         town.quiet().await;
         if merges() == names.len() {
@@ -96,7 +97,7 @@ pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -
                     let workload: Workload = format!("deployment/{name}").parse().unwrap();
                     let image = format!("ghcr.io/acme/{name}");
                     sim.registry.publish(&image, &sha[..12], None, sim.clock.now());
-                    sim.cluster.place(environment, &workload, name, &format!("{image}:{}", &sha[..12]), 1);
+                    sim.cluster.set_running(environment, &workload, name, &format!("{image}:{}", &sha[..12]), 1);
                 }
             }
         },
@@ -118,7 +119,7 @@ pub(crate) fn roll_out(town: &Town, name: &str, tag: &str, revision: Option<&Sha
     town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
 }
 
-pub(crate) fn commit(sim: &gantry::sim::town::Town, repository: &str, branch: &str, message: &str) -> String {
+pub(crate) fn commit(sim: &gantry::sim::town::World, repository: &str, branch: &str, message: &str) -> String {
     let commit = gantry::sim::github::NewCommit {
         repository: repository.to_owned(),
         branch: branch.to_owned(),

@@ -27,10 +27,10 @@ fn ends(town: &Town) -> Vec<(String, bool)> {
 
 /// A town whose checkout has five replicas in qa.
 async fn with_five_replicas() -> Town {
-    let place = |sim: &gantry::sim::town::Town| {
+    let place = |sim: &gantry::sim::town::World| {
         let workload: Workload = "deployment/checkout".parse().unwrap();
         let image = sim.cluster.state("qa", &workload).image.expect("an image");
-        sim.cluster.place("qa", &workload, "checkout", &image, 5);
+        sim.cluster.set_running("qa", &workload, "checkout", &image, 5);
     };
     Town::prepared(place, |configuration| configuration).await
 }

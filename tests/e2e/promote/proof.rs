@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -246,11 +246,11 @@ async fn github_away_while_it_deploys_is_said_and_waited_for() {
     let town = Town::open().await;
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
-    town.sim.github.whims().plan(
+    town.sim.github.request_faults().inject(
         "GET",
         "/commits/",
-        When::AfterTheEffect,
-        Whim::Answers(502, "Bad gateway", vec![]),
+        FaultTiming::AfterEffect,
+        RequestFault::Reply(502, "Bad gateway", vec![]),
         8,
     );
     town.settle().await;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
 
@@ -295,12 +295,12 @@ async fn a_guest_promotes_nothing() {
 #[tokio::test]
 async fn a_github_that_does_not_answer_the_questions_is_waited_for_and_then_told() {
     let town = Town::open().await;
-    let down = Whim::Answers(503, "Service unavailable", vec![]);
-    town.sim.github.whims().plan("GET", "/compare/", When::BeforeTheEffect, down.clone(), 4);
+    let down = RequestFault::Reply(503, "Service unavailable", vec![]);
+    town.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down.clone(), 4);
     town.alice().types("/promote checkout qa").await;
     assert!(town.channel("deploys")[0].contains("running in *qa*"), "it comes back");
 
-    town.sim.github.whims().plan("GET", "/compare/", When::BeforeTheEffect, down, 999);
+    town.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down, 999);
     town.alice().types("/promote checkout staging").await;
     assert_snapshot!(town.alice().sees(), @"
     Nothing was done: GitHub is not available: it answered 503.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -156,7 +156,7 @@ async fn a_look_at_what_has_not_changed_costs_nothing_of_the_hours_limit() {
     }
     let cost = town.github_cost() - before;
     assert!(cost.requests >= 9, "head, runs and statuses, three times: {cost:?}");
-    assert_eq!(cost.counted(), 0, "{cost:?}");
+    assert_eq!(cost.counted_requests(), 0, "{cost:?}");
     assert_eq!(edits(&town), edited, "nothing new is said");
 }
 
@@ -175,8 +175,8 @@ async fn a_report_about_the_commit_is_a_sign_of_life() {
 async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
     let town = merged().await;
     let other = crate::promote::many_at_once::commit(&town.sim, PART, "qa", "A hotfix");
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("GET", "/check-runs", When::BeforeTheEffect, down, 99);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("GET", "/check-runs", FaultTiming::BeforeEffect, down, 99);
     town.sim.registry.set_down(true);
     five_minutes(&town).await;
     assert!(silence(&town).contains("cannot be asked"), "{}", silence(&town));

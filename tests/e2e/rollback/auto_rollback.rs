@@ -3,7 +3,7 @@
 
 use gantry::domain::model::artefact::{Workload, WorkloadKind};
 use gantry::domain::model::version::Sha;
-use gantry::sim::cluster::Order;
+use gantry::sim::cluster::RolloutOrder;
 use gantry::sim::faults::Fault;
 use gantry::sim::pace::Pace;
 use insta::assert_snapshot;
@@ -180,12 +180,12 @@ async fn a_workload_that_recovers_before_the_rollback_begins_is_not_rolled_back(
 
     let workload = Workload { kind: WorkloadKind::Deployment, name: "checkout".into() };
     let image = town.sim.cluster.state("qa", &workload).image.expect("an image");
-    let order = Order { container: "checkout", image: &image, replicas: 2, crashes: false, slowness: 10 };
+    let order = RolloutOrder { container: "checkout", image: &image, replicas: 2, crashes: false, slowness: 10 };
     town.sim.cluster.remove("qa", &workload);
     town.sim.cluster.roll_out("qa", &workload, &order);
     send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
     pass_a_moment(&town).await;
-    while town.sim.faults.strikes(Fault::Github502, None, None) {}
+    while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
     town.settle().await;
     assert!(card(&town, "deploys").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "deploys"));
     assert_eq!((rollbacks(&town), head(&town, "qa")), (0, result));

@@ -204,13 +204,13 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
     let both = |search: &str, checkout: &str| {
         format!("images:\n- name: {IMAGE}\n  newTag: {search}\n- name: {CHECKOUT}\n  newTag: {checkout}\n")
     };
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         for (image, tag) in [(IMAGE, "nightly-7"), (CHECKOUT, "nightly-7"), (IMAGE, "nightly-8")] {
             sim.registry.publish(image, tag, None, sim.clock.now());
         }
         put(sim, &[(&path("qa"), Some(&both("1.0.2", "qa-6cff9ae")))]);
         let image = format!("{CHECKOUT}:nightly-7");
-        sim.cluster.place("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
+        sim.cluster.set_running("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
     };
     let town = Town::prepared(prepare, |yaml| {
         yaml.replace(
@@ -253,7 +253,7 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
 
 #[tokio::test]
 async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
     };
@@ -305,7 +305,7 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
 #[tokio::test]
 async fn a_bad_image_is_known_by_its_digest_and_released_by_it() {
     let by = DELIVERY.replace("\" }", "\", pin: digest }");
-    let prepare = |sim: &sim::Town| {
+    let prepare = |sim: &sim::World| {
         let first = sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
         put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{first}\" }}]\n")))]);

@@ -3,7 +3,7 @@
 
 use gantry::adapters::store::InboxQueue;
 use gantry::domain::model::version::Sha;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -16,10 +16,10 @@ use crate::rollback::by_branch::{REPOSITORY, card, head, masked, parents, rollba
 async fn held() -> (Town, Sha) {
     let town = Town::open().await;
     let before = head(&town, "qa");
-    let whims = town.sim.github.whims();
-    whims.plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.settle_until(|| whims.is_holding()).await;
+    town.settle_until(|| whims.has_paused_request()).await;
     town.bob().types_in("deploys", "/rollback checkout qa --reason it burns").await;
     let asked = || has_button(&town.last_message("bob", "deploys"), "Wait for it, then roll back");
     town.settle_until(asked).await;
@@ -58,7 +58,7 @@ async fn while_a_promotion_is_merged_one_chooses_what_becomes_of_it() {
     ");
     assert_eq!(head(&town, "qa"), before);
     town.bob().presses_only("deploys", "Cancel").await;
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert!(promotion(&town).contains("running in *qa*"), "{}", promotion(&town));
     assert_eq!(rollbacks(&town), 0);
@@ -71,7 +71,7 @@ async fn a_promotion_is_waited_for_and_then_rolled_back_as_well() {
     town.bob().presses_only("deploys", "Wait for it, then roll back").await;
     until_put_off(&town).await;
     assert_eq!(rollbacks(&town), 0, "not before it is merged");
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     let result = head(&town, "qa");
     assert_eq!(tree(&town, &result), tree(&town, &restored));
@@ -92,8 +92,8 @@ async fn a_promotion_that_can_still_be_cancelled_is() {
     let town = Town::open().await;
     let before = head(&town, "qa");
     let restored = parents(&town, &before)[0].clone();
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, down, 99);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, down, 99);
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     town.bob().types_in("deploys", "/rollback checkout qa").await;
@@ -112,7 +112,7 @@ async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_as_well() {
     let restored = parents(&town, &before)[0].clone();
     town.bob().presses_only("deploys", "Cancel it and roll back").await;
     until_put_off(&town).await;
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     let result = head(&town, "qa");
     assert_eq!(tree(&town, &result), tree(&town, &restored), "{}", town.bob().sees());
@@ -127,7 +127,7 @@ async fn a_second_press_does_nothing_more() {
     for _ in 0..2 {
         town.sim.slack.click("bob", "deploys", &question, "Wait for it, then roll back").await.unwrap();
     }
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert_eq!(rollbacks(&town), 1, "{:#?}", town.channel("deploys"));
 }
@@ -150,7 +150,7 @@ async fn who_waits_in_vain_is_told() {
     Next: `/gantry status` shows it; then `/rollback checkout qa`
     ");
     assert_eq!(head(&town, "qa"), before);
-    town.sim.github.whims().release();
+    town.sim.github.request_faults().resume();
     town.settle().await;
     assert_eq!(rollbacks(&town), 0);
 }
@@ -226,17 +226,17 @@ async fn a_promotion_that_waits_for_approval_gives_way_after_a_yes() {
 #[tokio::test]
 async fn another_rollback_is_not_disturbed() {
     let town = Town::open().await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", "/git/refs/heads/qa", When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| whims.is_holding()).await;
+    town.settle_until(|| whims.has_paused_request()).await;
     town.carol().types_in("deploys", "/rollback checkout qa").await;
     let told = || town.whispered("carol", "deploys").into_iter().any(|told| told.contains("<@U0BOB>"));
     town.settle_until(told).await;
     let said = town.whispered("carol", "deploys").pop().unwrap();
     assert!(said.starts_with("<@U0BOB> rolls back *checkout* in *qa* since "), "{said}");
     assert!(said.contains("follow it here") && said.contains("Next: wait for it, or `/gantry cancel "), "{said}");
-    whims.release();
+    whims.resume();
     town.settle().await;
     assert_eq!(rollbacks(&town), 1);
 }
@@ -263,7 +263,7 @@ async fn a_rollback_that_rolls_out_gives_way_to_another_after_a_yes() {
 async fn two_who_roll_back_at_once_do_it_once() {
     let town = Town::open().await;
     for person in ["bob", "carol", "bob"] {
-        town.sim.slack.command(person, "deploys", "/rollback checkout qa").await.unwrap();
+        town.sim.slack.type_command(person, "deploys", "/rollback checkout qa").await.unwrap();
     }
     town.settle().await;
     assert_eq!(rollbacks(&town), 1, "{:#?}", town.channel("deploys"));

@@ -9,7 +9,7 @@ use std::process::Command;
 use gantry::adapters::github::{BuildPromotionOutcome, FastForwardOutcome, FetchResult, PromotionMerge};
 use gantry::domain::git::trailer::Trailers;
 use gantry::domain::model::version::Sha;
-use gantry::sim::github::{BranchMove, When, Whim};
+use gantry::sim::github::{BranchMove, FaultTiming, RequestFault};
 
 use crate::harness::repositories::{Files, Hub, Promoted, Rungs, tree_of};
 
@@ -242,7 +242,7 @@ async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
     let promoting = PromotionMerge { change, pinned: &pinned, message: &message };
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
     // The answer is lost after the merge; the next try begins where the first began.
-    hub.github.whims().plan("POST", "/merges", When::AfterTheEffect, Whim::HangsUp, 1);
+    hub.github.request_faults().inject("POST", "/merges", FaultTiming::AfterEffect, RequestFault::Disconnect, 1);
     assert!(client.build_promotion_commit(repository, "gantry/1", &base, &open, promoting).await.is_err());
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
     let BuildPromotionOutcome::Done(result) =

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gantry::domain::model::version::Sha;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -23,10 +23,10 @@ fn since(town: &Town, before: &Sha) -> usize {
 
 #[tokio::test]
 async fn whatever_github_answers_it_is_one_commit_at_the_end() {
-    let down = || Whim::Answers(502, "Bad gateway", vec![]);
-    let limited = || Whim::Answers(429, "slow down", vec![("retry-after", "30".to_owned())]);
+    let down = || RequestFault::Reply(502, "Bad gateway", vec![]);
+    let limited = || RequestFault::Reply(429, "slow down", vec![("retry-after", "30".to_owned())]);
     let second =
-        || Whim::Answers(403, "You have exceeded a secondary rate limit", vec![("retry-after", "60".to_owned())]);
+        || RequestFault::Reply(403, "You have exceeded a secondary rate limit", vec![("retry-after", "60".to_owned())]);
     let asked = [
         ("GET", "/git/commits/"),
         ("GET", "/compare/"),
@@ -36,21 +36,21 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
     ];
     for (method, path) in asked {
         for (when, whim) in [
-            (When::BeforeTheEffect, down()),
-            (When::AfterTheEffect, down()),
-            (When::AfterTheEffect, Whim::HangsUp),
-            (When::BeforeTheEffect, limited()),
-            (When::BeforeTheEffect, second()),
+            (FaultTiming::BeforeEffect, down()),
+            (FaultTiming::AfterEffect, down()),
+            (FaultTiming::AfterEffect, RequestFault::Disconnect),
+            (FaultTiming::BeforeEffect, limited()),
+            (FaultTiming::BeforeEffect, second()),
         ] {
             // Whoever cannot be asked for a while is not waited for with an answer: see below.
-            if method == "GET" && matches!(&whim, Whim::Answers(403 | 429, ..)) {
+            if method == "GET" && matches!(&whim, RequestFault::Reply(403 | 429, ..)) {
                 continue;
             }
             let town = Town::open().await;
             let good = head(&town, "qa");
             town.alice().types("/promote checkout qa").await;
             let bad = head(&town, "qa");
-            town.sim.github.whims().plan(method, path, when, whim.clone(), 2);
+            town.sim.github.request_faults().inject(method, path, when, whim.clone(), 2);
             town.bob().types("/rollback checkout qa").await;
             let case = format!("{method} {path} {whim:?}");
             assert_eq!(since(&town, &bad), 1, "{case}: {}", card(&town, "deploys"));
@@ -68,8 +68,8 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
 async fn where_nothing_can_be_looked_up_nothing_is_done() {
     let town = Town::open().await;
     let before = head(&town, "qa");
-    let limited = Whim::Answers(429, "slow down", vec![("retry-after", "3000".to_owned())]);
-    town.sim.github.whims().plan("GET", "/compare/", When::BeforeTheEffect, limited, 1);
+    let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "3000".to_owned())]);
+    town.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, limited, 1);
     town.bob().types("/rollback checkout qa").await;
     let told = town.bob().sees();
     assert!(told.starts_with("Nothing was done: ") && told.contains("Next: try again"), "{told}");
@@ -79,8 +79,8 @@ async fn where_nothing_can_be_looked_up_nothing_is_done() {
 #[tokio::test]
 async fn while_github_is_away_the_card_says_so() {
     let town = Town::open().await;
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("POST", "/git/commits", When::BeforeTheEffect, down, 99);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 99);
     town.bob().types_in("deploys", "/rollback checkout qa").await;
     town.quiet().await;
     let waiting = card(&town, "deploys");
@@ -98,8 +98,8 @@ async fn what_could_not_be_done_is_tried_again_by_its_button() {
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
     let bad = head(&town, "qa");
-    let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.whims().plan("POST", "/git/commits", When::BeforeTheEffect, no, 1);
+    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
     let errored = card(&town, "deploys");
     let end: Vec<_> = errored.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
@@ -126,13 +126,13 @@ async fn a_branch_that_moves_at_the_last_moment_is_said() {
     let town = Town::open().await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", "/git/refs/heads/qa", When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| whims.is_holding()).await;
+    town.settle_until(|| whims.has_paused_request()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     let moved = town.sim.push("checkout", "qa", "At the last moment", file, "carol").unwrap();
-    whims.release();
+    whims.resume();
     town.settle().await;
     let result = head(&town, "qa");
     assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![moved.clone()], tree(&town, &good)));
@@ -146,12 +146,12 @@ async fn a_branch_that_moves_at_the_last_moment_is_said() {
 async fn a_branch_that_is_gone_is_said() {
     let town = Town::open().await;
     town.alice().types("/promote checkout qa").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", "/git/refs/heads/qa", When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| whims.is_holding()).await;
+    town.settle_until(|| whims.has_paused_request()).await;
     town.sim.github.delete_branch(REPOSITORY, "qa").unwrap();
-    whims.release();
+    whims.resume();
     town.settle().await;
     let card = card(&town, "deploys");
     assert!(card.contains("*Why:* The branch qa is gone from acme/checkout."), "{card}");
@@ -160,8 +160,8 @@ async fn a_branch_that_is_gone_is_said() {
 #[tokio::test]
 async fn a_rollback_waits_its_turn_when_the_bot_was_away_for_long() {
     let town = Town::open().await;
-    let limited = Whim::Answers(429, "slow down", vec![("retry-after", "2400".to_owned())]);
-    town.sim.github.whims().plan("POST", "/git/commits", When::BeforeTheEffect, limited, 1);
+    let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "2400".to_owned())]);
+    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, limited, 1);
     let asked = town.clock.now();
     town.bob().types("/rollback checkout qa").await;
     town.wait(SignedDuration::from_secs(2)).await;
@@ -194,7 +194,7 @@ async fn killed_at(points: Vec<KillPoint>, hold: Hold) {
         let pinned =
             apart.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
         until("the push runs", async || apart.says(&format!("Push {round} ")) > 0).await;
-        apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
+        apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         if !held_at.is_empty() {
             // The rollback before left a hold.
             let asked = |apart: &Apart| {
@@ -218,7 +218,7 @@ async fn killed_at(points: Vec<KillPoint>, hold: Hold) {
         apart.gate.close_at(point, hold);
         let reason = format!("round {round}.");
         let typed = format!("/rollback checkout qa --reason {reason}");
-        assert_eq!(apart.town.slack.command("bob", "deploys", &typed).await.unwrap().status, 200);
+        assert_eq!(apart.town.slack.type_command("bob", "deploys", &typed).await.unwrap().status, 200);
         let ended = |apart: &Apart| {
             let green =
                 |text: String| text.contains(&format!("*Reason:* {reason}")) && text.contains("running in *qa*");

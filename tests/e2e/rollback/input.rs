@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -219,8 +219,8 @@ async fn what_is_pushed_after_the_question_is_shown_first() {
 async fn a_lock_that_comes_while_github_is_away_holds_a_rollback() {
     let town = Town::open().await;
     let before = head(&town, "qa");
-    let down = Whim::Answers(502, "Bad gateway", vec![]);
-    town.sim.github.whims().plan("POST", "/git/commits", When::BeforeTheEffect, down, 2);
+    let down = RequestFault::Reply(502, "Bad gateway", vec![]);
+    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 2);
     town.bob().types_in("deploys", "/rollback checkout qa").await;
     town.quiet().await;
     town.carol().types_in("deploys", "/gantry lock qa load test").await;

@@ -1,7 +1,7 @@
 //! A promotion that fails offers its rollback, or has it done by the environment's rule; and a rollback that fails says so.
 
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -189,8 +189,8 @@ async fn a_rollback_that_fails_is_not_rolled_back() {
 async fn by_rule_nothing_is_rolled_back_that_was_not_merged() {
     let town = Town::configured(|yaml| automatic(&yaml)).await;
     let before = head(&town, "qa");
-    let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, no, 1);
+    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, no, 1);
     town.alice().types("/promote checkout qa").await;
     town.wait(SignedDuration::from_mins(10)).await;
     assert_eq!((head(&town, "qa"), rollbacks(&town), cards(&town).len()), (before, 0, 1));

@@ -4,7 +4,7 @@
 use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, NewCommit};
-use gantry::sim::town::Town as Sim;
+use gantry::sim::town::World as Sim;
 use insta::assert_snapshot;
 
 use crate::harness::world::Town;
@@ -110,7 +110,7 @@ async fn with_part(place: impl FnOnce(&Sim, &Sha, &Sha)) -> Town {
 fn runs(sim: &Sim, tag: &str, commit: &Sha) {
     sim.registry.publish(IMAGE, tag, Some(commit), sim.clock.now());
     let workload: Workload = "deployment/part".parse().unwrap();
-    sim.cluster.place("qa", &workload, "part", &format!("{IMAGE}:{tag}"), 1);
+    sim.cluster.set_running("qa", &workload, "part", &format!("{IMAGE}:{tag}"), 1);
 }
 
 async fn asked(town: &Town) -> String {

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{When, Whim};
+use gantry::sim::github::{FaultTiming, RequestFault};
 use jiff::SignedDuration;
 
 use crate::harness::world::{Town, has_button, shown};
 use crate::promote::by_manifest;
 use crate::rollback::by_branch::{REPOSITORY, card, head, rollbacks, tree};
 
-fn away() -> Whim {
-    Whim::Answers(502, "Bad gateway", vec![])
+fn away() -> RequestFault {
+    RequestFault::Reply(502, "Bad gateway", vec![])
 }
 
 /// Lets time pass in steps while something is away that is asked for again and again: `settle` would never end, and GitHub is
@@ -22,7 +22,7 @@ async fn pass(town: &Town, seconds: i64) {
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
     }
     crate::harness::process::until("the bot's watches have seen all", async || {
-        let nothing_is_due = town.sim.agenda.next_due().is_none_or(|due| due > town.clock.now());
+        let nothing_is_due = town.sim.scheduler.next_due().is_none_or(|due| due > town.clock.now());
         nothing_is_due && town.watches_are_up_to_date()
     })
     .await;
@@ -33,14 +33,14 @@ async fn what_git_has_is_written_down_when_an_error_is_retried() {
     let town = Town::open().await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", "/git/refs/heads/qa", When::AfterTheEffect, away(), 1);
-    whims.plan("GET", "/repos/acme/checkout/compare/qa", When::BeforeTheEffect, away(), 999);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", "/git/refs/heads/qa", FaultTiming::AfterEffect, away(), 1);
+    whims.inject("GET", "/repos/acme/checkout/compare/qa", FaultTiming::BeforeEffect, away(), 999);
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
     assert!(card(&town, "deploys").contains("could not be done"), "{}", card(&town, "deploys"));
     assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good), "though Git has it");
 
-    whims.forget();
+    whims.clear();
     town.bob().presses("deploys", "Roll back").await;
     assert!(card(&town, "deploys").contains("restored as"), "{}", card(&town, "deploys"));
     assert_eq!(rollbacks(&town), 1);
@@ -53,13 +53,13 @@ async fn what_git_has_is_written_down_when_an_error_is_retried() {
 async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
     let town = Town::open().await;
     let bad = crate::rollback::by_manifest::promoted(&town, "Find plurals").await;
-    let whims = town.sim.github.whims();
-    whims.plan("PATCH", "/git/refs/heads/main", When::AfterTheEffect, away(), 1);
-    whims.plan("GET", "/repos/acme/gitops/compare", When::BeforeTheEffect, away(), 999);
+    let whims = town.sim.github.request_faults();
+    whims.inject("PATCH", "/git/refs/heads/main", FaultTiming::AfterEffect, away(), 1);
+    whims.inject("GET", "/repos/acme/gitops/compare", FaultTiming::BeforeEffect, away(), 999);
     town.bob().types("/rollback search qa").await;
     assert!(card(&town, "deploys").contains("could not be done"), "{}", card(&town, "deploys"));
 
-    whims.forget();
+    whims.clear();
     town.bob().presses("deploys", "Roll back").await;
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
     let quarantined = town.bot.store.list_quarantines().await.unwrap();
@@ -74,8 +74,8 @@ async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
 async fn the_button_of_an_old_error_takes_nothing_newer_back() {
     let town = Town::open().await;
     town.alice().types("/promote checkout qa").await;
-    let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.whims().plan("POST", "/git/commits", When::BeforeTheEffect, no, 1);
+    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
     town.bob().types("/rollback checkout qa").await;
     let is_old = |message: &gantry::sim::slack::Message| {
         has_button(message, "Roll back") && shown(message).contains("could not be done")
@@ -95,15 +95,15 @@ async fn the_button_of_an_old_error_takes_nothing_newer_back() {
 #[tokio::test]
 async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen() {
     let town = Town::open().await;
-    let whims = town.sim.github.whims();
-    whims.plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    let whims = town.sim.github.request_faults();
+    whims.inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.settle_until(|| whims.is_holding()).await;
+    town.settle_until(|| whims.has_paused_request()).await;
     town.bob().types_in("deploys", "/rollback checkout qa").await;
     let label = "Wait for it, then roll back";
     town.settle_until(|| has_button(&town.last_message("bob", "deploys"), label)).await;
     let question = town.last_message("bob", "deploys").id;
-    whims.release();
+    whims.resume();
     town.settle().await;
     town.push("checkout", "Much newer");
     town.settle().await;
@@ -123,9 +123,9 @@ async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen(
 async fn a_rule_takes_nothing_back_that_came_to_run_meanwhile() {
     let rule = |yaml: String| yaml.replacen("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n", 1);
     let town = Town::configured(rule).await;
-    let whims = town.sim.github.whims();
+    let whims = town.sim.github.request_faults();
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
-    whims.plan("GET", "/git/ref/heads/qa", When::BeforeTheEffect, away(), 4000);
+    whims.inject("GET", "/git/ref/heads/qa", FaultTiming::BeforeEffect, away(), 4000);
     town.alice().types_in("deploys", "/promote checkout qa").await;
     pass(&town, 60).await;
     assert!(card(&town, "deploys").contains("failed in *qa*"), "{}", card(&town, "deploys"));
@@ -136,7 +136,7 @@ async fn a_rule_takes_nothing_back_that_came_to_run_meanwhile() {
     pass(&town, 20).await;
     town.sim.cluster.set_image("qa", &workload, "checkout", &image);
     pass(&town, 40).await;
-    whims.forget();
+    whims.clear();
     pass(&town, 120).await;
     town.settle().await;
     assert_eq!(rollbacks(&town), 0);

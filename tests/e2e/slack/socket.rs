@@ -11,7 +11,7 @@ use gantry::adapters::slack::socket::{ConnectionState, ConnectionWatch, Socket};
 use gantry::adapters::store::Store;
 use gantry::app::{App, Setup};
 use gantry::config::{Config, Secrets};
-use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, Town as SimTown};
+use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, World as SimTown};
 use jiff::SignedDuration;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@ async fn by_socket() -> Town {
 
 async fn connected(town: &Town, connections: usize) {
     until("the bot is connected", async || {
-        town.sim.slack.sockets() == connections
+        town.sim.slack.socket_count() == connections
             && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
@@ -109,7 +109,7 @@ async fn undisturbed(town: &Town, disturb: impl AsyncFn(usize)) {
             let slack = town.sim.slack.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(number * 10)).await;
-                slack.command("alice", "deploys", "/gantry why checkout qa").await.unwrap()
+                slack.type_command("alice", "deploys", "/gantry why checkout qa").await.unwrap()
             })
         })
         .collect();
@@ -132,7 +132,7 @@ async fn a_connection_that_is_asked_to_go_loses_and_doubles_nothing() {
     let reasons = ["warning", "refresh_requested", "link_disabled", "warning"];
     undisturbed(&town, async |round| town.sim.slack.send_disconnect(reasons[round])).await;
     assert!(town.sim.slack.calls()["apps.connections.open"] >= 2, "another was opened");
-    assert!(town.sim.slack.sockets() >= 2, "before the old one is gone");
+    assert!(town.sim.slack.socket_count() >= 2, "before the old one is gone");
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_connection_that_fell_silent_is_noticed() {
     town.wait(SignedDuration::from_secs(31)).await;
     until("another is opened", async || town.sim.slack.calls()["apps.connections.open"] == 2).await;
     town.sim.slack.break_sockets();
-    until("another is opened", async || town.sim.slack.sockets() == 1).await;
+    until("another is opened", async || town.sim.slack.socket_count() == 1).await;
     assert_answers(&town).await;
 }
 
@@ -166,7 +166,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     let town = Town::prepared(
         |sim| {
             sim.slack.use_sockets();
-            sim.slack.take_app_token("xapp-another");
+            sim.slack.set_app_token("xapp-another");
         },
         |yaml| yaml,
     )
@@ -184,7 +184,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     }
     let tries = town.sim.slack.calls()["apps.connections.open"];
     assert!((3..=7).contains(&tries), "{tries} in ten minutes");
-    town.sim.slack.take_app_token(APP_TOKEN);
+    town.sim.slack.set_app_token(APP_TOKEN);
     until("it is connected", async || {
         town.wait(SignedDuration::from_secs(60)).await;
         matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
@@ -203,7 +203,8 @@ async fn slack_may_be_down_or_ask_us_to_wait() {
     town.sim.slack.break_sockets();
     until("it is connected again", async || {
         town.wait(SignedDuration::from_secs(1)).await;
-        town.sim.slack.sockets() == 1 && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
+        town.sim.slack.socket_count() == 1
+            && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
     assert!(town.sim.slack.calls()["apps.connections.open"] >= 4);
@@ -242,7 +243,7 @@ async fn socket(town: &Town, answer: RequestHandler) -> CancellationToken {
     let token = APP_TOKEN.to_owned().into();
     let socket = Socket { client, token, clock: town.clock.clone(), connection: standing, handler: answer };
     tokio::spawn(socket.run(cancel.clone()));
-    until("it is connected", async || town.sim.slack.sockets() == 1).await;
+    until("it is connected", async || town.sim.slack.socket_count() == 1).await;
     cancel
 }
 
@@ -269,26 +270,26 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     });
     let cancel = socket(&town, answer).await;
     let slack = town.sim.slack.clone();
-    let slow = tokio::spawn(async move { slack.command("alice", "deploys", "/gantry slow").await.unwrap() });
+    let slow = tokio::spawn(async move { slack.type_command("alice", "deploys", "/gantry slow").await.unwrap() });
     until("the slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 1).await;
     let begun = std::time::Instant::now();
-    let quick = town.sim.slack.command("bob", "deploys", "/gantry quick").await.unwrap();
+    let quick = town.sim.slack.type_command("bob", "deploys", "/gantry quick").await.unwrap();
     assert_eq!(quick.body["text"], "quick");
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(slow.await.unwrap().body["text"], "slow");
 
-    let ack = town.sim.slack.command("alice", "deploys", "/gantry panic").await.unwrap();
+    let ack = town.sim.slack.type_command("alice", "deploys", "/gantry panic").await.unwrap();
     assert_eq!(ack.body, "operation_timeout", "not acknowledged, and nobody else suffers");
-    let said = town.sim.slack.say("alice", "@gantry", None, "list").await.unwrap();
+    let said = town.sim.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
     assert_eq!((said.ack.unwrap().status, heard.load(Ordering::Relaxed)), (200, 2), "not kept, and sent again");
 
     // What was read before the end is answered, and nothing is read after it.
     let slack = town.sim.slack.clone();
-    let slow = tokio::spawn(async move { slack.command("alice", "deploys", "/gantry slow").await.unwrap() });
+    let slow = tokio::spawn(async move { slack.type_command("alice", "deploys", "/gantry slow").await.unwrap() });
     until("another slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 2).await;
     cancel.cancel();
     assert_eq!(slow.await.unwrap().body["text"], "slow");
-    until("the socket is closed", async || town.sim.slack.sockets() == 0).await;
+    until("the socket is closed", async || town.sim.slack.socket_count() == 0).await;
 }
 
 #[tokio::test]

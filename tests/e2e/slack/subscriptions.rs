@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use crate::harness::world::{Town, plain, shown};
 
-fn with_channels(sim: &sim::Town) {
+fn with_channels(sim: &sim::World) {
     for name in ["checkout", "alarms", "shop"] {
         let id = format!("C0{}", name.to_uppercase());
         sim.slack.add_channel(Channel { id, name: name.to_owned(), bot_is_member: true, archived: false });

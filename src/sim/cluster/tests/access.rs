@@ -15,7 +15,7 @@ fn as_bot(bench: &Bench) -> Client {
     Client::try_from(config).unwrap()
 }
 
-async fn may(client: &Client, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
+async fn is_allowed(client: &Client, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
     let text = |text: &str| Some(text.to_owned());
     let attributes = ResourceAttributes {
         verb: text(verb),
@@ -32,9 +32,9 @@ async fn may(client: &Client, verb: &str, group: &str, resource: &str, namespace
 }
 
 #[tokio::test]
-async fn the_bot_may_do_what_the_rules_grant_and_is_told_no_in_the_servers_words() {
+async fn the_bot_may_do_what_the_rules_grant_and_is_refused_as_the_server_would() {
     let bench = Bench::open().await;
-    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
     let client = as_bot(&bench);
     assert!(Api::<Deployment>::namespaced(client.clone(), "qa").get("checkout").await.is_ok());
     assert!(Api::<Pod>::namespaced(client.clone(), "qa").list(&ListParams::default()).await.is_ok());
@@ -54,14 +54,14 @@ async fn the_bot_may_do_what_the_rules_grant_and_is_told_no_in_the_servers_words
     let params = kube::api::DeleteParams::default();
     assert!(Api::<Deployment>::namespaced(client.clone(), "qa").delete("checkout", &params).await.is_err());
     assert_eq!(
-        bench.strays.all(),
+        bench.unknown_requests.all(),
         [
             "cluster: may not get /api/v1/namespaces/qa/pods/checkout-1",
             "cluster: may not list /apis/apps/v1/deployments",
             "cluster: may not delete /apis/apps/v1/namespaces/qa/deployments/checkout",
         ]
     );
-    let asked: Vec<String> = bench.cluster.asked().iter().map(ToString::to_string).collect();
+    let asked: Vec<String> = bench.cluster.requested_permissions().iter().map(ToString::to_string).collect();
     assert_eq!(
         asked,
         ["get pods", "list pods", "delete deployments.apps", "get deployments.apps", "list deployments.apps"]
@@ -73,16 +73,18 @@ async fn whoever_asks_about_itself_is_told_what_the_rules_say() {
     let bench = Bench::open().await;
     let client = as_bot(&bench);
     for ask in crate::adapters::cluster::access::list_required_permissions() {
-        assert!(may(&client, &ask.verb, &ask.group, &ask.resource, "qa").await, "{ask}");
+        assert!(is_allowed(&client, &ask.verb, &ask.group, &ask.resource, "qa").await, "{ask}");
     }
     for (verb, group, resource) in [("get", "", "secrets"), ("patch", "apps", "deployments"), ("get", "", "pods/log")] {
-        assert!(!may(&client, verb, group, resource, "qa").await, "{verb} {resource}");
-        assert!(may(&bench.client, verb, group, resource, "qa").await, "an admin may");
+        assert!(!is_allowed(&client, verb, group, resource, "qa").await, "{verb} {resource}");
+        assert!(is_allowed(&bench.client, verb, group, resource, "qa").await, "an admin may");
     }
     bench.cluster.revoke("qa", "list", "pods");
-    assert!(!may(&client, "list", "", "pods", "qa").await && may(&client, "list", "", "pods", "prod").await);
+    assert!(
+        !is_allowed(&client, "list", "", "pods", "qa").await && is_allowed(&client, "list", "", "pods", "prod").await
+    );
     assert!(Api::<Pod>::namespaced(client.clone(), "qa").list(&ListParams::default()).await.is_err());
     bench.cluster.forbid("qa");
-    assert!(!may(&client, "get", "apps", "deployments", "qa").await);
-    assert_eq!(bench.strays.all(), Vec::<String>::new(), "these are the rules' own no");
+    assert!(!is_allowed(&client, "get", "apps", "deployments", "qa").await);
+    assert_eq!(bench.unknown_requests.all(), Vec::<String>::new(), "these are the rules' own no");
 }

@@ -5,35 +5,35 @@ use super::*;
 #[tokio::test]
 async fn a_watcher_sees_the_beginning_and_every_change() {
     let bench = Bench::open().await;
-    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
-    bench.cluster.place("prod", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_running("prod", &workload("deployment/checkout"), "app", "checkout:1", 1);
     let mut events = pin!(watcher(bench.deployments("qa"), watcher::Config::default()));
     for expected in ["Init", "InitApply checkout", "InitDone"] {
-        assert_eq!(names(&next(&mut events).await.unwrap()), expected);
+        assert_eq!(describe_event(&next(&mut events).await.unwrap()), expected);
     }
-    bench.cluster.place("prod", &workload("deployment/other"), "app", "x:1", 1);
-    bench.cluster.place("qa", &workload("deployment/search"), "app", "search:1", 1);
+    bench.cluster.set_running("prod", &workload("deployment/other"), "app", "x:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/search"), "app", "search:1", 1);
     let Event::Apply(search) = next(&mut events).await.unwrap() else { panic!("no Apply") };
     assert_eq!(search.name_any(), "search");
     let version = bench.cluster.last_change("qa", WorkloadKind::Deployment).to_string();
     assert_eq!(search.resource_version().unwrap(), version);
     bench.cluster.remove("qa", &workload("deployment/search"));
-    assert_eq!(names(&next(&mut events).await.unwrap()), "Delete search");
+    assert_eq!(describe_event(&next(&mut events).await.unwrap()), "Delete search");
 }
 
 #[tokio::test]
 async fn a_watcher_of_a_forgotten_history_lists_again() {
     let bench = Bench::open().await;
-    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
     let mut events = pin!(watcher(bench.deployments("qa"), watcher::Config::default()));
     for expected in ["Init", "InitApply checkout", "InitDone"] {
-        assert_eq!(names(&next(&mut events).await.unwrap()), expected);
+        assert_eq!(describe_event(&next(&mut events).await.unwrap()), expected);
     }
     bench.cluster.compact();
     let gone = next(&mut events).await.unwrap_err();
     assert!(matches!(&gone, watcher::Error::WatchError(status) if status.code == 410), "{gone:?}");
     for expected in ["Init", "InitApply checkout", "InitDone"] {
-        assert_eq!(names(&next(&mut events).await.unwrap()), expected);
+        assert_eq!(describe_event(&next(&mut events).await.unwrap()), expected);
     }
 }
 
@@ -41,7 +41,7 @@ async fn a_watcher_of_a_forgotten_history_lists_again() {
 async fn a_list_comes_in_pages_until_its_history_is_forgotten() {
     let bench = Bench::open().await;
     for name in ["a", "b", "c"] {
-        bench.cluster.place("qa", &workload(&format!("deployment/{name}")), "app", "x:1", 1);
+        bench.cluster.set_running("qa", &workload(&format!("deployment/{name}")), "app", "x:1", 1);
     }
     let api = bench.deployments("qa");
     let first = api.list(&ListParams::default().limit(2)).await.unwrap();
@@ -59,8 +59,8 @@ async fn a_list_comes_in_pages_until_its_history_is_forgotten() {
 #[tokio::test]
 async fn a_watch_carries_bookmarks_and_ends_by_its_timeout() {
     let bench = Bench::open().await;
-    bench.cluster.bookmark_every(Duration::from_millis(50));
-    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_bookmark_interval(Duration::from_millis(50));
+    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
     let url = format!(
         "{}/apis/apps/v1/namespaces/qa/deployments?watch=true&allowWatchBookmarks=true&timeoutSeconds=1",
         bench.address
@@ -78,7 +78,7 @@ async fn a_watch_carries_bookmarks_and_ends_by_its_timeout() {
 async fn a_watch_with_a_selector_sees_objects_come_and_go() {
     let bench = Bench::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.place("qa", &checkout, "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &checkout, "app", "checkout:1", 1);
     let api = Api::<Pod>::namespaced(bench.client.clone(), "qa");
     let config = watcher::Config::default().labels("app=checkout").fields("status.phase=Pending");
     let mut events = pin!(watcher(api, config));
@@ -87,14 +87,14 @@ async fn a_watch_with_a_selector_sees_objects_come_and_go() {
     }
     bench.cluster.set_image("qa", &checkout, "app", "checkout:2");
     assert!(matches!(next(&mut events).await.unwrap(), Event::Apply(_)), "the new pod is pending");
-    bench.rest().await;
+    bench.run_until_idle().await;
     assert!(matches!(next(&mut events).await.unwrap(), Event::Delete(_)), "it runs, so it is pending no more");
 }
 
 #[tokio::test]
 async fn a_forbidden_namespace_is_said_with_its_verb() {
     let bench = Bench::open().await;
-    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
     bench.cluster.forbid("qa");
     let no = bench.deployments("qa").list(&ListParams::default()).await.unwrap_err();
     let kube::Error::Api(status) = no else { panic!("{no}") };
@@ -108,7 +108,7 @@ async fn a_forbidden_namespace_is_said_with_its_verb() {
 #[tokio::test]
 async fn a_cluster_that_is_down_cuts_its_watches_and_comes_back() {
     let bench = Bench::open().await;
-    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
     let mut events = pin!(watcher(bench.deployments("qa"), watcher::Config::default()));
     for _ in ["Init", "InitApply", "InitDone"] {
         next(&mut events).await.unwrap();
@@ -120,14 +120,14 @@ async fn a_cluster_that_is_down_cuts_its_watches_and_comes_back() {
     bench.cluster.set_down("qa", true);
     let down = next(&mut events).await.unwrap_err();
     assert!(matches!(&down, watcher::Error::WatchFailed(_) | watcher::Error::WatchStartFailed(_)), "{down:?}");
-    bench.cluster.place("prod", &workload("deployment/search"), "app", "search:1", 1);
-    assert_eq!(names(&next(&mut other).await.unwrap()), "Apply search", "others are not hindered");
+    bench.cluster.set_running("prod", &workload("deployment/search"), "app", "search:1", 1);
+    assert_eq!(describe_event(&next(&mut other).await.unwrap()), "Apply search", "others are not hindered");
 
-    bench.cluster.place("qa", &workload("deployment/search"), "app", "search:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/search"), "app", "search:1", 1);
     bench.cluster.set_down("qa", false);
     let back = loop {
         if let Ok(event) = next(&mut events).await {
-            break names(&event);
+            break describe_event(&event);
         }
     };
     assert_eq!(back, "Apply search", "what happened meanwhile is not lost");
@@ -136,7 +136,7 @@ async fn a_cluster_that_is_down_cuts_its_watches_and_comes_back() {
 #[tokio::test]
 async fn an_armed_fault_strikes_requests_and_finds_open_watches() {
     let bench = Bench::open().await;
-    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
     bench.faults.arm(Fault::ClusterDown, 1, None, Some("qa".into()));
     assert!(bench.deployments("prod").list(&ListParams::default()).await.is_ok());
     let down = bench.deployments("qa").get("checkout").await.unwrap_err();
@@ -161,13 +161,13 @@ async fn ended_streams_stay_ended() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_a_status_and_what_is_unknown_is_a_stray() {
+async fn what_is_not_there_is_a_status_and_what_is_unknown_is_recorded() {
     let bench = Bench::open().await;
     assert!(bench.deployments("qa").get_opt("nothing").await.unwrap().is_none());
     let no = bench.deployments("qa").get("nothing").await.unwrap_err();
     let kube::Error::Api(status) = no else { panic!("{no}") };
     assert_eq!((status.code, status.to_string().as_str()), (404, "deployments.apps \"nothing\" not found: NotFound"));
-    assert_eq!(bench.strays.all(), Vec::<String>::new());
+    assert_eq!(bench.unknown_requests.all(), Vec::<String>::new());
 
     bench.client.apiserver_version().await.unwrap();
     assert_eq!(bench.client.list_core_api_versions().await.unwrap().versions, ["v1"]);
@@ -182,7 +182,7 @@ async fn what_is_not_there_is_a_status_and_what_is_unknown_is_a_stray() {
     let secrets = reqwest::get(format!("{}/api/v1/namespaces/qa/secrets", bench.address)).await.unwrap();
     assert_eq!(secrets.status(), 404);
     assert_eq!(
-        bench.strays.all(),
+        bench.unknown_requests.all(),
         [
             "cluster: DELETE /apis/apps/v1/namespaces/qa/deployments/checkout",
             "cluster: GET /apis/batch/v1/jobs",

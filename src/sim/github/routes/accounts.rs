@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::json::{time, user};
-use super::{Answer, BOT, created};
+use super::{Answer, BOT, created_response};
 
 const SLUG: &str = "gantry";
 
 /// What the App was given, for tests to take away.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct Installation {
     pub permissions: Vec<(&'static str, &'static str)>,
     pub events: Vec<&'static str>,
     pub suspended: bool,
@@ -29,7 +29,7 @@ pub struct Installed {
     pub bypasses: bool,
 }
 
-impl Installed {
+impl Installation {
     pub(in crate::sim::github) fn new(bot_url: &str) -> Self {
         Self {
             permissions: vec![
@@ -53,12 +53,12 @@ impl Installed {
 
 impl GitHub {
     /// What an admin changes about the account that we come by.
-    pub fn reinstall(&self, change: impl FnOnce(&mut Installed)) {
-        change(&mut super::super::lock(&self.0.installed));
+    pub fn update_installation(&self, change: impl FnOnce(&mut Installation)) {
+        change(&mut super::super::lock(&self.0.installation));
     }
 
-    pub(in crate::sim::github) fn installed(&self) -> Installed {
-        super::super::lock(&self.0.installed).clone()
+    pub(in crate::sim::github) fn installation(&self) -> Installation {
+        super::super::lock(&self.0.installation).clone()
     }
 }
 
@@ -66,12 +66,12 @@ pub(super) async fn me(State(github): State<GitHub>) -> Json<Value> {
     Json(user(&github.0.api_url, BOT.trim_end_matches("[bot]")))
 }
 
-fn permissions(installed: &Installed) -> Value {
+fn permissions(installed: &Installation) -> Value {
     installed.permissions.iter().map(|(name, level)| ((*name).to_owned(), Value::from(*level))).collect()
 }
 
 pub(super) async fn installation(State(github): State<GitHub>, Path(id): Path<u64>) -> Json<Value> {
-    let installed = github.installed();
+    let installed = github.installation();
     Json(json!({
         "id": id, "app_id": 1, "app_slug": SLUG, "target_type": "Organization", "repository_selection": "all",
         "account": user(&github.0.api_url, "acme"),
@@ -81,19 +81,19 @@ pub(super) async fn installation(State(github): State<GitHub>, Path(id): Path<u6
 }
 
 pub(super) async fn token(State(github): State<GitHub>, Path(_): Path<u64>) -> Answer {
-    let installed = github.installed();
+    let installed = github.installation();
     if installed.suspended {
         return Err(ApiError::new(StatusCode::FORBIDDEN, "This installation has been suspended"));
     }
     let expires = time(github.0.clock.now() + jiff::SignedDuration::from_hours(1));
-    Ok(created(json!({
+    Ok(created_response(json!({
         "token": "ghs_town_gantry_installed", "expires_at": expires, "permissions": permissions(&installed),
         "repository_selection": "all",
     })))
 }
 
 pub(super) async fn hook(State(github): State<GitHub>) -> Json<Value> {
-    let installed = github.installed();
+    let installed = github.installation();
     let secret = installed.hook_secret.then_some("********");
     Json(json!({ "content_type": "json", "insecure_ssl": "0", "url": installed.hook_url, "secret": secret }))
 }
@@ -109,7 +109,7 @@ pub(super) async fn ruleset(
     State(github): State<GitHub>,
     Path((owner, name, id)): Path<(String, String, u64)>,
 ) -> Answer {
-    let bypass = if github.installed().bypasses { "always" } else { "never" };
+    let bypass = if github.installation().bypasses { "always" } else { "never" };
     github
         .serve(&owner, &name, move |repo| {
             let ruleset = json!({

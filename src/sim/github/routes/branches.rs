@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 
 use super::super::GitHub;
 use super::super::errors::ApiError;
-use super::super::json::{encoded, node_id};
-use super::super::merge::Merged;
+use super::super::json::{node_id, percent_encode};
+use super::super::merge::MergeResult;
 use super::super::objects::{Repo, signature};
 use super::super::rules::not_authorized;
-use super::{Answer, Of, Paging, bot, created, paged, parse, web_flow};
+use super::{Answer, Paging, RepositoryPath, bot, created_response, paged_response, parse, web_flow};
 use crate::sim::faults::Fault;
 
 pub(super) async fn list(
     State(github): State<GitHub>,
-    Path(of): Path<Of>,
+    Path(of): Path<RepositoryPath>,
     Query(paging): Query<Paging>,
     asked: OriginalUri,
 ) -> Answer {
@@ -34,13 +34,13 @@ pub(super) async fn list(
                     "protected": repo.protection.rules(name).is_some(),
                 })
             };
-            let page: Value = paging.of(&all).iter().map(branch).collect();
-            Ok(paged(page, paging.link(repo, &asked, all.len())))
+            let page: Value = paging.slice_page(&all).iter().map(branch).collect();
+            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
         })
         .await
 }
 
-pub(super) async fn one(
+pub(super) async fn show(
     State(github): State<GitHub>,
     Path((owner, name, branch)): Path<(String, String, String)>,
 ) -> Answer {
@@ -48,7 +48,7 @@ pub(super) async fn one(
         .serve(&owner, &name, move |repo| {
             let missing = || ApiError::new(StatusCode::NOT_FOUND, "Branch not found");
             let id = repo.branch(&branch).ok_or_else(missing)?;
-            let url = format!("{}/branches/{}", repo.url(), encoded(&branch));
+            let url = format!("{}/branches/{}", repo.url(), percent_encode(&branch));
             let rules = repo.protection.rules(&branch);
             // Of rulesets it tells nothing.
             let classic = rules.filter(|rules| rules.classic);
@@ -62,7 +62,7 @@ pub(super) async fn one(
             Ok(Json(json!({
                 "name": branch,
                 "commit": repo.commit_json(id)?,
-                "_links": { "self": url, "html": format!("{}/tree/{}", repo.html_url(), encoded(&branch)) },
+                "_links": { "self": url, "html": format!("{}/tree/{}", repo.html_url(), percent_encode(&branch)) },
                 "protected": rules.is_some(),
                 "protection": protection,
                 "protection_url": format!("{url}/protection"),
@@ -74,7 +74,7 @@ pub(super) async fn one(
 
 pub(super) async fn tags(
     State(github): State<GitHub>,
-    Path(of): Path<Of>,
+    Path(of): Path<RepositoryPath>,
     Query(paging): Query<Paging>,
     asked: OriginalUri,
 ) -> Answer {
@@ -82,14 +82,14 @@ pub(super) async fn tags(
         .serve(&of.owner, &of.repo, move |repo| {
             let mut all: Vec<_> = repo.refs.under("refs/tags/").collect();
             all.reverse();
-            let page: Value = paging.of(&all).iter().filter_map(|(name, id)| tag(repo, name, *id)).collect();
-            Ok(paged(page, paging.link(repo, &asked, all.len())))
+            let page: Value = paging.slice_page(&all).iter().filter_map(|(name, id)| tag(repo, name, *id)).collect();
+            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
         })
         .await
 }
 
 fn tag(repo: &Repo, name: &str, id: Oid) -> Option<Value> {
-    let (commit, url, place) = (repo.peel(id)?, repo.url(), encoded(name));
+    let (commit, url, place) = (repo.peel(id)?, repo.url(), percent_encode(name));
     Some(json!({
         "name": name,
         "commit": { "sha": commit.to_string(), "url": format!("{url}/commits/{commit}") },
@@ -106,7 +106,7 @@ pub(super) struct Merge {
     commit_message: Option<String>,
 }
 
-pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
+pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
     let asked: Merge = parse(&body)?;
     let (faults, now) = (github.0.faults.clone(), github.0.clock.now());
     let (author, committer) = (bot(), web_flow());
@@ -122,20 +122,22 @@ pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<Of>, body
             }
             let merged = repo.merge(into, head)?;
             let tree = match merged {
-                Merged::AlreadyThere => return Ok(StatusCode::NO_CONTENT.into_response()),
+                MergeResult::AlreadyMerged => return Ok(StatusCode::NO_CONTENT.into_response()),
                 // Rungs above the first have branches of their own name, so the branch serves as the environment.
-                Merged::Tree(_) if faults.strikes(Fault::MergeConflict, Some(repo.short_name()), Some(base)) => {
+                MergeResult::Tree(_)
+                    if faults.take_if_armed(Fault::MergeConflict, Some(repo.short_name()), Some(base)) =>
+                {
                     return Err(conflict());
                 }
-                Merged::Tree(tree) => tree,
-                Merged::Conflict => return Err(conflict()),
+                MergeResult::Tree(tree) => tree,
+                MergeResult::Conflict => return Err(conflict()),
             };
             let message = asked.commit_message.as_deref().filter(|message| !message.is_empty());
             let message = message.map_or_else(|| format!("Merge {} into {base}", asked.head), str::to_owned);
             let (author, committer) = (signature(&author, now)?, signature(&committer, now)?);
             let id = repo.write_commit(tree, &[into, head], &message, &author, &committer)?;
             repo.point(&format!("refs/heads/{base}"), id);
-            Ok(created(repo.commit_json(id)?))
+            Ok(created_response(repo.commit_json(id)?))
         })
         .await
 }

@@ -12,7 +12,7 @@ use super::super::GitHub;
 use super::super::checks::Status;
 use super::super::errors::ApiError;
 use super::super::objects::{Repo, full_oid};
-use super::{Answer, Paging, bot, commits, created, parse};
+use super::{Answer, Paging, bot, commits, created_response, parse};
 use crate::sim::faults::{Fault, Faults};
 
 #[derive(Debug, Default, Deserialize)]
@@ -52,15 +52,16 @@ pub(super) fn combined(repo: &mut Repo, reference: &str) -> Answer {
 pub(super) fn statuses(repo: &mut Repo, reference: &str, asked: &Filter) -> Answer {
     let id = repo.resolve(reference).ok_or_else(ApiError::not_found)?;
     let all = repo.checks.statuses(id);
-    let page: Value = asked.paging().of(&all).iter().map(|status| repo.status_json(id, status, &creator())).collect();
+    let page: Value =
+        asked.paging().slice_page(&all).iter().map(|status| repo.status_json(id, status, &creator())).collect();
     Ok(Json(page).into_response())
 }
 
 pub(super) fn runs(repo: &mut Repo, reference: &str, asked: &Filter, faults: &Faults, now: Timestamp) -> Answer {
     let id = commits::find(repo, reference)?;
-    if !repo.checks.is_red(id) && faults.strikes(Fault::RedCheck, Some(repo.short_name()), None) {
+    if !repo.checks.is_red(id) && faults.take_if_armed(Fault::RedCheck, Some(repo.short_name()), None) {
         for name in repo.checks.turn_red(id, now) {
-            repo.tell_check(id, &name, &creator());
+            repo.record_check_event(id, &name, &creator());
         }
     }
     let is = |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
@@ -70,7 +71,7 @@ pub(super) fn runs(repo: &mut Repo, reference: &str, asked: &Filter, faults: &Fa
         .iter()
         .filter(|run| is(&asked.check_name, &run.name) && is(&asked.status, &run.status))
         .collect();
-    let page: Value = asked.paging().of(&all).iter().map(|run| repo.check_run_json(id, run)).collect();
+    let page: Value = asked.paging().slice_page(&all).iter().map(|run| repo.check_run_json(id, run)).collect();
     Ok(Json(json!({ "total_count": all.len(), "check_runs": page })).into_response())
 }
 
@@ -105,8 +106,8 @@ pub(super) async fn set_status(
                 at: now,
             };
             let status = repo.checks.add_status(id, status);
-            repo.tell_status(id, &status, &creator());
-            Ok(created(repo.status_json(id, &status, &creator())))
+            repo.record_status_event(id, &status, &creator());
+            Ok(created_response(repo.status_json(id, &status, &creator())))
         })
         .await
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::objects::Repo;
-use super::{Answer, Of, Paging, checks, paged};
+use super::{Answer, Paging, RepositoryPath, checks, paged_response};
 
 /// What is listed where no page is asked for.
 const MOST_COMMITS: usize = 250;
@@ -27,7 +27,7 @@ pub(super) struct Listing {
 
 pub(super) async fn list(
     State(github): State<GitHub>,
-    Path(of): Path<Of>,
+    Path(of): Path<RepositoryPath>,
     Query(listing): Query<Listing>,
     asked: OriginalUri,
 ) -> Answer {
@@ -49,17 +49,17 @@ pub(super) async fn list(
                 all = kept;
             }
             if let Some(author) = listing.author.as_deref().filter(|author| !author.is_empty()) {
-                all.retain(|id| is_by(repo, *id, author));
+                all.retain(|id| is_authored_by(repo, *id, author));
             }
             let paging = Paging { per_page: listing.per_page, page: listing.page };
-            let page = paging.of(&all).iter().map(|id| repo.commit_json(*id)).collect::<Result<Value, _>>()?;
-            Ok(paged(page, paging.link(repo, &asked, all.len())))
+            let page = paging.slice_page(&all).iter().map(|id| repo.commit_json(*id)).collect::<Result<Value, _>>()?;
+            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
         })
         .await
 }
 
 /// GitHub takes a login as well as an e-mail address.
-fn is_by(repo: &Repo, id: Oid, wanted: &str) -> bool {
+fn is_authored_by(repo: &Repo, id: Oid, wanted: &str) -> bool {
     let Ok(commit) = repo.commit_at(id) else { return false };
     let author = commit.author();
     let email = String::from_utf8_lossy(author.email_bytes());
@@ -68,7 +68,7 @@ fn is_by(repo: &Repo, id: Oid, wanted: &str) -> bool {
 }
 
 /// A reference may hold slashes, so what is asked of it can only be told by the end.
-pub(super) async fn of_reference(
+pub(super) async fn handle_reference(
     State(github): State<GitHub>,
     Path((owner, name, reference)): Path<(String, String, String)>,
     Query(asked): Query<checks::Filter>,
@@ -114,14 +114,18 @@ pub(super) async fn compare(
                 ApiError::new(StatusCode::NOT_FOUND, why)
             })?;
             let all = &compared.commits;
-            let shown = if paging.is_asked() { paging.of(all) } else { &all[all.len().saturating_sub(MOST_COMMITS)..] };
+            let shown = if paging.is_requested() {
+                paging.slice_page(all)
+            } else {
+                &all[all.len().saturating_sub(MOST_COMMITS)..]
+            };
             let files = if paging.number() == 1 {
                 Some(repo.files_between(Some(compared.merge_base), compared.head)?)
             } else {
                 None
             };
-            let link = if paging.is_asked() { paging.link(repo, &asked, all.len()) } else { None };
-            Ok(paged(repo.comparison_json(&compared, shown, files.as_deref())?, link))
+            let link = if paging.is_requested() { paging.link(repo, &asked, all.len()) } else { None };
+            Ok(paged_response(repo.comparison_json(&compared, shown, files.as_deref())?, link))
         })
         .await
 }

@@ -12,30 +12,30 @@ use serde_json::Value;
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::objects::{Repo, TREE};
-use super::{Answer, Of};
+use super::{Answer, RepositoryPath};
 
 /// What is larger comes without its content here; the Git database has it.
 const LARGEST: usize = 1 << 20;
 
 #[derive(Deserialize)]
-pub(super) struct At {
+pub(super) struct RefQuery {
     r#ref: Option<String>,
 }
 
 pub(super) async fn root(
     State(github): State<GitHub>,
-    Path(of): Path<Of>,
-    Query(at): Query<At>,
+    Path(of): Path<RepositoryPath>,
+    Query(at): Query<RefQuery>,
     headers: HeaderMap,
 ) -> Answer {
     let raw = wants_raw(&headers);
     github.serve(&of.owner, &of.repo, move |repo| show(repo, "", at.r#ref.as_deref(), raw)).await
 }
 
-pub(super) async fn at(
+pub(super) async fn show_path(
     State(github): State<GitHub>,
     Path((owner, name, path)): Path<(String, String, String)>,
-    Query(at): Query<At>,
+    Query(at): Query<RefQuery>,
     headers: HeaderMap,
 ) -> Answer {
     let raw = wants_raw(&headers);
@@ -70,7 +70,7 @@ fn show(repo: &mut Repo, path: &str, reference: Option<&str>, raw: bool) -> Answ
             return Ok((kind, blob.content().to_vec()).into_response());
         }
         let shown = blob.size() <= LARGEST;
-        file["content"] = if shown { wrapped(blob.content()) } else { String::new() }.into();
+        file["content"] = if shown { encode_base64_lines(blob.content()) } else { String::new() }.into();
         file["encoding"] = if shown { "base64" } else { "none" }.into();
     }
     Ok(Json(file).into_response())
@@ -87,7 +87,7 @@ fn directory(repo: &Repo, path: &str, reference: &str, id: git2::Oid) -> Answer 
 }
 
 /// GitHub breaks base64 into lines of 60, each with its newline.
-pub(super) fn wrapped(bytes: &[u8]) -> String {
+pub(super) fn encode_base64_lines(bytes: &[u8]) -> String {
     let text = STANDARD.encode(bytes);
     let mut lines = String::with_capacity(text.len() + text.len() / 60 + 1);
     for (at, character) in text.chars().enumerate() {

@@ -18,10 +18,10 @@ use super::super::errors::ApiError;
 use super::super::json::{mode, node_id};
 use super::super::objects::{Edit, Repo, TREE, full_oid, signature};
 use super::super::{Author, GitHub, is_path};
-use super::contents::wrapped;
-use super::{Answer, Of, bot, created, parse};
+use super::contents::encode_base64_lines;
+use super::{Answer, RepositoryPath, bot, created_response, parse};
 
-type OfObject = (String, String, String);
+type ObjectPath = (String, String, String);
 
 #[derive(Deserialize)]
 struct NewBlob {
@@ -29,7 +29,7 @@ struct NewBlob {
     encoding: Option<String>,
 }
 
-pub(super) async fn create_blob(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
+pub(super) async fn create_blob(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
     let new: NewBlob = parse(&body)?;
     let content = if new.encoding.as_deref() == Some("base64") {
         let bare: String = new.content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
@@ -40,12 +40,12 @@ pub(super) async fn create_blob(State(github): State<GitHub>, Path(of): Path<Of>
     github
         .serve(&of.owner, &of.repo, move |repo| {
             let id = repo.git.blob(&content)?;
-            Ok(created(json!({ "sha": id.to_string(), "url": repo.object_url("blob", id) })))
+            Ok(created_response(json!({ "sha": id.to_string(), "url": repo.object_url("blob", id) })))
         })
         .await
 }
 
-pub(super) async fn blob(State(github): State<GitHub>, Path((owner, name, sha)): Path<OfObject>) -> Answer {
+pub(super) async fn blob(State(github): State<GitHub>, Path((owner, name, sha)): Path<ObjectPath>) -> Answer {
     github
         .serve(&owner, &name, move |repo| {
             let id = find(repo, &sha, ObjectType::Blob)?;
@@ -55,7 +55,7 @@ pub(super) async fn blob(State(github): State<GitHub>, Path((owner, name, sha)):
                 "node_id": node_id("B", (&repo.full_name, id.as_bytes())),
                 "size": blob.size(),
                 "url": repo.object_url("blob", id),
-                "content": wrapped(blob.content()),
+                "content": encode_base64_lines(blob.content()),
                 "encoding": "base64",
             }))
             .into_response())
@@ -70,7 +70,7 @@ pub(super) struct Depth {
 
 pub(super) async fn tree(
     State(github): State<GitHub>,
-    Path((owner, name, sha)): Path<OfObject>,
+    Path((owner, name, sha)): Path<ObjectPath>,
     Query(depth): Query<Depth>,
 ) -> Answer {
     github
@@ -90,7 +90,7 @@ struct NewTree {
     base_tree: Option<String>,
 }
 
-pub(super) async fn create_tree(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
+pub(super) async fn create_tree(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
     let new: NewTree = parse(&body)?;
     github
         .serve(&of.owner, &of.repo, move |repo| {
@@ -102,7 +102,7 @@ pub(super) async fn create_tree(State(github): State<GitHub>, Path(of): Path<Of>
             }
             let refused = |error: git2::Error| ApiError::unprocessable(format!("Invalid tree info: {error}"));
             let id = repo.edit_tree(base, &edits).map_err(refused)?;
-            Ok(created(repo.tree_json(id, false)?))
+            Ok(created_response(repo.tree_json(id, false)?))
         })
         .await
 }
@@ -168,10 +168,10 @@ struct NewCommitObject {
     committer: Option<Person>,
 }
 
-pub(super) async fn create_commit(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
+pub(super) async fn create_commit(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
     let new: NewCommitObject = parse(&body)?;
     let now = github.0.clock.now();
-    github.0.people.learn(&bot());
+    github.0.people.register(&bot());
     github
         .serve(&of.owner, &of.repo, move |repo| {
             let tree = full_oid(&new.tree).filter(|id| repo.kind(*id) == Some(ObjectType::Tree));
@@ -189,12 +189,12 @@ pub(super) async fn create_commit(State(github): State<GitHub>, Path(of): Path<O
             let author = Person::sign(new.author.as_ref(), now)?;
             let committer = Person::sign(new.committer.as_ref().or(new.author.as_ref()), now)?;
             let id = repo.write_commit(tree, &parents, &new.message, &author, &committer)?;
-            Ok(created(repo.git_commit_json(id)?))
+            Ok(created_response(repo.git_commit_json(id)?))
         })
         .await
 }
 
-pub(super) async fn commit(State(github): State<GitHub>, Path((owner, name, sha)): Path<OfObject>) -> Answer {
+pub(super) async fn commit(State(github): State<GitHub>, Path((owner, name, sha)): Path<ObjectPath>) -> Answer {
     github
         .serve(&owner, &name, move |repo| {
             let id = find(repo, &sha, ObjectType::Commit)?;
@@ -212,7 +212,7 @@ struct NewTag {
     tagger: Option<Person>,
 }
 
-pub(super) async fn create_tag(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
+pub(super) async fn create_tag(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
     let new: NewTag = parse(&body)?;
     let now = github.0.clock.now();
     github
@@ -229,12 +229,12 @@ pub(super) async fn create_tag(State(github): State<GitHub>, Path(of): Path<Of>,
                 let object = repo.git.find_object(id, None)?;
                 repo.git.tag_annotation_create(&new.tag, &object, &tagger, &new.message)?
             };
-            Ok(created(repo.git_tag_json(id)?))
+            Ok(created_response(repo.git_tag_json(id)?))
         })
         .await
 }
 
-pub(super) async fn tag(State(github): State<GitHub>, Path((owner, name, sha)): Path<OfObject>) -> Answer {
+pub(super) async fn tag(State(github): State<GitHub>, Path((owner, name, sha)): Path<ObjectPath>) -> Answer {
     github
         .serve(&owner, &name, move |repo| {
             let id = find(repo, &sha, ObjectType::Tag)?;

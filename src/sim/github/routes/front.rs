@@ -25,7 +25,7 @@ const HANG: Duration = Duration::from_mins(1);
 pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: Next) -> Response {
     let asked = format!("{} {}", request.method(), request.uri());
     let repository = short_name(request.uri().path());
-    let strikes = |fault| github.0.faults.strikes(fault, repository.as_deref(), None);
+    let strikes = |fault| github.0.faults.take_if_armed(fault, repository.as_deref(), None);
     if strikes(Fault::Github502) {
         github.count_request(asked, true);
         let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1>\
@@ -37,7 +37,7 @@ pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: 
     let authorisation =
         request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let authorised = authorisation.is_some();
-    let installed = github.installed();
+    let installed = github.installation();
     let by_token = |token: &str| token.split_once(' ').map(|(_, token)| token.to_owned());
     let token = authorisation.as_deref().and_then(by_token);
     let mut response = if token.as_ref().is_some_and(|token| installed.revoked.contains(token)) {

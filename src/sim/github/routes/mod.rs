@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use self::accounts::Installed;
+pub use self::accounts::Installation;
 use super::errors::ApiError;
 use super::objects::Repo;
 use super::whims;
@@ -39,15 +39,15 @@ pub(super) fn router(github: GitHub) -> Router {
     let repository = Router::new()
         .route("/", get(repository))
         .route("/branches", get(branches::list))
-        .route("/branches/{*branch}", get(branches::one))
+        .route("/branches/{*branch}", get(branches::show))
         .route("/merges", post(branches::merge))
         .route("/tags", get(branches::tags))
         .route("/commits", get(commits::list))
-        .route("/commits/{*reference}", get(commits::of_reference))
+        .route("/commits/{*reference}", get(commits::handle_reference))
         .route("/compare/{*range}", get(commits::compare))
         .route("/statuses/{sha}", post(checks::set_status))
         .route("/pulls", get(pulls::list).post(pulls::open))
-        .route("/pulls/{number}", get(pulls::one).patch(pulls::edit))
+        .route("/pulls/{number}", get(pulls::show).patch(pulls::edit))
         .route("/pulls/{number}/merge", put(pulls::merge))
         .route("/pulls/{number}/reviews", get(reviews::list).post(reviews::submit))
         .route("/pulls/{number}/reviews/{id}/dismissals", put(reviews::dismiss))
@@ -57,8 +57,8 @@ pub(super) fn router(github: GitHub) -> Router {
         .route("/rulesets/{id}", get(accounts::ruleset))
         .route("/contents", get(contents::root))
         .route("/contents/", get(contents::root))
-        .route("/contents/{*path}", get(contents::at))
-        .route("/git/ref/{*reference}", get(refs::one))
+        .route("/contents/{*path}", get(contents::show_path))
+        .route("/git/ref/{*reference}", get(refs::show))
         .route("/git/matching-refs/{*prefix}", get(refs::matching))
         .route("/git/refs", post(refs::create))
         .route("/git/refs/{*reference}", patch(refs::update).delete(refs::delete))
@@ -74,7 +74,7 @@ pub(super) fn router(github: GitHub) -> Router {
         .nest("/repos/{owner}/{repo}", repository)
         .route("/{owner}/{repo}/commit/{reference}", get(pages::commit))
         .route("/{owner}/{repo}/compare/{*range}", get(pages::compare))
-        .route("/users/{login}", get(people::one))
+        .route("/users/{login}", get(people::show_user))
         .route("/orgs/{org}/teams/{team}/memberships/{login}", get(people::membership))
         .route("/orgs/{org}/teams/{team}", get(accounts::team))
         .route("/user", get(accounts::me))
@@ -82,39 +82,39 @@ pub(super) fn router(github: GitHub) -> Router {
         .route("/app/installations/{id}/access_tokens", post(accounts::token))
         .route("/app/hook/config", get(accounts::hook))
         .route("/rate_limit", get(front::rate_limit))
-        .fallback(stray)
-        .method_not_allowed_fallback(stray)
+        .fallback(record_unknown_request)
+        .method_not_allowed_fallback(record_unknown_request)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(github.clone(), front::guard))
-        .layer(middleware::from_fn_with_state(github.0.whims.clone(), whims::suffer))
+        .layer(middleware::from_fn_with_state(github.0.request_faults.clone(), whims::apply_faults))
         .with_state(github.clone())
         .merge(pull_page::router(github))
 }
 
-async fn stray(State(github): State<GitHub>, request: Request) -> ApiError {
-    github.0.strays.record("github", request.method().as_str(), request.uri().path());
+async fn record_unknown_request(State(github): State<GitHub>, request: Request) -> ApiError {
+    github.0.unknown_requests.record("github", request.method().as_str(), request.uri().path());
     ApiError::not_found()
 }
 
 /// The first part of every path.
 #[derive(Debug, Deserialize)]
-struct Of {
+struct RepositoryPath {
     owner: String,
     repo: String,
 }
 
-async fn repository(State(github): State<GitHub>, Path(of): Path<Of>, headers: HeaderMap) -> Answer {
+async fn repository(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, headers: HeaderMap) -> Answer {
     let asks = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let by_app = asks.is_some_and(|token| token.contains(" ghs_"));
     github
         .serve(&of.owner, &of.repo, move |repo| {
-            let mut told = repo.repository_json();
+            let mut body = repo.repository_json();
             if by_app {
                 // The role of the App's bot, who has none, whatever its installation was granted.
-                told["permissions"]["push"] = false.into();
-                told["permissions"]["triage"] = false.into();
+                body["permissions"]["push"] = false.into();
+                body["permissions"]["triage"] = false.into();
             }
-            Ok(Json(told).into_response())
+            Ok(Json(body).into_response())
         })
         .await
 }
@@ -147,7 +147,7 @@ struct Paging {
 }
 
 impl Paging {
-    fn is_asked(&self) -> bool {
+    fn is_requested(&self) -> bool {
         self.per_page.is_some() || self.page.is_some()
     }
 
@@ -160,7 +160,7 @@ impl Paging {
         self.page.as_deref().and_then(|text| text.parse().ok()).filter(|page| *page > 0).unwrap_or(1)
     }
 
-    fn of<'a, T>(&self, all: &'a [T]) -> &'a [T] {
+    fn slice_page<'a, T>(&self, all: &'a [T]) -> &'a [T] {
         let from = (self.number() - 1).saturating_mul(self.size()).min(all.len());
         &all[from..from.saturating_add(self.size()).min(all.len())]
     }
@@ -190,7 +190,7 @@ impl Paging {
     }
 }
 
-fn paged(body: Value, link: Option<HeaderValue>) -> Response {
+fn paged_response(body: Value, link: Option<HeaderValue>) -> Response {
     let mut response = Json(body).into_response();
     if let Some(link) = link {
         response.headers_mut().insert(header::LINK, link);
@@ -198,7 +198,7 @@ fn paged(body: Value, link: Option<HeaderValue>) -> Response {
     response
 }
 
-fn created(body: Value) -> Response {
+fn created_response(body: Value) -> Response {
     let location = body["url"].as_str().and_then(|url| HeaderValue::from_str(url).ok());
     let mut response = (StatusCode::CREATED, Json(body)).into_response();
     if let Some(location) = location {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::json::{time, user};
-use super::{Answer, Paging, paged};
+use super::{Answer, Paging, paged_response};
 
-pub(super) async fn one(State(github): State<GitHub>, Path(login): Path<String>) -> Answer {
+pub(super) async fn show_user(State(github): State<GitHub>, Path(login): Path<String>) -> Answer {
     let account = github.0.people.account(&login).ok_or_else(ApiError::not_found)?;
     let mut json = user(&github.0.api_url, &account.login);
     json["name"] = account.name.into();
@@ -69,7 +69,7 @@ pub(super) async fn rules(
     github
         .serve(&owner, &name, move |repo| {
             let all = repo.protection.json(&branch, &repo.full_name);
-            Ok(paged(paging.of(&all).into(), paging.link(repo, &asked, all.len())))
+            Ok(paged_response(paging.slice_page(&all).into(), paging.link(repo, &asked, all.len())))
         })
         .await
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::super::errors::ApiError;
 use super::super::pull_view;
 use super::super::{GitHub, Verdict, WriteError};
-use super::pulls::numbered;
+use super::pulls::parse_number;
 
 /// There is no script on this page, and nothing that could become one.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; \
@@ -41,11 +41,11 @@ async fn page(
     number: &str,
     refusal: Option<String>,
 ) -> Result<Response, ApiError> {
-    let (number, faults, people) = (numbered(number)?, github.0.faults.clone(), github.people());
+    let (number, faults, people) = (parse_number(number)?, github.0.faults.clone(), github.people());
     let status = if refusal.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let html = github
         .serve(owner, name, move |repo| {
-            let known = repo.weigh(number, &faults)?;
+            let known = repo.compute_mergeability(number, &faults)?;
             pull_view::page(repo, repo.pull(number)?, known, &people, refusal.as_deref())
         })
         .await?;
@@ -61,7 +61,7 @@ async fn page(
 }
 
 #[derive(Deserialize)]
-struct Filled {
+struct ActionForm {
     user: String,
     #[serde(default)]
     body: String,
@@ -70,16 +70,16 @@ struct Filled {
 async fn act(
     State(github): State<GitHub>,
     Path((owner, name, number, act)): Path<(String, String, String, String)>,
-    Form(filled): Form<Filled>,
+    Form(filled): Form<ActionForm>,
 ) -> Result<Response, ApiError> {
-    let (hands, repository, pull) = (github.clone(), format!("{owner}/{name}"), numbered(&number)?);
+    let (actions, repository, pull) = (github.clone(), format!("{owner}/{name}"), parse_number(&number)?);
     let work = move || -> Result<(), WriteError> {
-        let Filled { user, body } = &filled;
+        let ActionForm { user, body } = &filled;
         match act.as_str() {
-            "merge" => hands.merge_pull(&repository, pull, user).map(|_| ()),
-            "close" => hands.close_pull(&repository, pull, user),
-            act => match Verdict::of(act) {
-                Some(verdict) => hands.review(&repository, pull, user, verdict, body),
+            "merge" => actions.merge_pull(&repository, pull, user).map(|_| ()),
+            "close" => actions.close_pull(&repository, pull, user),
+            act => match Verdict::parse(act) {
+                Some(verdict) => actions.review(&repository, pull, user, verdict, body),
                 None => Err(WriteError::Refused(format!("`{act}` is nothing that can be done here."))),
             },
         }

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::super::GitHub;
 use super::super::errors::ApiError;
-use super::super::mergeability::{Merging, UNKNOWN};
+use super::super::mergeability::{MergeOptions, UNKNOWN};
 use super::super::pulls::{NewPull, PullEdit};
-use super::{Answer, BOT, Of, Paging, bot, created, paged, parse};
+use super::{Answer, BOT, Paging, RepositoryPath, bot, created_response, paged_response, parse};
 
 #[derive(Deserialize)]
-struct New {
+struct NewPullBody {
     #[serde(default)]
     title: String,
     head: String,
@@ -22,13 +22,13 @@ struct New {
     body: Option<String>,
 }
 
-pub(super) async fn open(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
-    let New { title, head, base, body } = parse(&body)?;
+pub(super) async fn open(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+    let NewPullBody { title, head, base, body } = parse(&body)?;
     let now = github.0.clock.now();
     github
         .serve(&of.owner, &of.repo, move |repo| {
             let number = repo.open_pull(NewPull { title, head, base, body }, BOT, now)?;
-            Ok(created(repo.whole_pull_json(repo.pull(number)?, UNKNOWN)?))
+            Ok(created_response(repo.whole_pull_json(repo.pull(number)?, UNKNOWN)?))
         })
         .await
 }
@@ -44,7 +44,7 @@ pub(super) struct Listing {
 
 pub(super) async fn list(
     State(github): State<GitHub>,
-    Path(of): Path<Of>,
+    Path(of): Path<RepositoryPath>,
     Query(listing): Query<Listing>,
     asked: OriginalUri,
 ) -> Answer {
@@ -66,17 +66,17 @@ pub(super) async fn list(
                 .filter(|pull| base.is_none_or(|base| base == pull.base))
                 .collect();
             let paging = Paging { per_page: listing.per_page, page: listing.page };
-            let page: Value = paging.of(&all).iter().map(|pull| repo.pull_json(pull)).collect();
-            Ok(paged(page, paging.link(repo, &asked, all.len())))
+            let page: Value = paging.slice_page(&all).iter().map(|pull| repo.pull_json(pull)).collect();
+            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
         })
         .await
 }
 
-pub(super) async fn one(
+pub(super) async fn show(
     State(github): State<GitHub>,
     Path((owner, name, number)): Path<(String, String, String)>,
 ) -> Answer {
-    let (number, faults) = (numbered(&number)?, github.0.faults.clone());
+    let (number, faults) = (parse_number(&number)?, github.0.faults.clone());
     github
         .serve(&owner, &name, move |repo| {
             let known = repo.ask_mergeability(number, &faults)?;
@@ -90,7 +90,7 @@ pub(super) async fn edit(
     Path((owner, name, number)): Path<(String, String, String)>,
     body: Bytes,
 ) -> Answer {
-    let (number, edit): (_, PullEdit) = (numbered(&number)?, parse(&body)?);
+    let (number, edit): (_, PullEdit) = (parse_number(&number)?, parse(&body)?);
     let now = github.0.clock.now();
     github
         .serve(&owner, &name, move |repo| {
@@ -105,8 +105,8 @@ pub(super) async fn merge(
     Path((owner, name, number)): Path<(String, String, String)>,
     body: Bytes,
 ) -> Answer {
-    let number = numbered(&number)?;
-    let how: Merging = if body.is_empty() { Merging::default() } else { parse(&body)? };
+    let number = parse_number(&number)?;
+    let how: MergeOptions = if body.is_empty() { MergeOptions::default() } else { parse(&body)? };
     let (now, faults) = (github.0.clock.now(), github.0.faults.clone());
     github
         .serve(&owner, &name, move |repo| {
@@ -118,6 +118,6 @@ pub(super) async fn merge(
 }
 
 /// What is no number names no pull request.
-pub(super) fn numbered(text: &str) -> Result<u64, ApiError> {
+pub(super) fn parse_number(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| ApiError::not_found())
 }

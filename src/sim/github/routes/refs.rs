@@ -11,10 +11,10 @@ use serde::Deserialize;
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::objects::{Repo, full_oid};
-use super::{Answer, Of, created, parse};
+use super::{Answer, RepositoryPath, created_response, parse};
 
 #[derive(Deserialize)]
-pub(super) struct New {
+pub(super) struct NewRefBody {
     r#ref: String,
     sha: String,
 }
@@ -26,11 +26,11 @@ pub(super) struct Update {
     force: bool,
 }
 
-pub(super) async fn one(
+pub(super) async fn show(
     State(github): State<GitHub>,
     Path((owner, name, reference)): Path<(String, String, String)>,
 ) -> Answer {
-    let full_name = full(&reference);
+    let full_name = full_ref_name(&reference);
     github
         .serve(&owner, &name, move |repo| {
             let target = repo.refs.find(&full_name).ok_or_else(ApiError::not_found)?;
@@ -43,7 +43,7 @@ pub(super) async fn matching(
     State(github): State<GitHub>,
     Path((owner, name, prefix)): Path<(String, String, String)>,
 ) -> Answer {
-    let prefix = full(&prefix);
+    let prefix = full_ref_name(&prefix);
     github
         .serve(&owner, &name, move |repo| {
             let found: Vec<_> =
@@ -53,16 +53,16 @@ pub(super) async fn matching(
         .await
 }
 
-pub(super) async fn create(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
-    let new: New = parse(&body)?;
+pub(super) async fn create(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+    let new: NewRefBody = parse(&body)?;
     github
         .serve(&of.owner, &of.repo, move |repo| {
-            if let Some(why) = repo.refs.refusal(&new.r#ref) {
+            if let Some(why) = repo.refs.creation_error(&new.r#ref) {
                 return Err(ApiError::unprocessable(why));
             }
             let target = target(repo, &new.r#ref, &new.sha)?;
             repo.point(&new.r#ref, target);
-            Ok(created(repo.ref_json(&new.r#ref, target)))
+            Ok(created_response(repo.ref_json(&new.r#ref, target)))
         })
         .await
 }
@@ -73,7 +73,7 @@ pub(super) async fn update(
     body: Bytes,
 ) -> Answer {
     let update: Update = parse(&body)?;
-    let full_name = full(&reference);
+    let full_name = full_ref_name(&reference);
     github
         .serve(&owner, &name, move |repo| {
             let before = repo.refs.find(&full_name).ok_or_else(missing)?;
@@ -94,7 +94,7 @@ pub(super) async fn delete(
     State(github): State<GitHub>,
     Path((owner, name, reference)): Path<(String, String, String)>,
 ) -> Answer {
-    let full_name = full(&reference);
+    let full_name = full_ref_name(&reference);
     github
         .serve(&owner, &name, move |repo| {
             if full_name == format!("refs/heads/{}", repo.default_branch) && repo.refs.find(&full_name).is_some() {
@@ -109,7 +109,7 @@ pub(super) async fn delete(
         .await
 }
 
-fn full(reference: &str) -> String {
+fn full_ref_name(reference: &str) -> String {
     format!("refs/{}", reference.strip_prefix("refs/").unwrap_or(reference))
 }
 

@@ -10,37 +10,38 @@ use serde_json::Value;
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::reviews::{NewReview, Verdict};
-use super::pulls::numbered;
-use super::{Answer, BOT, Paging, created, paged, parse};
+use super::pulls::parse_number;
+use super::{Answer, BOT, Paging, created_response, paged_response, parse};
 
-type Numbered = Path<(String, String, String)>;
+type PullPath = Path<(String, String, String)>;
 
 pub(super) async fn list(
     State(github): State<GitHub>,
-    Path((owner, name, number)): Numbered,
+    Path((owner, name, number)): PullPath,
     Query(paging): Query<Paging>,
     asked: OriginalUri,
 ) -> Answer {
-    let number = numbered(&number)?;
+    let number = parse_number(&number)?;
     github
         .serve(&owner, &name, move |repo| {
             let pull = repo.pull(number)?;
-            let page: Value = paging.of(&pull.reviews).iter().map(|review| repo.review_json(pull, review)).collect();
-            Ok(paged(page, paging.link(repo, &asked, pull.reviews.len())))
+            let page: Value =
+                paging.slice_page(&pull.reviews).iter().map(|review| repo.review_json(pull, review)).collect();
+            Ok(paged_response(page, paging.link(repo, &asked, pull.reviews.len())))
         })
         .await
 }
 
 #[derive(Deserialize)]
-struct New {
+struct NewReviewBody {
     event: Option<String>,
     #[serde(default)]
     body: Option<String>,
     commit_id: Option<String>,
 }
 
-pub(super) async fn submit(State(github): State<GitHub>, Path((owner, name, number)): Numbered, body: Bytes) -> Answer {
-    let (number, new): (_, New) = (numbered(&number)?, parse(&body)?);
+pub(super) async fn submit(State(github): State<GitHub>, Path((owner, name, number)): PullPath, body: Bytes) -> Answer {
+    let (number, new): (_, NewReviewBody) = (parse_number(&number)?, parse(&body)?);
     let now = github.0.clock.now();
     github
         .serve(&owner, &name, move |repo| {
@@ -69,7 +70,7 @@ pub(super) async fn dismiss(
     Path((owner, name, number, id)): Path<(String, String, String, String)>,
     body: Bytes,
 ) -> Answer {
-    let (number, id) = (numbered(&number)?, numbered(&id)?);
+    let (number, id) = (parse_number(&number)?, parse_number(&id)?);
     let Dismissal { .. } = parse(&body)?;
     let now = github.0.clock.now();
     github
@@ -82,17 +83,17 @@ pub(super) async fn dismiss(
 
 pub(super) async fn comments(
     State(github): State<GitHub>,
-    Path((owner, name, number)): Numbered,
+    Path((owner, name, number)): PullPath,
     Query(paging): Query<Paging>,
     asked: OriginalUri,
 ) -> Answer {
-    let number = numbered(&number)?;
+    let number = parse_number(&number)?;
     github
         .serve(&owner, &name, move |repo| {
             let pull = repo.pull(number)?;
             let page: Value =
-                paging.of(&pull.comments).iter().map(|comment| repo.comment_json(pull, comment)).collect();
-            Ok(paged(page, paging.link(repo, &asked, pull.comments.len())))
+                paging.slice_page(&pull.comments).iter().map(|comment| repo.comment_json(pull, comment)).collect();
+            Ok(paged_response(page, paging.link(repo, &asked, pull.comments.len())))
         })
         .await
 }
@@ -104,10 +105,10 @@ struct NewComment {
 
 pub(super) async fn comment(
     State(github): State<GitHub>,
-    Path((owner, name, number)): Numbered,
+    Path((owner, name, number)): PullPath,
     body: Bytes,
 ) -> Answer {
-    let (number, new): (_, NewComment) = (numbered(&number)?, parse(&body)?);
+    let (number, new): (_, NewComment) = (parse_number(&number)?, parse(&body)?);
     let now = github.0.clock.now();
     github
         .serve(&owner, &name, move |repo| {
@@ -115,7 +116,7 @@ pub(super) async fn comment(
                 return Err(ApiError::validation_failed("IssueComment", "body", "missing_field"));
             }
             let comment = repo.comment_on_pull(number, new.body, BOT, now)?;
-            Ok(created(repo.comment_json(repo.pull(number)?, &comment)))
+            Ok(created_response(repo.comment_json(repo.pull(number)?, &comment)))
         })
         .await
 }

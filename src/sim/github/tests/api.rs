@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{REPOSITORY, Town, new_commit, refusal, says};
+use super::{REPOSITORY, World, new_commit, status_and_message, unwrap_github_error};
 
 #[tokio::test]
 async fn a_repository_and_its_branches_are_shown() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let octocrab = town.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     assert_eq!(repos.get().await.unwrap().default_branch.as_deref(), Some("develop"));
@@ -26,7 +26,7 @@ async fn a_repository_and_its_branches_are_shown() {
 
 #[tokio::test]
 async fn a_commit_is_found_by_whatever_names_it() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let develop = town.head("develop");
     town.github.create_branch(REPOSITORY, "feature/x", &develop).unwrap();
     let octocrab = town.octocrab();
@@ -39,13 +39,16 @@ async fn a_commit_is_found_by_whatever_names_it() {
         assert_eq!(commit.files.unwrap()[0].patch.as_deref(), Some("@@ -1 +1 @@\n-12\n+12.00"));
     }
     for name in ["nothing", &develop.as_str()[..3], "0123456789012345678901234567890123456789"] {
-        assert_eq!(refusal(commits.get(name).await), says(422, &format!("No commit found for SHA: {name}")));
+        assert_eq!(
+            unwrap_github_error(commits.get(name).await),
+            status_and_message(422, &format!("No commit found for SHA: {name}"))
+        );
     }
 }
 
 #[tokio::test]
 async fn an_author_without_an_account_has_no_login() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let mut new = new_commit("develop", "m", BTreeMap::new(), town.clock.now());
     (new.author.email, new.author.login) = ("stranger@acme.test".to_owned(), None);
     let sha = town.github.commit(new).unwrap();
@@ -58,7 +61,7 @@ async fn an_author_without_an_account_has_no_login() {
 
 #[tokio::test]
 async fn commits_are_listed_newest_first_by_page_and_by_path() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let messages = |page: &Value| {
         page.as_array().unwrap().iter().map(|c| c["commit"]["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -80,7 +83,7 @@ async fn commits_are_listed_newest_first_by_page_and_by_path() {
 
 #[tokio::test]
 async fn a_comparison_counts_from_the_merge_base() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let base = town.head("qa");
     town.commit("qa", "A hotfix", &[("fix.txt", "now")]);
     town.commit("develop", "Move the cart", &[("src/basket.rs", "one\ntwo\nthree\n")]);
@@ -113,7 +116,7 @@ async fn a_comparison_counts_from_the_merge_base() {
 
 #[tokio::test]
 async fn a_comparison_shows_each_file_as_github_does() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let lines = |last: &str| format!("one\ntwo\nthree\nfour\nfive\n{last}\n");
     town.commit("qa", "Begin", &[("old.txt", &lines("six")), ("gone.txt", "bye\n"), ("picture", "a\0b")]);
     let base = town.head("qa");
@@ -155,7 +158,7 @@ fn shown_file(file: &Value) -> Value {
 
 #[tokio::test]
 async fn what_cannot_be_compared_says_why() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let tree = town
         .post("/repos/acme/checkout/git/trees", &json!({ "tree": [{ "path": "a", "mode": "100644", "content": "x" }] }))
         .await
@@ -165,17 +168,23 @@ async fn what_cannot_be_compared_says_why() {
     let octocrab = town.octocrab();
     let commits = octocrab.commits("acme", "checkout");
     let apart = commits.compare("qa", orphan).send().await;
-    assert_eq!(refusal(apart), says(404, &format!("No common ancestor between qa and {orphan}.")));
-    assert_eq!(refusal(commits.compare("qa", "nothing").send().await), says(404, "Not Found"));
     assert_eq!(
-        refusal(octocrab.repos("acme", "checkout").merge(orphan, "qa").send().await),
-        says(409, "Merge conflict")
+        unwrap_github_error(apart),
+        status_and_message(404, &format!("No common ancestor between qa and {orphan}."))
+    );
+    assert_eq!(
+        unwrap_github_error(commits.compare("qa", "nothing").send().await),
+        status_and_message(404, "Not Found")
+    );
+    assert_eq!(
+        unwrap_github_error(octocrab.repos("acme", "checkout").merge(orphan, "qa").send().await),
+        status_and_message(409, "Merge conflict")
     );
 }
 
 #[tokio::test]
 async fn a_long_comparison_is_cut_at_250_commits_and_300_files() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     for n in 0..260 {
         town.commit("develop", &format!("Step {n}"), &[(&format!("many/{n}"), "x\n"), (&format!("more/{n}"), "y\n")]);
     }
@@ -188,7 +197,7 @@ async fn a_long_comparison_is_cut_at_250_commits_and_300_files() {
 
 #[tokio::test]
 async fn contents_are_files_or_directories() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let octocrab = town.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     let file = repos.get_content().path("src/price.rs").r#ref("qa").send().await.unwrap().take_items();
@@ -198,9 +207,12 @@ async fn contents_are_files_or_directories() {
     assert_eq!(listed, [("cart.rs", "file"), ("price.rs", "file")]);
     let root = town.get("/repos/acme/checkout/contents/").await.1;
     assert_eq!((root[0]["name"].as_str(), root[1]["type"].as_str()), (Some("README.md"), Some("dir")));
-    assert_eq!(refusal(repos.get_content().path("nothing").send().await), says(404, "Not Found"));
+    assert_eq!(
+        unwrap_github_error(repos.get_content().path("nothing").send().await),
+        status_and_message(404, "Not Found")
+    );
     let nowhere = repos.get_content().path("src").r#ref("nothing").send().await;
-    assert_eq!(refusal(nowhere), says(404, "No commit found for the ref nothing"));
+    assert_eq!(unwrap_github_error(nowhere), status_and_message(404, "No commit found for the ref nothing"));
     let long = "x".repeat(100) + "\n";
     town.commit("develop", "Long", &[("long", &long)]);
     let file = repos.get_content().path("long").send().await.unwrap().take_items();
@@ -209,7 +221,7 @@ async fn contents_are_files_or_directories() {
 
 #[tokio::test]
 async fn the_links_to_a_commit_and_a_comparison_lead_somewhere() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let (_, compared) = town.get("/repos/acme/checkout/compare/qa...develop").await;
     for link in [&compared["html_url"], &compared["commits"][0]["html_url"]] {
         let page = reqwest::get(link.as_str().unwrap()).await.unwrap().text().await.unwrap();
@@ -219,12 +231,12 @@ async fn the_links_to_a_commit_and_a_comparison_lead_somewhere() {
 
 #[tokio::test]
 async fn an_unknown_route_or_method_is_recorded() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     assert_eq!(town.get("/repos/acme/checkout/pulls/1/oddities").await.0, 404);
     assert_eq!(town.get("/elsewhere").await.0, 404);
     assert_eq!(town.get("/repos/acme/checkout/merges").await.0, 404);
     assert_eq!(
-        town.strays.all(),
+        town.unknown_requests.all(),
         [
             "github: GET /repos/acme/checkout/pulls/1/oddities",
             "github: GET /elsewhere",
@@ -235,17 +247,23 @@ async fn an_unknown_route_or_method_is_recorded() {
 
 #[tokio::test]
 async fn an_empty_repository_has_an_answer_for_everything() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let message = |answer: (u16, Value)| (answer.0, answer.1["message"].as_str().unwrap_or_default().to_owned());
-    assert_eq!(message(town.get("/repos/acme/checkout/commits").await), says(409, "Git Repository is empty."));
-    assert_eq!(message(town.get("/repos/acme/checkout/contents/x").await), says(404, "This repository is empty."));
+    assert_eq!(
+        message(town.get("/repos/acme/checkout/commits").await),
+        status_and_message(409, "Git Repository is empty.")
+    );
+    assert_eq!(
+        message(town.get("/repos/acme/checkout/contents/x").await),
+        status_and_message(404, "This repository is empty.")
+    );
     assert_eq!(town.get("/repos/acme/checkout/branches").await, (200, json!([])));
     assert!(town.github.graph(REPOSITORY, 10).is_empty());
 }
 
 #[tokio::test]
 async fn the_graph_shows_children_before_parents_with_the_names_that_stand_on_them() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     town.github.tag(REPOSITORY, "qa/1", &town.head("qa"), "m").unwrap();
     let graph = town.github.graph(REPOSITORY, 2);
     let shown: Vec<_> = graph.iter().map(|commit| (commit.subject.as_str(), commit.refs.clone())).collect();

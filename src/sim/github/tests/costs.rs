@@ -2,14 +2,14 @@
 
 use axum::http::HeaderValue;
 
-use super::Town;
+use super::World;
 use crate::sim::github::Cost;
 
 fn header(response: &reqwest::Response, name: &str) -> String {
     response.headers()[name].to_str().unwrap().to_owned()
 }
 
-fn left(response: &reqwest::Response) -> u64 {
+fn remaining_requests(response: &reqwest::Response) -> u64 {
     header(response, "x-ratelimit-remaining").parse().unwrap()
 }
 
@@ -26,7 +26,7 @@ async fn ask(url: &str, token: Option<&str>, etag: Option<&HeaderValue>) -> reqw
 
 #[tokio::test]
 async fn every_answer_tells_the_limit() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", town.url);
     let first = reqwest::get(&url).await.unwrap();
     assert_eq!(
@@ -39,35 +39,35 @@ async fn every_answer_tells_the_limit() {
     let limits = town.octocrab().ratelimit().get().await.unwrap();
     assert_eq!((limits.rate.limit, limits.rate.remaining), (5000, 4998));
     town.clock.advance(jiff::SignedDuration::from_hours(1));
-    assert_eq!(left(&reqwest::get(&url).await.unwrap()), 4999, "each hour begins anew");
+    assert_eq!(remaining_requests(&reqwest::get(&url).await.unwrap()), 4999, "each hour begins anew");
 }
 
 #[tokio::test]
 async fn what_is_known_is_neither_sent_nor_counted_again() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let path = "/repos/acme/checkout/git/ref/heads/qa";
     let url = format!("{}{path}", town.url);
     let first = ask(&url, Some("a-token"), None).await;
     let etag = first.headers()["etag"].clone();
     let second = ask(&url, Some("a-token"), Some(&etag)).await;
-    assert_eq!((second.status().as_u16(), left(&second)), (304, left(&first)));
+    assert_eq!((second.status().as_u16(), remaining_requests(&second)), (304, remaining_requests(&first)));
     assert_eq!(second.headers()["etag"], etag);
     assert!(second.bytes().await.unwrap().is_empty());
 
     town.commit("qa", "Another", &[("x", "y\n")]);
     let moved = ask(&url, Some("a-token"), Some(&etag)).await;
-    assert_eq!((moved.status().as_u16(), left(&moved) + 1), (200, left(&first)));
+    assert_eq!((moved.status().as_u16(), remaining_requests(&moved) + 1), (200, remaining_requests(&first)));
     assert_ne!(moved.headers()["etag"], etag);
     assert_eq!(town.github.cost(), Cost { requests: 3, free: 1 });
-    assert_eq!(town.github.costs()[&format!("GET {path}")].counted(), 2);
+    assert_eq!(town.github.costs()[&format!("GET {path}")].counted_requests(), 2);
 }
 
 #[tokio::test]
 async fn a_stranger_is_counted_for_everything() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", town.url);
     let first = ask(&url, None, None).await;
     let second = ask(&url, None, Some(&first.headers()["etag"])).await;
-    assert_eq!((second.status().as_u16(), left(&second) + 1), (304, left(&first)));
+    assert_eq!((second.status().as_u16(), remaining_requests(&second) + 1), (304, remaining_requests(&first)));
     assert_eq!(town.github.cost(), Cost { requests: 2, free: 0 });
 }

@@ -5,17 +5,17 @@ use octocrab::params::repos::Reference;
 use serde_json::{Value, json};
 
 use super::super::Rules;
-use super::{REPOSITORY, Town, says};
+use super::{REPOSITORY, World, status_and_message};
 
 const ROOT: &str = "/repos/acme/checkout";
 
-async fn made(town: &Town, kind: &str, body: Value) -> String {
+async fn create_object(town: &World, kind: &str, body: Value) -> String {
     let (status, answer) = town.post(&format!("{ROOT}/git/{kind}"), &body).await;
     assert_eq!(status, 201, "{answer}");
     answer["sha"].as_str().unwrap().to_owned()
 }
 
-async fn tree_of(town: &Town, commit: &str) -> String {
+async fn tree_of(town: &World, commit: &str) -> String {
     let (_, answer) = town.get(&format!("{ROOT}/git/commits/{commit}")).await;
     answer["tree"]["sha"].as_str().unwrap().to_owned()
 }
@@ -24,10 +24,11 @@ async fn tree_of(town: &Town, commit: &str) -> String {
 /// <https://github.com/spotify/github-java-client/pull/16>.
 #[tokio::test]
 async fn a_commit_that_no_reference_leads_to_can_be_read_compared_and_merged() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let (qa, develop) = (town.head("qa"), town.head("develop"));
     let tree = tree_of(&town, develop.as_str()).await;
-    let loose = made(&town, "commits", json!({ "message": "Loose", "tree": tree, "parents": [qa.as_str()] })).await;
+    let loose =
+        create_object(&town, "commits", json!({ "message": "Loose", "tree": tree, "parents": [qa.as_str()] })).await;
     assert_eq!(town.get(&format!("{ROOT}/commits/{loose}")).await.1["commit"]["tree"]["sha"], tree.as_str());
     let (_, compared) = town.get(&format!("{ROOT}/compare/{qa}...{loose}")).await;
     assert_eq!(compared["merge_base_commit"]["sha"], qa.as_str());
@@ -43,12 +44,12 @@ async fn a_commit_that_no_reference_leads_to_can_be_read_compared_and_merged() {
 
 #[tokio::test]
 async fn a_tree_upon_a_tree_changes_one_file_and_no_other() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let tree = tree_of(&town, town.head("develop").as_str()).await;
     let entry = json!({ "path": "bin/run", "mode": "100755", "type": "blob", "content": "1\n" });
-    let first = made(&town, "trees", json!({ "base_tree": tree, "tree": [entry] })).await;
+    let first = create_object(&town, "trees", json!({ "base_tree": tree, "tree": [entry] })).await;
     let entry = json!({ "path": "src/cart.rs", "mode": "100644", "type": "blob", "content": "four\n" });
-    let second = made(&town, "trees", json!({ "base_tree": first, "tree": [entry] })).await;
+    let second = create_object(&town, "trees", json!({ "base_tree": first, "tree": [entry] })).await;
     let (_, whole) = town.get(&format!("{ROOT}/git/trees/{second}?recursive=1")).await;
     let mode = |path: &str| {
         let entry = whole["tree"].as_array().unwrap().iter().find(|entry| entry["path"] == path).unwrap();
@@ -68,7 +69,7 @@ async fn a_tree_upon_a_tree_changes_one_file_and_no_other() {
 
 #[tokio::test]
 async fn a_branch_under_rules_is_not_moved_past_them() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let develop = town.head("develop");
     let octocrab = town.octocrab();
     let repos = octocrab.repos("acme", "checkout");
@@ -92,7 +93,7 @@ async fn a_branch_under_rules_is_not_moved_past_them() {
     for (rules, why) in cases {
         town.github.protect(REPOSITORY, "qa", rules).unwrap();
         let answer = repos.git().update_ref(&qa, develop.as_str()).force(false).send().await;
-        assert_eq!(super::refusal(answer), says(422, why));
+        assert_eq!(super::unwrap_github_error(answer), status_and_message(422, why));
     }
     assert_eq!(town.head("qa"), before);
     town.github.protect(REPOSITORY, "qa", Rules { required_checks: checks(), ..Rules::default() }).unwrap();
@@ -103,7 +104,7 @@ async fn a_branch_under_rules_is_not_moved_past_them() {
 
 #[tokio::test]
 async fn a_file_is_shown_as_it_was_and_a_large_one_without_its_content() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let before = town.head("develop");
     let large = "x".repeat((1 << 20) + 1);
     town.commit("develop", "Grow", &[("src/price.rs", large.as_str())]);
@@ -121,7 +122,7 @@ async fn a_file_is_shown_as_it_was_and_a_large_one_without_its_content() {
 
 #[tokio::test]
 async fn the_commits_of_a_path_are_those_that_changed_it() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     town.commit("develop", "Another file", &[("src/other.rs", "1\n")]);
     let (_, found) = town.get(&format!("{ROOT}/commits?sha=develop&path=src/price.rs&per_page=5")).await;
     let subjects: Vec<_> =

@@ -9,16 +9,16 @@ use git2::Oid;
 use jiff::Timestamp;
 
 use super::super::Author;
-use super::super::merge::Merged;
+use super::super::merge::MergeResult;
 use super::super::objects::{EXECUTABLE, Edit, FILE, Repo, signature};
 use super::super::people::People;
 use super::by_git::{export, fsck, git, git_is_there};
 
 /// `SplitMix64`: the same histories on every machine.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
-    fn roll(&mut self) -> u64 {
+impl Rng {
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,7 +27,7 @@ impl Dice {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.roll() % (end.max(1) as u64)).unwrap()
+        usize::try_from(self.next_u64() % (end.max(1) as u64)).unwrap()
     }
 
     fn one_in(&mut self, n: usize) -> bool {
@@ -48,7 +48,7 @@ struct File {
 
 type Files = BTreeMap<String, File>;
 
-fn line(dice: &mut Dice, few: bool) -> String {
+fn line(dice: &mut Rng, few: bool) -> String {
     let words = ["price", "cart", "total", "order", "stock", "card", "user", "date", "tax", "rate"];
     if few {
         return ["}", "", "{", "  end", "  return x"][dice.below(5)].to_owned();
@@ -56,7 +56,7 @@ fn line(dice: &mut Dice, few: bool) -> String {
     format!("  let {} = {}({}, {});", dice.pick(&words), dice.pick(&words), dice.pick(&words), dice.below(1000))
 }
 
-fn lines(dice: &mut Dice, count: usize) -> Vec<String> {
+fn lines(dice: &mut Rng, count: usize) -> Vec<String> {
     (0..count)
         .map(|_| {
             let few = dice.one_in(4);
@@ -65,22 +65,22 @@ fn lines(dice: &mut Dice, count: usize) -> Vec<String> {
         .collect()
 }
 
-fn place(dice: &mut Dice) -> String {
+fn random_path(dice: &mut Rng) -> String {
     let directories = ["", "src/", "src/api/", "lib/", "deploy/qa/"];
     format!("{}f{}", dice.pick(&directories), dice.below(30))
 }
 
-fn free(files: &Files, path: &str) -> bool {
+fn is_free(files: &Files, path: &str) -> bool {
     let below = format!("{path}/");
     !files.keys().any(|other| other == path || other.starts_with(&below) || path.starts_with(&format!("{other}/")))
 }
 
-fn evolve(dice: &mut Dice, files: &mut Files) {
+fn mutate_files(dice: &mut Rng, files: &mut Files) {
     let names: Vec<String> = files.keys().cloned().collect();
     if names.is_empty() {
         let count = 3 + dice.below(20);
         let lines = lines(dice, count);
-        files.insert(place(dice), File { lines, ends_with_newline: true, mode: FILE });
+        files.insert(random_path(dice), File { lines, ends_with_newline: true, mode: FILE });
         return;
     }
     let name = dice.pick(&names).clone();
@@ -89,8 +89,8 @@ fn evolve(dice: &mut Dice, files: &mut Files) {
             files.remove(&name);
         }
         1 | 2 => {
-            let path = place(dice);
-            if free(files, &path) {
+            let path = random_path(dice);
+            if is_free(files, &path) {
                 let count = dice.below(25);
                 let lines = lines(dice, count);
                 let mode = if dice.one_in(5) { EXECUTABLE } else { FILE };
@@ -98,9 +98,9 @@ fn evolve(dice: &mut Dice, files: &mut Files) {
             }
         }
         3 | 4 => {
-            let path = place(dice);
+            let path = random_path(dice);
             let file = files.remove(&name).unwrap();
-            let to = if free(files, &path) { path } else { name };
+            let to = if is_free(files, &path) { path } else { name };
             files.insert(to, file);
         }
         5 => {
@@ -111,7 +111,7 @@ fn evolve(dice: &mut Dice, files: &mut Files) {
                 if let Some(rest) = name.strip_prefix(from) {
                     let file = files.remove(&name).unwrap();
                     let path = format!("{to}{rest}");
-                    let path = if free(files, &path) { path } else { name };
+                    let path = if is_free(files, &path) { path } else { name };
                     files.insert(path, file);
                 }
             }
@@ -133,7 +133,7 @@ fn evolve(dice: &mut Dice, files: &mut Files) {
     }
 }
 
-fn edit(dice: &mut Dice, file: &mut File) {
+fn edit(dice: &mut Rng, file: &mut File) {
     let count = file.lines.len();
     let at = dice.below(count + 1);
     let few = dice.one_in(4);
@@ -162,12 +162,12 @@ fn edit(dice: &mut Dice, file: &mut File) {
     }
 }
 
-struct World {
+struct RandomRepository {
     repo: Repo,
     clock: i64,
 }
 
-impl World {
+impl RandomRepository {
     fn new() -> Self {
         let people = People::default();
         let repo =
@@ -216,22 +216,22 @@ impl World {
         files
     }
 
-    fn step(&mut self, dice: &mut Dice, from: Oid) -> Oid {
+    fn step(&mut self, dice: &mut Rng, from: Oid) -> Oid {
         let mut files = self.read(from);
         for _ in 0..=dice.below(3) {
-            evolve(dice, &mut files);
+            mutate_files(dice, &mut files);
         }
         let tree = self.write(&files);
         self.commit(tree, &[from])
     }
 
     /// One ladder of branches that grow apart and are merged into each other; each merge is a case.
-    fn history(&mut self, dice: &mut Dice, cases: &mut Vec<(Oid, Oid, Merged)>) {
+    fn history(&mut self, dice: &mut Rng, cases: &mut Vec<(Oid, Oid, MergeResult)>) {
         let mut files = Files::new();
         for _ in 0..6 + dice.below(6) {
             let count = 3 + dice.below(30);
-            let path = place(dice);
-            if free(&files, &path) {
+            let path = random_path(dice);
+            if is_free(&files, &path) {
                 let lines = lines(dice, count);
                 files.insert(path, File { lines, ends_with_newline: true, mode: FILE });
             }
@@ -248,11 +248,11 @@ impl World {
             }
             let (ours, theirs) = (heads[into], heads[from]);
             let merged = self.repo.merge(ours, theirs).unwrap();
-            if merged == Merged::AlreadyThere {
+            if merged == MergeResult::AlreadyMerged {
                 continue;
             }
             cases.push((ours, theirs, merged));
-            if let Merged::Tree(tree) = merged
+            if let MergeResult::Tree(tree) = merged
                 && !dice.one_in(4)
             {
                 heads[into] = self.commit(tree, &[ours, theirs]);
@@ -299,8 +299,8 @@ fn a_thousand_random_merges_are_what_git_makes_of_them() {
     if !git_is_there() {
         return;
     }
-    let mut world = World::new();
-    let mut dice = Dice(0);
+    let mut world = RandomRepository::new();
+    let mut dice = Rng(0);
     let mut cases = Vec::new();
     while cases.len() < 1000 {
         world.history(&mut dice, &mut cases);
@@ -315,10 +315,10 @@ fn a_thousand_random_merges_are_what_git_makes_of_them() {
 
     let pairs: Vec<_> = cases.iter().map(|(ours, theirs, _)| (*ours, *theirs)).collect();
     for ((ours, theirs, merged), answer) in cases.iter().zip(merge_trees(directory.path(), &pairs)) {
-        assert_eq!(*merged, answer.map_or(Merged::Conflict, Merged::Tree), "{ours} {theirs}");
+        assert_eq!(*merged, answer.map_or(MergeResult::Conflict, MergeResult::Tree), "{ours} {theirs}");
     }
     // What the histories must hold to be worth the comparison.
-    let conflicts = cases.iter().filter(|(.., merged)| *merged == Merged::Conflict).count();
+    let conflicts = cases.iter().filter(|(.., merged)| *merged == MergeResult::Conflict).count();
     let crossed = pairs.iter().filter(|(ours, theirs)| world.repo.git.merge_bases(*ours, *theirs).unwrap().len() > 1);
     assert!((200..800).contains(&conflicts), "{conflicts} conflicts");
     assert!(crossed.count() >= 30);

@@ -22,31 +22,31 @@ use serde_json::Value;
 use super::{Author, GitHub, NewCommit, Sha};
 use crate::clock::Clock;
 use crate::sim::faults::Faults;
-use crate::sim::strays::Strays;
+use crate::sim::strays::UnknownRequests;
 
 const REPOSITORY: &str = "acme/checkout";
 
 /// GitHub on a port of its own, under a prefix as in the demo, with one repository.
-struct Town {
+struct World {
     github: GitHub,
     clock: Clock,
     faults: Faults,
-    strays: Strays,
+    unknown_requests: UnknownRequests,
     url: String,
 }
 
-impl Town {
+impl World {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse().unwrap());
-        let (faults, strays) = (Faults::default(), Strays::default());
+        let (faults, strays) = (Faults::default(), UnknownRequests::default());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/sim/github", listener.local_addr().unwrap());
         let github = GitHub::new(clock.clone(), faults.clone(), strays.clone(), url.clone());
         github.create_repository(REPOSITORY, "develop").unwrap();
         let app = axum::Router::new().nest("/sim/github", github.router());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { github, clock, faults, strays, url }
+        Self { github, clock, faults, unknown_requests: strays, url }
     }
 
     /// With `develop` of three commits and `qa` at the second.
@@ -103,12 +103,12 @@ impl Town {
         town.github.create_branch(REPOSITORY, "gantry/x", &town.head("develop")).unwrap();
         let (status, _) = town.post("/repos/acme/checkout/pulls", &new_pull("gantry/x", "prod")).await;
         assert_eq!(status, 201);
-        town.meet("bob");
+        town.add_person("bob");
         town
     }
 
     /// Somebody signs up.
-    fn meet(&self, login: &str) {
+    fn add_person(&self, login: &str) {
         let (name, email) = (login.to_uppercase(), format!("{login}@acme.test"));
         self.github.add_person(&Author { name, email, login: Some(login.to_owned()) });
     }
@@ -122,7 +122,7 @@ impl Town {
 
     /// Tries to merge pull request 1, and says what came of it.
     async fn merge(&self) -> (u16, String) {
-        spoken(self.put("/repos/acme/checkout/pulls/1/merge", &serde_json::json!({})).await)
+        extract_message(self.put("/repos/acme/checkout/pulls/1/merge", &serde_json::json!({})).await)
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> (u16, Value) {
@@ -137,7 +137,7 @@ fn new_pull(head: &str, base: &str) -> Value {
 }
 
 /// Status and message; where GitHub tells more than that the validation failed, that instead.
-fn spoken((status, answer): (u16, Value)) -> (u16, String) {
+fn extract_message((status, answer): (u16, Value)) -> (u16, String) {
     let error = &answer["errors"][0];
     let told = error.as_str().or_else(|| error["message"].as_str()).map(str::to_owned);
     let field = error["field"].as_str().map(|field| format!("{field}: {}", error["code"].as_str().unwrap()));
@@ -154,13 +154,13 @@ fn new_commit(branch: &str, message: &str, files: BTreeMap<String, Option<String
 }
 
 /// Status and message of an error that octocrab met.
-fn refusal<T: std::fmt::Debug>(answer: octocrab::Result<T>) -> (u16, String) {
+fn unwrap_github_error<T: std::fmt::Debug>(answer: octocrab::Result<T>) -> (u16, String) {
     match answer.unwrap_err() {
         octocrab::Error::GitHub { source, .. } => (source.status_code.as_u16(), source.message),
         other => panic!("not an answer of GitHub: {other:?}"),
     }
 }
 
-fn says(status: u16, message: &str) -> (u16, String) {
+fn status_and_message(status: u16, message: &str) -> (u16, String) {
     (status, message.to_owned())
 }

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::Rules;
-use super::{REPOSITORY, Town};
+use super::{REPOSITORY, World};
 
 #[tokio::test]
 async fn a_person_has_a_name_and_shows_an_address_only_where_they_want() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let (status, bob) = town.get("/users/bob").await;
     assert_eq!((status, &bob["login"], &bob["name"], &bob["email"]), (200, &json!("bob"), &json!("BOB"), &Value::Null));
     town.github.set_public_email("bob", Some("bob@home.test"));
@@ -19,7 +19,7 @@ async fn a_person_has_a_name_and_shows_an_address_only_where_they_want() {
 
 #[tokio::test]
 async fn everybody_known_may_write_until_somebody_says_otherwise() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let ask = async |login: &str| town.get(&format!("/repos/acme/checkout/collaborators/{login}/permission")).await;
     for permission in ["write", "read", "none", "admin"] {
         if permission != "write" {
@@ -35,7 +35,7 @@ async fn everybody_known_may_write_until_somebody_says_otherwise() {
 
 #[tokio::test]
 async fn a_member_of_a_team_is_known_and_others_are_not() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     town.github.add_team("acme", "release-managers", &["bob"]);
     let (status, told) = town.get("/orgs/acme/teams/release-managers/memberships/bob").await;
     assert_eq!((status, &told["state"], &told["role"]), (200, &json!("active"), &json!("member")));
@@ -46,7 +46,7 @@ async fn a_member_of_a_team_is_known_and_others_are_not() {
 
 #[tokio::test]
 async fn the_rules_of_a_branch_can_be_read() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let rules = async || town.get("/repos/acme/checkout/rules/branches/prod").await;
     assert_eq!(rules().await, (200, json!([])));
     assert_eq!(town.get("/repos/acme/checkout/branches/prod").await.1["protected"], false);
@@ -78,7 +78,7 @@ async fn the_rules_of_a_branch_can_be_read() {
 
 #[tokio::test]
 async fn commits_are_found_by_their_authors_login_or_address() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     town.merge().await;
     let cases =
         [("alice-gh", 3), ("alice@acme.test", 3), ("gantry[bot]", 1), ("bob", 0), ("nobody@acme.test", 0), ("", 4)];

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::super::WriteError;
-use super::{REPOSITORY, Town, new_pull, says, spoken};
+use super::{REPOSITORY, World, extract_message, new_pull, status_and_message};
 
 const PULLS: &str = "/repos/acme/checkout/pulls";
 
 #[tokio::test]
 async fn a_pull_request_is_opened_and_read_by_octocrab() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let pull = town.octocrab().pulls("acme", "checkout").get(1).await.unwrap();
     assert_eq!((pull.number, pull.title.as_deref()), (1, Some("Promote checkout")));
     assert_eq!((pull.body.as_deref(), pull.user.unwrap().login.as_str()), (Some("What it brings."), "gantry[bot]"));
@@ -31,20 +31,26 @@ async fn a_pull_request_is_opened_and_read_by_octocrab() {
 
 #[tokio::test]
 async fn a_pull_request_that_cannot_be_opened_says_why() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let cases = [
-        (new_pull("gantry/x", "prod"), says(422, "A pull request already exists for acme:gantry/x.")),
-        (new_pull("acme:gantry/x", "prod"), says(422, "A pull request already exists for acme:gantry/x.")),
-        (new_pull("qa", "prod"), says(422, "No commits between prod and qa")),
-        (new_pull("prod", "develop"), says(422, "No commits between develop and prod")),
-        (new_pull("gantry/none", "prod"), says(422, "head: invalid")),
-        (new_pull("gantry/x", "none"), says(422, "base: invalid")),
-        (json!({ "head": "gantry/x", "base": "qa" }), says(422, "title: missing_field")),
+        (new_pull("gantry/x", "prod"), status_and_message(422, "A pull request already exists for acme:gantry/x.")),
+        (
+            new_pull("acme:gantry/x", "prod"),
+            status_and_message(422, "A pull request already exists for acme:gantry/x."),
+        ),
+        (new_pull("qa", "prod"), status_and_message(422, "No commits between prod and qa")),
+        (new_pull("prod", "develop"), status_and_message(422, "No commits between develop and prod")),
+        (new_pull("gantry/none", "prod"), status_and_message(422, "head: invalid")),
+        (new_pull("gantry/x", "none"), status_and_message(422, "base: invalid")),
+        (json!({ "head": "gantry/x", "base": "qa" }), status_and_message(422, "title: missing_field")),
     ];
     for (body, answer) in cases {
-        assert_eq!(spoken(town.post(PULLS, &body).await), answer, "{body}");
+        assert_eq!(extract_message(town.post(PULLS, &body).await), answer, "{body}");
     }
-    assert_eq!(spoken(town.post("/repos/acme/none/pulls", &new_pull("a", "b")).await), says(404, "Not Found"));
+    assert_eq!(
+        extract_message(town.post("/repos/acme/none/pulls", &new_pull("a", "b")).await),
+        status_and_message(404, "Not Found")
+    );
     assert_eq!(town.post(PULLS, &json!({ "title": "no head" })).await.0, 422);
     assert_eq!(town.get(&format!("{PULLS}/2")).await.0, 404);
     assert_eq!(town.get(&format!("{PULLS}/x")).await.0, 404);
@@ -52,7 +58,7 @@ async fn a_pull_request_that_cannot_be_opened_says_why() {
 
 #[tokio::test]
 async fn pull_requests_are_listed_newest_first_by_state_head_and_base() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     town.post(PULLS, &new_pull("gantry/x", "qa")).await;
     town.post(PULLS, &new_pull("develop", "qa")).await;
     town.github.close_pull(REPOSITORY, 3, "bob").unwrap();
@@ -78,7 +84,7 @@ async fn pull_requests_are_listed_newest_first_by_state_head_and_base() {
 
 #[tokio::test]
 async fn a_pull_request_is_edited_closed_reopened_and_retargeted() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let one = format!("{PULLS}/1");
     let (status, edited) = town.patch(&one, &json!({ "title": "Another", "body": "" })).await;
     assert_eq!((status, &edited["title"], &edited["body"]), (200, &json!("Another"), &Value::Null));
@@ -87,8 +93,8 @@ async fn a_pull_request_is_edited_closed_reopened_and_retargeted() {
     assert!(closed["closed_at"].is_string());
     let late = json!({ "base": "qa" });
     assert_eq!(
-        spoken(town.patch(&one, &late).await),
-        says(422, "Cannot change the base branch of a closed pull request.")
+        extract_message(town.patch(&one, &late).await),
+        status_and_message(422, "Cannot change the base branch of a closed pull request.")
     );
     let (_, open) = town.patch(&one, &json!({ "state": "open" })).await;
     assert_eq!((&open["state"], &open["closed_at"]), (&json!("open"), &Value::Null));
@@ -102,99 +108,105 @@ async fn a_pull_request_is_edited_closed_reopened_and_retargeted() {
         (json!({ "state": "odd" }), "state: invalid"),
     ];
     for (body, message) in cases {
-        assert_eq!(spoken(town.patch(&one, &body).await), says(422, message));
+        assert_eq!(extract_message(town.patch(&one, &body).await), status_and_message(422, message));
     }
     town.post(PULLS, &new_pull("gantry/x", "prod")).await;
     assert_eq!(
-        spoken(town.patch(&one, &json!({ "base": "prod" })).await),
-        says(422, "A pull request already exists for base branch 'prod' and head branch 'gantry/x'")
+        extract_message(town.patch(&one, &json!({ "base": "prod" })).await),
+        status_and_message(422, "A pull request already exists for base branch 'prod' and head branch 'gantry/x'")
     );
 }
 
 #[tokio::test]
 async fn what_cannot_be_reopened_says_why() {
-    let town = Town::with_pull().await;
-    let reopen = async || spoken(town.patch(&format!("{PULLS}/1"), &json!({ "state": "open" })).await);
+    let town = World::with_pull().await;
+    let reopen = async || extract_message(town.patch(&format!("{PULLS}/1"), &json!({ "state": "open" })).await);
     town.github.close_pull(REPOSITORY, 1, "bob").unwrap();
     town.post(PULLS, &new_pull("gantry/x", "prod")).await;
-    assert_eq!(reopen().await, says(422, "state cannot be changed. There is already an open pull request (#2)."));
+    assert_eq!(
+        reopen().await,
+        status_and_message(422, "state cannot be changed. There is already an open pull request (#2).")
+    );
     town.github.close_pull(REPOSITORY, 2, "bob").unwrap();
     let head = town.head("gantry/x");
     town.github.point_branch(REPOSITORY, "gantry/x", &town.head("qa")).unwrap();
     assert_eq!(
         reopen().await,
-        says(422, "state cannot be changed. The gantry/x branch was force-pushed or recreated.")
+        status_and_message(422, "state cannot be changed. The gantry/x branch was force-pushed or recreated.")
     );
     town.github.point_branch(REPOSITORY, "gantry/x", &head).unwrap();
     town.github.delete_branch(REPOSITORY, "gantry/x").unwrap();
-    assert_eq!(reopen().await, says(422, "state cannot be changed. The gantry/x branch has been deleted."));
+    assert_eq!(
+        reopen().await,
+        status_and_message(422, "state cannot be changed. The gantry/x branch has been deleted.")
+    );
 }
 
 /// State, head and base of pull request 1.
-fn stands(town: &Town) -> (&'static str, String, String) {
+fn pull_state(town: &World) -> (&'static str, String, String) {
     let pull = town.github.pulls(REPOSITORY).remove(0);
     (pull.state, pull.head_sha.to_string(), pull.base)
 }
 
 #[tokio::test]
 async fn a_pull_request_follows_its_head() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let before = town.head("prod");
     let pushed = town.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
-    assert_eq!(stands(&town), ("open", pushed.to_string(), "prod".to_owned()));
+    assert_eq!(pull_state(&town), ("open", pushed.to_string(), "prod".to_owned()));
     town.commit("prod", "A hotfix", &[("src/fix.rs", "1\n")]);
     let (_, pull) = town.get(&format!("{PULLS}/1")).await;
     assert_eq!(pull["base"]["sha"], before.as_str(), "GitHub's base.sha does not follow the branch");
     town.github.point_branch(REPOSITORY, "gantry/x", &town.head("prod")).unwrap();
-    assert_eq!(stands(&town).0, "closed", "a head without anything new is closed and not merged");
+    assert_eq!(pull_state(&town).0, "closed", "a head without anything new is closed and not merged");
 }
 
 #[tokio::test]
 async fn a_pull_request_ends_with_its_branches() {
     for branch in ["gantry/x", "prod"] {
-        let town = Town::with_pull().await;
+        let town = World::with_pull().await;
         town.github.delete_branch(REPOSITORY, branch).unwrap();
-        assert_eq!(stands(&town).0, "closed", "{branch}");
+        assert_eq!(pull_state(&town).0, "closed", "{branch}");
         assert!(matches!(town.github.delete_branch(REPOSITORY, branch), Err(WriteError::Refused(_))));
     }
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let url = format!("{}/repos/acme/checkout/git/refs/heads/gantry/x", town.url);
     reqwest::Client::new().delete(url).bearer_auth("a-token").send().await.unwrap();
-    assert_eq!(stands(&town).0, "closed");
+    assert_eq!(pull_state(&town).0, "closed");
 }
 
 #[tokio::test]
 async fn a_pull_request_is_merged_when_its_base_has_the_head_by_any_way() {
-    let merged_as = |town: &Town| {
+    let merged_as = |town: &World| {
         let pull = town.github.pulls(REPOSITORY).remove(0);
         assert_eq!(pull.state, "merged");
         pull.merge_commit.unwrap()
     };
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     town.github.point_branch(REPOSITORY, "prod", &town.head("gantry/x")).unwrap();
     assert_eq!(merged_as(&town), town.head("gantry/x"), "a fast-forward has no commit of its own");
 
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let (_, merged) = town.post("/repos/acme/checkout/merges", &json!({ "base": "prod", "head": "gantry/x" })).await;
     assert_eq!(merged_as(&town).as_str(), merged["sha"].as_str().unwrap());
     let (_, pull) = town.get(&format!("{PULLS}/1")).await;
     assert_eq!((&pull["merged"], &pull["merged_by"]["login"]), (&json!(true), &json!("gantry[bot]")));
     assert_eq!((&pull["mergeable"], &pull["mergeable_state"]), (&Value::Null, &json!("unknown")));
 
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let head = town.head("gantry/x");
     let by = town.github.merge(REPOSITORY, "prod", &head, "By hand", &super::alice(), town.clock.now()).unwrap();
     town.commit("prod", "Afterwards", &[("x", "y\n")]);
     assert_eq!(merged_as(&town), by);
     assert_eq!(
-        spoken(town.patch(&format!("{PULLS}/1"), &json!({ "state": "open" })).await),
-        says(422, "state cannot be changed. The pull request is already merged.")
+        extract_message(town.patch(&format!("{PULLS}/1"), &json!({ "state": "open" })).await),
+        status_and_message(422, "state cannot be changed. The pull request is already merged.")
     );
 }
 
 #[tokio::test]
 async fn people_open_and_close_pull_requests_by_hand() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let open = |login: &str, head: &str| town.github.open_pull(REPOSITORY, login, "By hand", head, "qa", "Please");
     assert_eq!(open("bob", "develop").unwrap(), 2);
     let pull = town.github.pulls(REPOSITORY).remove(1);

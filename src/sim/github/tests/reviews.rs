@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::super::Verdict;
-use super::{REPOSITORY, Town, says, spoken};
+use super::{REPOSITORY, World, extract_message, status_and_message};
 
 const REVIEWS: &str = "/repos/acme/checkout/pulls/1/reviews";
 const COMMENTS: &str = "/repos/acme/checkout/issues/1/comments";
 
 #[tokio::test]
 async fn a_review_is_for_the_commit_that_was_the_head() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let first = town.head("gantry/x");
     town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "Fine").unwrap();
     let second = town.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
@@ -40,18 +40,21 @@ async fn a_review_is_for_the_commit_that_was_the_head() {
 
 #[tokio::test]
 async fn nobody_reviews_their_own_pull_request() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let cases = [
-        (json!({ "event": "APPROVE" }), says(422, "Can not approve your own pull request")),
+        (json!({ "event": "APPROVE" }), status_and_message(422, "Can not approve your own pull request")),
         (
             json!({ "event": "REQUEST_CHANGES", "body": "x" }),
-            says(422, "Can not request changes on your own pull request"),
+            status_and_message(422, "Can not request changes on your own pull request"),
         ),
-        (json!({ "event": "ODD" }), says(422, "event: invalid")),
-        (json!({ "event": "COMMENT", "commit_id": "abc" }), says(422, "The commit_id is not part of the pull request")),
+        (json!({ "event": "ODD" }), status_and_message(422, "event: invalid")),
+        (
+            json!({ "event": "COMMENT", "commit_id": "abc" }),
+            status_and_message(422, "The commit_id is not part of the pull request"),
+        ),
     ];
     for (body, answer) in cases {
-        assert_eq!(spoken(town.post(REVIEWS, &body).await), answer, "{body}");
+        assert_eq!(extract_message(town.post(REVIEWS, &body).await), answer, "{body}");
     }
     let (status, review) = town.post(REVIEWS, &json!({ "event": "COMMENT", "body": "Hm" })).await;
     assert_eq!((status, &review["state"]), (200, &json!("COMMENTED")));
@@ -70,7 +73,7 @@ async fn nobody_reviews_their_own_pull_request() {
 
 #[tokio::test]
 async fn a_dismissed_review_counts_no_more() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     town.github.protect(REPOSITORY, "prod", super::super::Rules { required_reviews: 1, ..Default::default() }).unwrap();
     town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
     town.github.review(REPOSITORY, 1, "bob", Verdict::Comment, "By the way").unwrap();
@@ -79,15 +82,21 @@ async fn a_dismissed_review_counts_no_more() {
     let (status, review) = dismiss(1).await;
     assert_eq!((status, &review["state"]), (200, &json!("DISMISSED")));
     assert_eq!(town.mergeable_state().await, "blocked");
-    assert_eq!(spoken(dismiss(1).await), says(422, "Can not dismiss a dismissed pull request review"));
-    assert_eq!(spoken(dismiss(2).await), says(422, "Can not dismiss a commented pull request review"));
+    assert_eq!(
+        extract_message(dismiss(1).await),
+        status_and_message(422, "Can not dismiss a dismissed pull request review")
+    );
+    assert_eq!(
+        extract_message(dismiss(2).await),
+        status_and_message(422, "Can not dismiss a commented pull request review")
+    );
     assert_eq!(dismiss(9).await.0, 404);
     assert_eq!(town.put(&format!("{REVIEWS}/1/dismissals"), &json!({})).await.0, 422);
 }
 
 #[tokio::test]
 async fn comments_are_written_and_listed() {
-    let town = Town::with_pull().await;
+    let town = World::with_pull().await;
     let (status, comment) = town.post(COMMENTS, &json!({ "body": "Built anew" })).await;
     assert_eq!((status, &comment["user"]["login"]), (201, &json!("gantry[bot]")));
     town.github.comment(REPOSITORY, 1, "bob", "Thanks").unwrap();
@@ -95,6 +104,9 @@ async fn comments_are_written_and_listed() {
     let told: Vec<&Value> = all.as_array().unwrap().iter().map(|comment| &comment["body"]).collect();
     assert_eq!(told, ["Built anew", "Thanks"]);
     assert_eq!(town.github.pulls(REPOSITORY)[0].comments, ["Built anew", "Thanks"]);
-    assert_eq!(spoken(town.post(COMMENTS, &json!({ "body": " " })).await), says(422, "body: missing_field"));
+    assert_eq!(
+        extract_message(town.post(COMMENTS, &json!({ "body": " " })).await),
+        status_and_message(422, "body: missing_field")
+    );
     assert_eq!(town.get("/repos/acme/checkout/issues/9/comments").await.0, 404);
 }

@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::super::{Verdict, Webhooks};
-use super::{REPOSITORY, Town};
-use crate::sim::agenda::Agenda;
+use super::{REPOSITORY, World};
+use crate::sim::agenda::Scheduler;
 use crate::sim::faults::Fault;
 use crate::sim::signature::sign;
 
 const SECRET: &str = "between us";
 
 struct Bot {
-    town: Town,
-    agenda: Agenda,
+    town: World,
+    scheduler: Scheduler,
     /// Kind, delivery and body of what came.
     received: Arc<Mutex<Vec<(String, String, Value)>>>,
 }
 
 impl Bot {
     /// A bot that answers `status`, and is told what happens from now on.
-    async fn listening(status: u16) -> Self {
-        let town = Town::with_pull().await;
+    async fn start(status: u16) -> Self {
+        let town = World::with_pull().await;
         let received: Arc<Mutex<Vec<_>>> = Arc::default();
         let kept = received.clone();
         let take = async move |headers: HeaderMap, body: Bytes| {
@@ -39,64 +39,64 @@ impl Bot {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let bot_url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        let agenda = Agenda::new(town.clock.clone());
+        let agenda = Scheduler::new(town.clock.clone());
         tokio::spawn(agenda.clone().run(CancellationToken::new()));
         let http = reqwest::Client::new();
-        town.github.send_webhooks(Webhooks { agenda: agenda.clone(), http, bot_url, secret: SECRET.to_owned() });
-        Self { town, agenda, received }
+        town.github.send_webhooks(Webhooks { scheduler: agenda.clone(), http, bot_url, secret: SECRET.to_owned() });
+        Self { town, scheduler: agenda, received }
     }
 
     /// What came since the last time, when nothing is on its way any more.
-    async fn told(&self) -> Vec<(String, String, Value)> {
-        while self.agenda.next_due().is_some() {
+    async fn take_webhooks(&self) -> Vec<(String, String, Value)> {
+        while self.scheduler.next_due().is_some() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         std::mem::take(&mut self.received.lock().unwrap())
     }
 
     /// The same by kind and action.
-    async fn acts(&self) -> Vec<String> {
+    async fn take_actions(&self) -> Vec<String> {
         let word = |(kind, _, body): (String, String, Value)| match body["action"].as_str() {
             Some(action) => format!("{kind} {action}"),
             None => kind,
         };
-        self.told().await.into_iter().map(word).collect()
+        self.take_webhooks().await.into_iter().map(word).collect()
     }
 }
 
 #[tokio::test]
 async fn every_act_on_a_pull_request_is_told() {
-    let bot = Bot::listening(202).await;
+    let bot = Bot::start(202).await;
     let (town, github) = (&bot.town, &bot.town.github);
     town.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
-    assert_eq!(bot.acts().await, ["pull_request synchronize"]);
+    assert_eq!(bot.take_actions().await, ["pull_request synchronize"]);
     github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
-    assert_eq!(bot.acts().await, ["pull_request_review submitted"]);
+    assert_eq!(bot.take_actions().await, ["pull_request_review submitted"]);
     town.put("/repos/acme/checkout/pulls/1/reviews/1/dismissals", &json!({ "message": "Stale" })).await;
-    assert_eq!(bot.acts().await, ["pull_request_review dismissed"]);
+    assert_eq!(bot.take_actions().await, ["pull_request_review dismissed"]);
     github.retarget_pull(REPOSITORY, 1, "qa").unwrap();
-    assert_eq!(bot.acts().await, ["pull_request edited"]);
+    assert_eq!(bot.take_actions().await, ["pull_request edited"]);
     github.close_pull(REPOSITORY, 1, "bob").unwrap();
     github.reopen_pull(REPOSITORY, 1, "bob").unwrap();
-    assert_eq!(bot.acts().await, ["pull_request closed", "pull_request reopened"]);
+    assert_eq!(bot.take_actions().await, ["pull_request closed", "pull_request reopened"]);
     github.merge_pull(REPOSITORY, 1, "bob").unwrap();
-    assert_eq!(bot.acts().await, ["pull_request closed"]);
+    assert_eq!(bot.take_actions().await, ["pull_request closed"]);
     town.post("/repos/acme/checkout/pulls", &super::new_pull("gantry/x", "prod")).await;
-    assert_eq!(bot.acts().await, ["pull_request opened"]);
+    assert_eq!(bot.take_actions().await, ["pull_request opened"]);
     github.delete_branch(REPOSITORY, "gantry/x").unwrap();
-    assert_eq!(bot.acts().await, ["pull_request closed"]);
+    assert_eq!(bot.take_actions().await, ["pull_request closed"]);
     town.get("/repos/acme/checkout/pulls/1").await;
     town.commit("develop", "Elsewhere", &[("x", "y\n")]);
-    assert!(bot.acts().await.is_empty(), "reading and what is no pull request's are not told");
+    assert!(bot.take_actions().await.is_empty(), "reading and what is no pull request's are not told");
 }
 
 #[tokio::test]
 async fn a_webhook_tells_what_github_tells() {
-    let bot = Bot::listening(202).await;
+    let bot = Bot::start(202).await;
     let head = bot.town.head("gantry/x");
     bot.town.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "No").unwrap();
     bot.town.github.merge_pull(REPOSITORY, 1, "bob").unwrap();
-    let [(_, first, review), (_, second, merged)] = bot.told().await.try_into().unwrap();
+    let [(_, first, review), (_, second, merged)] = bot.take_webhooks().await.try_into().unwrap();
     assert_ne!(first, second, "each delivery has an id of its own");
     assert_eq!(review["review"]["state"], "changes_requested");
     assert_eq!(review["review"]["user"]["login"], "bob");
@@ -114,12 +114,12 @@ async fn a_webhook_tells_what_github_tells() {
 
 #[tokio::test]
 async fn checks_and_statuses_are_told() {
-    let bot = Bot::listening(202).await;
+    let bot = Bot::start(202).await;
     let head = bot.town.head("gantry/x");
     for conclusion in ["in_progress", "failure"] {
         bot.town.github.set_check(REPOSITORY, &head, "build", conclusion).unwrap();
     }
-    let told = bot.told().await;
+    let told = bot.take_webhooks().await;
     let runs: Vec<_> = told
         .iter()
         .map(|(kind, _, body)| {
@@ -146,41 +146,49 @@ async fn checks_and_statuses_are_told() {
 
     bot.town.github.set_check(REPOSITORY, &head, "lint", "queued").unwrap();
     bot.town.github.set_check(REPOSITORY, &head, "build", "success").unwrap();
-    assert_eq!(bot.acts().await, ["check_run created", "check_run completed"], "one of the suite is still open");
+    assert_eq!(
+        bot.take_actions().await,
+        ["check_run created", "check_run completed"],
+        "one of the suite is still open"
+    );
     let status = json!({ "state": "success", "context": "ci/docs" });
     bot.town.post(&format!("/repos/acme/checkout/statuses/{head}"), &status).await;
-    let [(kind, _, body)] = bot.told().await.try_into().unwrap();
+    let [(kind, _, body)] = bot.take_webhooks().await.try_into().unwrap();
     assert_eq!(
         (kind.as_str(), &body["sha"], &body["state"], &body["context"]),
         ("status", &json!(head.as_str()), &json!("success"), &json!("ci/docs"))
     );
     bot.town.faults.arm(Fault::RedCheck, 1, None, None);
     bot.town.get("/repos/acme/checkout/commits/qa/check-runs").await;
-    assert_eq!(bot.acts().await, ["check_run completed", "check_suite completed"], "the fault is CI's word too");
+    assert_eq!(
+        bot.take_actions().await,
+        ["check_run completed", "check_suite completed"],
+        "the fault is CI's word too"
+    );
 }
 
 #[tokio::test]
 async fn a_webhook_may_be_lost_or_come_twice() {
-    let bot = Bot::listening(202).await;
+    let bot = Bot::start(202).await;
     let review = || bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Comment, "Hm").unwrap();
     bot.town.faults.arm(Fault::LostWebhook, 1, None, None);
     review();
-    assert!(bot.acts().await.is_empty());
+    assert!(bot.take_actions().await.is_empty());
     bot.town.faults.arm(Fault::DuplicateWebhook, 1, Some("checkout".to_owned()), None);
     review();
-    let [first, second] = bot.told().await.try_into().unwrap();
+    let [first, second] = bot.take_webhooks().await.try_into().unwrap();
     assert_eq!(first, second);
     bot.town.faults.arm(Fault::LostWebhook, 1, None, Some("prod".to_owned()));
     review();
-    assert_eq!(bot.acts().await.len(), 1, "that fault is the controller's");
+    assert_eq!(bot.take_actions().await.len(), 1, "that fault is the controller's");
 }
 
 #[tokio::test]
 async fn github_never_sends_a_webhook_again() {
-    let bot = Bot::listening(404).await;
+    let bot = Bot::start(404).await;
     bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
-    assert_eq!(bot.acts().await.len(), 1);
-    bot.town.github.point_at("http://127.0.0.1:1");
+    assert_eq!(bot.take_actions().await.len(), 1);
+    bot.town.github.set_bot_url("http://127.0.0.1:1");
     bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
-    assert!(bot.acts().await.is_empty());
+    assert!(bot.take_actions().await.is_empty());
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::{BranchMove, WriteError};
 use super::by_git::{export, fsck, git_is_there};
-use super::{REPOSITORY, Town, alice, new_commit, refusal, says};
+use super::{REPOSITORY, World, alice, new_commit, status_and_message, unwrap_github_error};
 use crate::sim::faults::Fault;
 
 fn branch(name: &str) -> Reference {
@@ -23,7 +23,7 @@ fn tag(name: &str) -> Reference {
 
 #[tokio::test]
 async fn a_merge_is_a_commit_of_two_parents_and_a_second_one_has_nothing_to_do() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let (qa, develop) = (town.head("qa"), town.head("develop"));
     let octocrab = town.octocrab();
     let repos = octocrab.repos("acme", "checkout");
@@ -45,19 +45,19 @@ async fn a_merge_is_a_commit_of_two_parents_and_a_second_one_has_nothing_to_do()
 
 #[tokio::test]
 async fn a_merge_that_cannot_be_says_why() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     town.commit("qa", "Another price", &[("src/price.rs", "13\n")]);
     let before = town.head("qa");
     let octocrab = town.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     let cases = [
-        ("develop", "qa", says(409, "Merge conflict")),
-        ("develop", "staging", says(404, "Base does not exist")),
-        ("nothing", "qa", says(404, "Head does not exist")),
-        ("0123456789012345678901234567890123456789", "qa", says(404, "Head does not exist")),
+        ("develop", "qa", status_and_message(409, "Merge conflict")),
+        ("develop", "staging", status_and_message(404, "Base does not exist")),
+        ("nothing", "qa", status_and_message(404, "Head does not exist")),
+        ("0123456789012345678901234567890123456789", "qa", status_and_message(404, "Head does not exist")),
     ];
     for (head, base, answer) in cases {
-        assert_eq!(refusal(repos.merge(head, base).send().await), answer);
+        assert_eq!(unwrap_github_error(repos.merge(head, base).send().await), answer);
     }
     assert_eq!(town.head("qa"), before);
     let seeded = town.github.merge(REPOSITORY, "qa", &town.head("develop"), "m", &alice(), town.clock.now());
@@ -66,35 +66,50 @@ async fn a_merge_that_cannot_be_says_why() {
 
 #[tokio::test]
 async fn references_are_made_moved_and_deleted_by_githubs_rules() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let (qa, develop) = (town.head("qa"), town.head("develop"));
     let octocrab = town.octocrab();
     let git = octocrab.repos("acme", "checkout").git();
     let nothing = "0123456789012345678901234567890123456789";
 
     git.create_ref(&branch("gantry/1"), qa.as_str()).await.unwrap();
-    assert_eq!(refusal(git.create_ref(&branch("gantry/1"), qa.as_str()).await), says(422, "Reference already exists"));
-    assert_eq!(refusal(git.create_ref(&branch("x"), nothing).await), says(422, "Object does not exist"));
-    assert_eq!(refusal(git.create_ref(&branch("qa/x"), qa.as_str()).await), says(422, "Reference update failed"));
-    assert_eq!(refusal(git.create_ref(&branch("gantry"), qa.as_str()).await), says(422, "Reference update failed"));
+    assert_eq!(
+        unwrap_github_error(git.create_ref(&branch("gantry/1"), qa.as_str()).await),
+        status_and_message(422, "Reference already exists")
+    );
+    assert_eq!(
+        unwrap_github_error(git.create_ref(&branch("x"), nothing).await),
+        status_and_message(422, "Object does not exist")
+    );
+    assert_eq!(
+        unwrap_github_error(git.create_ref(&branch("qa/x"), qa.as_str()).await),
+        status_and_message(422, "Reference update failed")
+    );
+    assert_eq!(
+        unwrap_github_error(git.create_ref(&branch("gantry"), qa.as_str()).await),
+        status_and_message(422, "Reference update failed")
+    );
 
     git.update_ref(&branch("gantry/1"), develop.as_str()).force(false).send().await.unwrap();
     assert_eq!(town.head("gantry/1"), develop);
     let back = git.update_ref(&branch("gantry/1"), qa.as_str()).force(false).send().await;
-    assert_eq!(refusal(back), says(422, "Update is not a fast forward"));
+    assert_eq!(unwrap_github_error(back), status_and_message(422, "Update is not a fast forward"));
     git.update_ref(&branch("gantry/1"), qa.as_str()).force(true).send().await.unwrap();
     assert_eq!(town.head("gantry/1"), qa);
     let missing = git.update_ref(&branch("gantry/2"), qa.as_str()).send().await;
-    assert_eq!(refusal(missing), says(422, "Reference does not exist"));
+    assert_eq!(unwrap_github_error(missing), status_and_message(422, "Reference does not exist"));
 
     git.delete_ref(&branch("gantry/1")).await.unwrap();
-    assert_eq!(refusal(git.delete_ref(&branch("gantry/1")).await), says(422, "Reference does not exist"));
-    assert_eq!(refusal(git.get_ref(&branch("gantry/1")).await), says(404, "Not Found"));
+    assert_eq!(
+        unwrap_github_error(git.delete_ref(&branch("gantry/1")).await),
+        status_and_message(422, "Reference does not exist")
+    );
+    assert_eq!(unwrap_github_error(git.get_ref(&branch("gantry/1")).await), status_and_message(404, "Not Found"));
 }
 
 #[tokio::test]
 async fn an_annotated_tag_needs_its_object_and_its_reference() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let qa = town.head("qa");
     let octocrab = town.octocrab();
     let git = octocrab.repos("acme", "checkout").git();
@@ -117,7 +132,7 @@ async fn an_annotated_tag_needs_its_object_and_its_reference() {
 
 #[tokio::test]
 async fn a_commit_is_built_from_blobs_and_trees() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let develop = town.head("develop");
     let octocrab = town.octocrab();
     let git = octocrab.repos("acme", "checkout").git();
@@ -162,7 +177,7 @@ async fn what_was_written_through_the_api_passes_fsck() {
     if !git_is_there() {
         return;
     }
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let octocrab = town.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     let merged = repos.merge("develop", "qa").commit_message("Promote").send().await.unwrap().unwrap();
@@ -180,7 +195,7 @@ async fn what_was_written_through_the_api_passes_fsck() {
 
 #[tokio::test]
 async fn what_cannot_be_written_is_refused_and_never_a_crash() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let blob = "/repos/acme/checkout/git/blobs";
     let trees = "/repos/acme/checkout/git/trees";
     let commits = "/repos/acme/checkout/git/commits";
@@ -210,12 +225,12 @@ async fn what_cannot_be_written_is_refused_and_never_a_crash() {
     }
     let moved = town.github.commit(new_commit("qa/x", "m", BTreeMap::new(), town.clock.now()));
     assert!(matches!(moved, Err(WriteError::Refused(_))));
-    assert!(town.strays.all().is_empty());
+    assert!(town.unknown_requests.all().is_empty());
 }
 
 #[tokio::test]
 async fn a_write_needs_a_token_and_a_read_none() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let body = json!({ "base": "qa", "head": "develop" });
     let request = reqwest::Client::new().post(format!("{}/repos/acme/checkout/merges", town.url)).json(&body);
     let (status, answer) = town.send(request).await;
@@ -225,7 +240,7 @@ async fn a_write_needs_a_token_and_a_read_none() {
 
 #[tokio::test]
 async fn statuses_and_checks_are_two_systems() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let develop = town.head("develop");
     let octocrab = town.octocrab();
     let path = format!("/repos/acme/checkout/statuses/{develop}");
@@ -249,7 +264,7 @@ async fn statuses_and_checks_are_two_systems() {
 
 #[tokio::test]
 async fn faults_strike_as_often_as_they_were_asked_to() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let octocrab = town.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     town.faults.arm(Fault::Github502, 1, None, None);
@@ -258,13 +273,16 @@ async fn faults_strike_as_often_as_they_were_asked_to() {
     assert!(answer.text().await.unwrap().starts_with("<html>"));
 
     town.faults.arm(Fault::MergeConflict, 1, Some("checkout".to_owned()), Some("qa".to_owned()));
-    assert_eq!(refusal(repos.merge("develop", "qa").send().await), says(409, "Merge conflict"));
+    assert_eq!(
+        unwrap_github_error(repos.merge("develop", "qa").send().await),
+        status_and_message(409, "Merge conflict")
+    );
     assert!(repos.merge("develop", "qa").send().await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_timeout_after_the_effect_leaves_the_effect() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let before = town.head("qa");
     town.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".to_owned()), None);
     assert_eq!(town.get("/repos/acme/checkout").await.0, 200, "a read is not struck");
@@ -276,7 +294,7 @@ async fn a_timeout_after_the_effect_leaves_the_effect() {
 
 #[tokio::test]
 async fn every_move_of_a_branch_is_told_with_no_lock_held() {
-    let town = Town::with_history().await;
+    let town = World::with_history().await;
     let told: Arc<Mutex<Vec<BranchMove>>> = Arc::default();
     town.github.on_move({
         let (told, github) = (told.clone(), town.github.clone());

@@ -6,7 +6,7 @@ use super::params::Params;
 use super::{Answer, ApiError};
 use crate::sim::slack::Slack;
 use crate::sim::slack::blocks::{Invalid, check_message, fill_in_ids};
-use crate::sim::slack::message::Stored;
+use crate::sim::slack::message::MessageRecord;
 use crate::sim::slack::people::Place;
 use crate::sim::slack::state::{BOT_USER, State};
 
@@ -14,10 +14,10 @@ const TEXT: usize = 40_000;
 const TEXT_OF_UPDATE: usize = 4_000;
 
 pub(super) fn post_message(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let place = writable(state, &params.required("channel")?)?;
+    let place = find_writable_place(state, &params.required("channel")?)?;
     let (text, blocks) = content(state, params, TEXT)?;
     let thread = thread(state, place.id(), params)?;
-    let mut message = Stored::new(state.next_ts(), place.id(), BOT_USER);
+    let mut message = MessageRecord::new(state.next_ts(), place.id(), BOT_USER);
     message.text = text.unwrap_or_default();
     message.blocks = blocks.unwrap_or_default();
     message.broadcast = thread.is_some() && params.flag("reply_broadcast");
@@ -29,7 +29,7 @@ pub(super) fn post_message(_: &Slack, state: &mut State, params: &Params) -> Ans
 }
 
 pub(super) fn post_ephemeral(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let place = writable(state, &params.required("channel")?)?;
+    let place = find_writable_place(state, &params.required("channel")?)?;
     let person = params.required("user")?;
     let Some(person) = state.people.iter().find(|p| p.id == person).map(|p| p.id.clone()) else {
         return Err("user_not_found".into());
@@ -42,7 +42,7 @@ pub(super) fn post_ephemeral(_: &Slack, state: &mut State, params: &Params) -> A
         return Err("user_not_in_channel".into());
     }
     let (text, blocks) = content(state, params, TEXT)?;
-    let mut message = Stored::new(state.next_ts(), place.id(), BOT_USER);
+    let mut message = MessageRecord::new(state.next_ts(), place.id(), BOT_USER);
     message.text = text.unwrap_or_default();
     message.blocks = blocks.unwrap_or_default();
     message.thread = thread(state, place.id(), params)?;
@@ -52,7 +52,7 @@ pub(super) fn post_ephemeral(_: &Slack, state: &mut State, params: &Params) -> A
 }
 
 pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let place = known(state, &params.required("channel")?)?;
+    let place = find_place(state, &params.required("channel")?)?;
     let ts = params.required("ts")?;
     // An ephemeral message is nobody's to find: it changes only through its `response_url`.
     let old = state.message(place.id(), &ts).filter(|m| m.only_to.is_none()).ok_or("message_not_found")?;
@@ -74,7 +74,7 @@ pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
 }
 
 pub(super) fn delete(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let place = known(state, &params.required("channel")?)?;
+    let place = find_place(state, &params.required("channel")?)?;
     let ts = params.required("ts")?;
     let message = state.message(place.id(), &ts).filter(|m| m.only_to.is_none()).ok_or("message_not_found")?;
     if message.author != BOT_USER {
@@ -85,7 +85,7 @@ pub(super) fn delete(_: &Slack, state: &mut State, params: &Params) -> Answer {
 }
 
 pub(super) fn permalink(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let place = known(state, &params.required("channel")?)?;
+    let place = find_place(state, &params.required("channel")?)?;
     let ts = params.required("message_ts")?;
     let message = state.message(place.id(), &ts).filter(|m| m.only_to.is_none()).ok_or("message_not_found")?;
     let mut link = format!("https://{}.slack.com/archives/{}/p{}", state.team.1, place.id(), ts.replace('.', ""));
@@ -95,13 +95,13 @@ pub(super) fn permalink(_: &Slack, state: &mut State, params: &Params) -> Answer
     Ok(json!({ "channel": place.id(), "permalink": link }))
 }
 
-pub(super) fn known(state: &mut State, channel: &str) -> Result<Place, ApiError> {
+pub(super) fn find_place(state: &mut State, channel: &str) -> Result<Place, ApiError> {
     state.place(channel).ok_or_else(|| "channel_not_found".into())
 }
 
 /// A place where the bot may write.
-pub(super) fn writable(state: &mut State, channel: &str) -> Result<Place, ApiError> {
-    let place = known(state, channel)?;
+pub(super) fn find_writable_place(state: &mut State, channel: &str) -> Result<Place, ApiError> {
+    let place = find_place(state, channel)?;
     match &place {
         Place::Channel(channel) if channel.archived => Err("is_archived".into()),
         Place::Channel(channel) if !channel.bot_is_member => Err("not_in_channel".into()),

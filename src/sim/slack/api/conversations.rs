@@ -10,7 +10,7 @@ use crate::sim::slack::state::State;
 
 pub(super) fn open(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let place = if let Some(channel) = params.text("channel") {
-        chat::known(state, &channel)?
+        chat::find_place(state, &channel)?
     } else {
         let users = params.ids("users");
         match users.as_slice() {
@@ -24,7 +24,7 @@ pub(super) fn open(_: &Slack, state: &mut State, params: &Params) -> Answer {
                     return Err("cannot_dm_bot".into());
                 }
                 let id = person.id.clone();
-                state.direct(&id)
+                state.open_direct_channel(&id)
             }
             _ => return Err(invalid_argument("the simulator has no direct messages with several people")),
         }
@@ -35,7 +35,7 @@ pub(super) fn open(_: &Slack, state: &mut State, params: &Params) -> Answer {
 }
 
 pub(super) fn info(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let channel = match chat::known(state, &params.required("channel")?)? {
+    let channel = match chat::find_place(state, &params.required("channel")?)? {
         Place::Channel(channel) => channel.json(state),
         Place::Direct { id, person } => direct_json(&id, &person),
     };
@@ -60,7 +60,7 @@ pub(super) fn list(_: &Slack, state: &mut State, params: &Params) -> Answer {
 }
 
 /// `users.conversations` without a `user`: where the bot is.
-pub(super) fn of_bot(_: &Slack, state: &mut State, params: &Params) -> Answer {
+pub(super) fn list_for_bot(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let types = params.text("types").unwrap_or_else(|| "public_channel".to_owned());
     let kinds: Vec<&str> = types.split(',').map(str::trim).collect();
     if kinds.iter().any(|kind| !["public_channel", "private_channel", "mpim", "im"].contains(kind)) {
@@ -78,7 +78,7 @@ pub(super) fn of_bot(_: &Slack, state: &mut State, params: &Params) -> Answer {
 }
 
 pub(super) fn members(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let members = match chat::known(state, &params.required("channel")?)? {
+    let members = match chat::find_place(state, &params.required("channel")?)? {
         Place::Channel(channel) => state.members(&channel),
         Place::Direct { person, .. } => vec![person, super::BOT_USER.to_owned()],
     };

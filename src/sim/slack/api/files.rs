@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::params::Params;
 use super::{Answer, ApiError, chat, invalid_argument};
 use crate::sim::slack::Slack;
-use crate::sim::slack::message::Stored;
+use crate::sim::slack::message::MessageRecord;
 use crate::sim::slack::people::Place;
 use crate::sim::slack::state::{BOT_USER, State, Upload};
 
@@ -33,8 +33,8 @@ pub(in crate::sim::slack) async fn upload(
             (StatusCode::OK, format!("OK - {}", body.len())).into_response()
         }
         Some(upload) if upload.content.is_none() => {
-            let told = upload.length;
-            (StatusCode::BAD_REQUEST, format!("{told} bytes were announced, {} came", body.len())).into_response()
+            let announced = upload.length;
+            (StatusCode::BAD_REQUEST, format!("{announced} bytes were announced, {} came", body.len())).into_response()
         }
         _ => (StatusCode::NOT_FOUND, "no such upload").into_response(),
     })
@@ -54,7 +54,7 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
     let files = params.structure("files").map_err(|_| invalid_argument("`files` is not JSON"))?;
     let files = files.and_then(|f| f.as_array().cloned()).filter(|f| !f.is_empty());
     let files = files.ok_or_else(|| invalid_argument("missing required field: files"))?;
-    let place = params.text("channel_id").map(|channel| by_id(state, &channel)).transpose()?;
+    let place = params.text("channel_id").map(|channel| find_place_by_id(state, &channel)).transpose()?;
     let thread = match &place {
         Some(place) => chat::thread(state, place.id(), params)?,
         None => None,
@@ -86,7 +86,7 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
         }
     }
     if let Some(place) = place {
-        let mut message = Stored::new(state.next_ts(), place.id(), BOT_USER);
+        let mut message = MessageRecord::new(state.next_ts(), place.id(), BOT_USER);
         message.text = params.text("initial_comment").unwrap_or_default();
         message.thread = thread;
         message.files.clone_from(&shared);
@@ -96,7 +96,7 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
 }
 
 /// Unlike a message, a file is not shared by a channel's name or a person's id.
-fn by_id(state: &mut State, channel: &str) -> Result<Place, ApiError> {
-    let place = chat::writable(state, channel)?;
+fn find_place_by_id(state: &mut State, channel: &str) -> Result<Place, ApiError> {
+    let place = chat::find_writable_place(state, channel)?;
     if place.id() == channel { Ok(place) } else { Err("channel_not_found".into()) }
 }

@@ -26,7 +26,7 @@ use self::params::Params;
 
 pub(super) use self::chat::accept as accept_blocks;
 pub(super) use self::files::{download, upload};
-pub(super) use self::views::dress as dress_view;
+pub(super) use self::views::complete_view as dress_view;
 
 /// The one method that wants the app's own token, and no bot's.
 const SOCKET: &str = "apps.connections.open";
@@ -64,19 +64,19 @@ pub(super) async fn call(Shared(slack): Shared<Slack>, Path(method): Path<String
         Ok(params) => params,
         Err(code) => {
             slack.write(|state| state.record(&method, http.as_str(), Value::Null, code));
-            return no(&code.into());
+            return error_response(&code.into());
         }
     };
     let token = token.or_else(|| params.text("token"));
     params.0.remove("token");
     slack.write(|state| {
         let (mut response, answer) = answer(&slack, state, &method, &params, token.as_deref());
-        if let Some(scopes) = slack.manifest().and_then(|it| HeaderValue::try_from(it.provided()).ok()) {
+        if let Some(scopes) = slack.manifest().and_then(|it| HeaderValue::try_from(it.granted_scopes()).ok()) {
             response.headers_mut().insert("x-oauth-scopes", scopes);
         }
         state.record(&method, http.as_str(), Value::Object(params.0), answer);
         if answer == "unknown_method" {
-            slack.setup.strays.record("slack", http.as_str(), &format!("/api/{method}"));
+            slack.setup.unknown_requests.record("slack", http.as_str(), &format!("/api/{method}"));
         }
         response
     })
@@ -90,54 +90,54 @@ fn answer(
     token: Option<&str>,
 ) -> (Response, &'static str) {
     let setup = &slack.setup;
-    if setup.faults.strikes(faults::Fault::SlackDown, None, None) {
-        return (down(), "503");
+    if setup.faults.take_if_armed(faults::Fault::SlackDown, None, None) {
+        return (unavailable_response(), "503");
     }
-    let Some(run) = find(method) else { return (no(&"unknown_method".into()), "unknown_method") };
+    let Some(run) = find(method) else { return (error_response(&"unknown_method".into()), "unknown_method") };
     if method != "api.test" {
         match token {
-            None => return (no(&"not_authed".into()), "not_authed"),
+            None => return (error_response(&"not_authed".into()), "not_authed"),
             Some(token) if method == SOCKET => {
                 if token == setup.bot_token {
-                    return (no(&"not_allowed_token_type".into()), "not_allowed_token_type");
+                    return (error_response(&"not_allowed_token_type".into()), "not_allowed_token_type");
                 }
                 if !slack.is_app_token(token) {
-                    return (no(&"invalid_auth".into()), "invalid_auth");
+                    return (error_response(&"invalid_auth".into()), "invalid_auth");
                 }
             }
-            Some(token) if token != setup.bot_token => return (no(&"invalid_auth".into()), "invalid_auth"),
+            Some(token) if token != setup.bot_token => return (error_response(&"invalid_auth".into()), "invalid_auth"),
             Some(_) => {}
         }
     }
     if let Some(manifest) = slack.manifest()
-        && let Err(needed) = manifest.admits(method)
+        && let Err(needed) = manifest.check_scopes(method)
     {
         let body = json!({
-            "ok": false, "error": "missing_scope", "needed": needed, "provided": manifest.provided(),
+            "ok": false, "error": "missing_scope", "needed": needed, "provided": manifest.granted_scopes(),
         });
         return (axum::Json(body).into_response(), "missing_scope");
     }
     let channel = params.text("channel").and_then(|name| state.place(&name)).map(|place| place.id().to_owned());
     let now = state.now();
-    if setup.faults.strikes(faults::Fault::Slack429, None, None) {
-        let wait = state.limits.strike(method, channel.as_deref(), now);
-        return (too_many(wait), "ratelimited");
+    if setup.faults.take_if_armed(faults::Fault::Slack429, None, None) {
+        let wait = state.limits.force_rate_limit(method, channel.as_deref(), now);
+        return (rate_limited_response(wait), "ratelimited");
     }
     if let Err(wait) = state.limits.admit(method, channel.as_deref(), now) {
-        return (too_many(wait), "ratelimited");
+        return (rate_limited_response(wait), "ratelimited");
     }
     match run(slack, state, params) {
         Ok(mut answer) => {
             answer["ok"] = json!(true);
             (axum::Json(answer).into_response(), "ok")
         }
-        Err(error) => (no(&error), error.code),
+        Err(error) => (error_response(&error), error.code),
     }
 }
 
-type Run = fn(&Slack, &mut State, &Params) -> Answer;
+type MethodHandler = fn(&Slack, &mut State, &Params) -> Answer;
 
-fn find(method: &str) -> Option<Run> {
+fn find(method: &str) -> Option<MethodHandler> {
     Some(match method {
         "api.test" => |_, _, params| Ok(json!({ "args": params.0 })),
         "auth.test" => |_, state, _| {
@@ -152,7 +152,7 @@ fn find(method: &str) -> Option<Run> {
                 "is_enterprise_install": false,
             }))
         },
-        SOCKET => |slack, state, _| socket::open(slack, state).map_err(ApiError::from),
+        SOCKET => |slack, state, _| socket::issue_connection_url(slack, state).map_err(ApiError::from),
         "chat.postMessage" => chat::post_message,
         "chat.postEphemeral" => chat::post_ephemeral,
         "chat.update" => chat::update,
@@ -162,7 +162,7 @@ fn find(method: &str) -> Option<Run> {
         "conversations.info" => conversations::info,
         "conversations.list" => conversations::list,
         "conversations.members" => conversations::members,
-        "users.conversations" => conversations::of_bot,
+        "users.conversations" => conversations::list_for_bot,
         "users.info" => users::info,
         "users.list" => users::list,
         "users.lookupByEmail" => users::by_email,
@@ -211,7 +211,7 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     value.strip_prefix("Bearer ").map(|token| token.trim().to_owned())
 }
 
-fn no(error: &ApiError) -> Response {
+fn error_response(error: &ApiError) -> Response {
     let mut body = json!({ "ok": false, "error": error.code });
     if !error.messages.is_empty() {
         body["errors"] = json!(error.messages);
@@ -221,13 +221,13 @@ fn no(error: &ApiError) -> Response {
     axum::Json(body).into_response()
 }
 
-fn too_many(wait: i64) -> Response {
+fn rate_limited_response(wait: i64) -> Response {
     let retry_after: (HeaderName, String) = (header::RETRY_AFTER, wait.to_string());
     let body = axum::Json(json!({ "ok": false, "error": "ratelimited" }));
     (StatusCode::TOO_MANY_REQUESTS, [retry_after], body).into_response()
 }
 
-pub(super) fn down() -> Response {
+pub(super) fn unavailable_response() -> Response {
     let html = [(header::CONTENT_TYPE, "text/html")];
     (StatusCode::SERVICE_UNAVAILABLE, html, "<html><body>Server Error</body></html>").into_response()
 }

@@ -14,7 +14,7 @@ pub(super) fn add(_: &Slack, state: &mut State, params: &Params) -> Answer {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || "_+-'".contains(c)) {
         return Err("invalid_name".into());
     }
-    let place = chat::writable(state, &params.required("channel")?)?;
+    let place = chat::find_writable_place(state, &params.required("channel")?)?;
     let ts = params.required("timestamp")?;
     let message = state.message_mut(place.id(), &ts).filter(|m| m.only_to.is_none()).ok_or("message_not_found")?;
     match message.reactions.iter_mut().find(|r| r.name == name) {
@@ -27,7 +27,7 @@ pub(super) fn add(_: &Slack, state: &mut State, params: &Params) -> Answer {
 
 pub(super) fn remove(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let name = params.required("name")?;
-    let place = chat::known(state, &params.required("channel")?)?;
+    let place = chat::find_place(state, &params.required("channel")?)?;
     let ts = params.required("timestamp")?;
     let message = state.message_mut(place.id(), &ts).filter(|m| m.only_to.is_none()).ok_or("message_not_found")?;
     let reaction = message.reactions.iter_mut().find(|r| r.name == name).ok_or("no_reaction")?;

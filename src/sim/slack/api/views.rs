@@ -10,7 +10,7 @@ use crate::sim::slack::state::{APP_ID, BOT_ID, State, View};
 
 pub(super) fn open(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let trigger = params.required("trigger_id")?;
-    let view = given(params)?;
+    let view = parse_view(params)?;
     check_view(&view, "modal")?;
     if let Some(external_id) = view.get("external_id")
         && state.views.iter().any(|open| open.json.get("external_id") == Some(external_id))
@@ -18,14 +18,14 @@ pub(super) fn open(_: &Slack, state: &mut State, params: &Params) -> Answer {
         return Err(invalid_argument("`external_id` is not unique [json-pointer:/view/external_id]"));
     }
     let user = state.exchange(&trigger)?;
-    let json = dress(state, view, None);
+    let json = complete_view(state, view, None);
     state.views.push(View { user, json: json.clone(), errors: json!({}) });
     state.changed = true;
     Ok(json!({ "view": json }))
 }
 
 pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
-    let view = given(params)?;
+    let view = parse_view(params)?;
     check_view(&view, "modal")?;
     let (field, wanted) = match (params.text("view_id"), params.text("external_id")) {
         (Some(id), _) => ("id", id),
@@ -37,7 +37,7 @@ pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
     if params.text("hash").is_some_and(|hash| old["hash"] != hash) {
         return Err("hash_conflict".into());
     }
-    let json = dress(state, view, old["id"].as_str());
+    let json = complete_view(state, view, old["id"].as_str());
     state.views[at].json = json.clone();
     state.views[at].errors = json!({});
     state.changed = true;
@@ -46,7 +46,7 @@ pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
 
 pub(super) fn publish(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let user = params.required("user_id")?;
-    let view = given(params)?;
+    let view = parse_view(params)?;
     check_view(&view, "home")?;
     if !state.people.iter().any(|p| p.id == user && !p.bot) {
         return Err("user_not_found".into());
@@ -57,19 +57,19 @@ pub(super) fn publish(_: &Slack, state: &mut State, params: &Params) -> Answer {
     {
         return Err("hash_conflict".into());
     }
-    let json = dress(state, view, old.as_ref().and_then(|old| old["id"].as_str()));
+    let json = complete_view(state, view, old.as_ref().and_then(|old| old["id"].as_str()));
     state.homes.insert(user, json.clone());
     state.changed = true;
     Ok(json!({ "view": json }))
 }
 
-fn given(params: &Params) -> Result<Value, ApiError> {
+fn parse_view(params: &Params) -> Result<Value, ApiError> {
     let view = params.structure("view").map_err(|_| invalid_argument("`view` is not JSON [json-pointer:/view]"))?;
     view.ok_or_else(|| invalid_argument("missing required field: view"))
 }
 
 /// The view as Slack gives it back: with ids, a hash and an empty state.
-pub(in crate::sim::slack) fn dress(state: &mut State, mut view: Value, id: Option<&str>) -> Value {
+pub(in crate::sim::slack) fn complete_view(state: &mut State, mut view: Value, id: Option<&str>) -> Value {
     let id = id.map_or_else(|| state.next_id("V"), str::to_owned);
     let hash = format!("{}.{}", state.now().as_second(), state.next_id("h"));
     if let Some(blocks) = view["blocks"].as_array_mut() {

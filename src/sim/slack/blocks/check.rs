@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-pub(super) const ID: usize = 255;
-pub(super) const URL: usize = 3000;
+pub(super) const MAX_ID_CHARS: usize = 255;
+pub(super) const MAX_URL_CHARS: usize = 3000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextKind {
@@ -16,13 +16,13 @@ pub(super) enum TextKind {
 
 #[derive(Default)]
 pub(super) struct Check {
-    pub(super) found: Vec<String>,
+    pub(super) problems: Vec<String>,
     block_ids: BTreeSet<String>,
 }
 
 impl Check {
     pub(super) fn note(&mut self, path: &str, problem: &str) {
-        self.found.push(format!("{problem} [json-pointer:{path}]"));
+        self.problems.push(format!("{problem} [json-pointer:{path}]"));
     }
 
     /// An object with exactly these fields: an unknown one is refused, as Slack does.
@@ -87,7 +87,7 @@ impl Check {
     }
 
     pub(super) fn url(&mut self, value: Option<&Value>, path: &str) {
-        self.string(value, path, 1, URL);
+        self.string(value, path, 1, MAX_URL_CHARS);
         if let Some(url) = value.and_then(Value::as_str)
             && !url.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty())
             && !url.starts_with("mailto:")
@@ -138,7 +138,7 @@ impl Check {
 
     pub(super) fn block_id(&mut self, block: &Value, path: &str) {
         let id_path = format!("{path}/block_id");
-        self.string(block.get("block_id"), &id_path, 1, ID);
+        self.string(block.get("block_id"), &id_path, 1, MAX_ID_CHARS);
         if let Some(id) = block.get("block_id").and_then(Value::as_str)
             && !self.block_ids.insert(id.to_owned())
         {

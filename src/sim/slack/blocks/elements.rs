@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::check::{Check, ID, TextKind};
+use super::check::{Check, MAX_ID_CHARS, TextKind};
 
 /// What may stand in an `actions` block.
 const ACTIONS: &[&str] = &[
@@ -28,23 +28,23 @@ const ACTIONS: &[&str] = &[
 const STYLES: &[&str] = &["bold", "italic", "strike", "code", "underline", "highlight", "client_highlight", "unlink"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seat {
+pub(super) enum ElementPosition {
     Actions,
     Accessory,
     Input,
 }
 
 impl Check {
-    pub(super) fn element(&mut self, value: &Value, path: &str, seat: Seat) {
+    pub(super) fn element(&mut self, value: &Value, path: &str, position: ElementPosition) {
         let Some(kind) = value.get("type").and_then(Value::as_str) else {
             self.note(path, "missing required field: type");
             return;
         };
-        let fits = match (seat, kind) {
-            (Seat::Accessory, "image") => return self.image_element(value, path),
-            (Seat::Input, "button" | "overflow") => false,
+        let fits = match (position, kind) {
+            (ElementPosition::Accessory, "image") => return self.image_element(value, path),
+            (ElementPosition::Input, "button" | "overflow") => false,
             (
-                Seat::Input,
+                ElementPosition::Input,
                 "plain_text_input" | "email_text_input" | "url_text_input" | "number_input" | "file_input",
             ) => true,
             _ => ACTIONS.contains(&kind),
@@ -53,7 +53,7 @@ impl Check {
             self.note(&format!("{path}/type"), &format!("unsupported type: {kind}"));
             return;
         }
-        self.string(value.get("action_id"), &format!("{path}/action_id"), 1, ID);
+        self.string(value.get("action_id"), &format!("{path}/action_id"), 1, MAX_ID_CHARS);
         match kind {
             "button" => self.button(value, path),
             "overflow" => {

@@ -10,8 +10,8 @@ use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::sample;
 
 /// Slack takes it, and nothing from outside has become mark-up.
-fn holds(said: Rendered) -> Result<(), TestCaseError> {
-    let message = said.into_message(Destination::Edit { key: MessageKey::new("ours") });
+fn check_rendered(rendered: Rendered) -> Result<(), TestCaseError> {
+    let message = rendered.into_message(Destination::Edit { key: MessageKey::new("ours") });
     let taken = check_message(&Value::Array(message.blocks.clone()), false);
     prop_assert!(taken.is_ok(), "{:?}", taken);
     prop_assert!(message.text.chars().count() <= 40_000);
@@ -53,7 +53,7 @@ fn unescaped(text: &str) -> Option<&str> {
 }
 
 /// Words of anybody: plain, hostile, or as long as they like.
-fn words() -> impl Strategy<Value = String> {
+fn arbitrary_text() -> impl Strategy<Value = String> {
     let hostile = prop::sample::select(vec![
         "<!channel>",
         "&",
@@ -79,15 +79,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn why_is_within_the_limits(text in words(), picks in prop::collection::vec(0..16_usize, 1..40), unasked in any::<bool>()) {
+    fn why_is_within_the_limits(text in arbitrary_text(), picks in prop::collection::vec(0..16_usize, 1..40), unasked in any::<bool>()) {
         let all = sample::blockers(&text);
         for blocker in &all {
-            holds(refusal::render_refusal(blocker))?;
+            check_rendered(refusal::render_refusal(blocker))?;
         }
         let some = picks.iter().filter_map(|at| all.get(*at)).cloned().collect();
         let mut stands = sample::why(some);
         stands.lookup_failure = unasked.then(|| text.clone());
-        holds(why::render_why(&stands))?;
-        holds(why::render_why(&sample::free(&text)))?;
+        check_rendered(why::render_why(&stands))?;
+        check_rendered(why::render_why(&sample::free(&text)))?;
     }
 }

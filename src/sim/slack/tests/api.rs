@@ -7,7 +7,7 @@ use crate::sim::faults::Fault;
 
 #[tokio::test]
 async fn slack_morphism_posts_edits_replies_and_reads_people() {
-    let town = town().await;
+    let town = world().await;
     let (client, token) = (town.client(), token());
     let session: Session<'_> = client.open_session(&token);
 
@@ -67,12 +67,12 @@ async fn slack_morphism_posts_edits_replies_and_reads_people() {
     assert_eq!(town.slack.calls()["chat.postMessage"], 2);
     let gets: Vec<_> = town.slack.last_requests().into_iter().filter(|r| r.http == "GET").map(|r| r.method).collect();
     assert!(gets.contains(&"auth.test".to_owned()) && gets.contains(&"users.info".to_owned()), "{gets:?}");
-    assert_eq!(town.strays.all(), Vec::<String>::new());
+    assert_eq!(town.unknown_requests.all(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn slack_morphism_opens_direct_messages_and_uploads_a_file() {
-    let town = town().await;
+    let town = world().await;
     let (client, token) = (town.client(), token());
     let session: Session<'_> = client.open_session(&token);
 
@@ -100,9 +100,9 @@ async fn slack_morphism_opens_direct_messages_and_uploads_a_file() {
 
 #[tokio::test]
 async fn each_no_has_slacks_own_code() {
-    let town = town().await;
+    let town = world().await;
     let post = |channel: &str| json!({ "channel": channel, "text": "x" });
-    let alices = town.slack.say("alice", "deploys", None, "hi").await.unwrap().id;
+    let alices = town.slack.type_message("alice", "deploys", None, "hi").await.unwrap().id;
     let whispered =
         town.call("chat.postEphemeral", json!({ "channel": "deploys", "user": "U0BOB", "text": "x" })).await;
     let whispered = whispered["message_ts"].as_str().unwrap();
@@ -130,7 +130,7 @@ async fn each_no_has_slacks_own_code() {
         // Slack overlooks JSON where a method only reads.
         ("users.info", json!({ "user": "U0ALICE" }), "invalid_arguments"),
     ] {
-        assert_eq!(town.verdict(method, args.clone()).await, code, "{method} {args}");
+        assert_eq!(town.call_result_code(method, args.clone()).await, code, "{method} {args}");
         // So that the burst of a channel is never what answers.
         town.clock.advance(SignedDuration::from_secs(2));
     }
@@ -138,16 +138,16 @@ async fn each_no_has_slacks_own_code() {
 
 #[tokio::test]
 async fn an_update_may_hold_four_thousand_characters() {
-    let town = town().await;
+    let town = world().await;
     let ts = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
     let update = |n: usize| json!({ "channel": "deploys", "ts": ts, "text": "x".repeat(n) });
-    assert_eq!(town.verdict("chat.update", update(4000)).await, "ok");
-    assert_eq!(town.verdict("chat.update", update(4001)).await, "msg_too_long");
+    assert_eq!(town.call_result_code("chat.update", update(4000)).await, "ok");
+    assert_eq!(town.call_result_code("chat.update", update(4001)).await, "msg_too_long");
 }
 
 #[tokio::test]
 async fn invalid_blocks_are_refused_with_the_place_of_the_mistake() {
-    let town = town().await;
+    let town = world().await;
     let header = json!([{ "type": "header", "text": { "type": "plain_text", "text": "x".repeat(151) } }]);
     let answer = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "x", "blocks": header })).await;
     assert_eq!(
@@ -157,15 +157,15 @@ async fn invalid_blocks_are_refused_with_the_place_of_the_mistake() {
     town.slack.refuse_tables(true);
     let table = json!([{ "type": "table", "rows": [[{ "type": "raw_text", "text": "x" }]] }]);
     let args = json!({ "channel": "deploys", "text": "x", "blocks": table });
-    assert_eq!(town.verdict("chat.postMessage", args.clone()).await, "invalid_blocks");
+    assert_eq!(town.call_result_code("chat.postMessage", args.clone()).await, "invalid_blocks");
     town.slack.refuse_tables(false);
-    assert_eq!(town.verdict("chat.postMessage", args).await, "ok");
+    assert_eq!(town.call_result_code("chat.postMessage", args).await, "ok");
     assert_eq!(town.slack.messages("deploys", None).len(), 1, "what was refused is not shown");
 }
 
 #[tokio::test]
 async fn without_a_token_there_is_no_answer() {
-    let town = town().await;
+    let town = world().await;
     let error = async |request: reqwest::RequestBuilder| {
         request.send().await.unwrap().json::<Value>().await.unwrap()["error"].clone()
     };
@@ -184,7 +184,7 @@ async fn without_a_token_there_is_no_answer() {
 
 #[tokio::test]
 async fn a_form_may_hold_blocks_as_json_inside_a_string() {
-    let town = town().await;
+    let town = world().await;
     let form =
         town.raw("chat.postMessage").bearer_auth(TOKEN).header("content-type", "application/x-www-form-urlencoded");
     let answer = form.body("channel=deploys&blocks=%5B%7B%22type%22%3A%22divider%22%7D%5D").send().await.unwrap();
@@ -194,18 +194,21 @@ async fn a_form_may_hold_blocks_as_json_inside_a_string() {
 
 #[tokio::test]
 async fn an_unknown_method_is_answered_and_remembered() {
-    let town = town().await;
-    assert_eq!(town.verdict("chat.shout", json!({})).await, "unknown_method");
+    let town = world().await;
+    assert_eq!(town.call_result_code("chat.shout", json!({})).await, "unknown_method");
     let missing = town.slack.http.get(format!("{}/sim/slack/nothing", town.origin)).send().await.unwrap();
     assert_eq!(missing.status(), 404);
     let read = town.slack.http.get(format!("{}/sim/slack/hooks/H1", town.origin)).send().await.unwrap();
     assert_eq!(read.status(), 405);
-    assert_eq!(town.strays.all(), ["slack: POST /api/chat.shout", "slack: GET /nothing", "slack: GET /hooks/H1"]);
+    assert_eq!(
+        town.unknown_requests.all(),
+        ["slack: POST /api/chat.shout", "slack: GET /nothing", "slack: GET /hooks/H1"]
+    );
 }
 
 #[tokio::test]
 async fn a_channel_that_is_flooded_says_when_to_come_back() {
-    let town = town().await;
+    let town = world().await;
     let (client, token) = (town.client(), token());
     let session: Session<'_> = client.open_session(&token);
     let post =
@@ -226,7 +229,7 @@ async fn a_channel_that_is_flooded_says_when_to_come_back() {
 
 #[tokio::test]
 async fn faults_strike_as_often_as_they_were_told_to() {
-    let town = town().await;
+    let town = world().await;
     let post = json!({ "channel": "deploys", "text": "x" });
     town.faults.arm(Fault::SlackDown, 1, None, None);
     town.faults.arm(Fault::Slack429, 1, None, None);
@@ -235,14 +238,14 @@ async fn faults_strike_as_often_as_they_were_told_to() {
     let busy = town.raw("chat.postMessage").bearer_auth(TOKEN).json(&post).send().await.unwrap();
     assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (429, "2"));
     assert_eq!(busy.json::<Value>().await.unwrap(), json!({ "ok": false, "error": "ratelimited" }));
-    assert_eq!(town.verdict("chat.postMessage", post.clone()).await, "ratelimited", "too early");
+    assert_eq!(town.call_result_code("chat.postMessage", post.clone()).await, "ratelimited", "too early");
     town.clock.advance(SignedDuration::from_secs(2));
-    assert_eq!(town.verdict("chat.postMessage", post).await, "ok");
+    assert_eq!(town.call_result_code("chat.postMessage", post).await, "ok");
 }
 
 #[tokio::test]
 async fn lists_come_in_pages() {
-    let town = town().await;
+    let town = world().await;
     let page = async |query: &str| -> Value {
         let url = format!("{}/sim/slack/api/users.list?{query}", town.origin);
         town.slack.http.get(url).bearer_auth(TOKEN).send().await.unwrap().json().await.unwrap()
@@ -258,18 +261,18 @@ async fn lists_come_in_pages() {
 
 #[tokio::test]
 async fn reactions_deletions_and_links_work_on_our_own_messages() {
-    let town = town().await;
+    let town = world().await;
     let ts = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
     let reaction = json!({ "channel": "deploys", "timestamp": ts, "name": "white_check_mark" });
-    assert_eq!(town.verdict("reactions.add", reaction.clone()).await, "ok");
-    assert_eq!(town.verdict("reactions.add", reaction.clone()).await, "already_reacted");
+    assert_eq!(town.call_result_code("reactions.add", reaction.clone()).await, "ok");
+    assert_eq!(town.call_result_code("reactions.add", reaction.clone()).await, "already_reacted");
     assert_eq!(town.slack.messages("deploys", None)[0].reactions[0].users, ["gantry"]);
-    assert_eq!(town.verdict("reactions.remove", reaction.clone()).await, "ok");
-    assert_eq!(town.verdict("reactions.remove", reaction).await, "no_reaction");
+    assert_eq!(town.call_result_code("reactions.remove", reaction.clone()).await, "ok");
+    assert_eq!(town.call_result_code("reactions.remove", reaction).await, "no_reaction");
     let url = format!("{}/sim/slack/api/chat.getPermalink?channel=C0DEPLOYS&message_ts=", town.origin);
     let link = town.slack.http.get(url + ts.as_str().unwrap()).bearer_auth(TOKEN).send().await.unwrap();
     let link: Value = link.json().await.unwrap();
     assert_eq!(link["permalink"], "https://acme.slack.com/archives/C0DEPLOYS/p1794823200000000");
-    assert_eq!(town.verdict("chat.delete", json!({ "channel": "deploys", "ts": ts })).await, "ok");
+    assert_eq!(town.call_result_code("chat.delete", json!({ "channel": "deploys", "ts": ts })).await, "ok");
     assert!(town.slack.messages("deploys", None).is_empty());
 }

@@ -6,27 +6,27 @@ use super::*;
 use crate::adapters::slack::client::{Client, PostedPlaces};
 use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
 
-impl Town {
-    fn ours(&self) -> Client {
+impl World {
+    fn bot_client(&self) -> Client {
         Client::new(&format!("{}/sim/slack/api", self.origin), &self.origin, TOKEN.to_owned().into()).unwrap()
     }
 
-    async fn room(&self, name: &str, length: &str) -> Value {
+    async fn request_upload(&self, name: &str, length: &str) -> Value {
         let url = format!("{}/sim/slack/api/files.getUploadURLExternal", self.origin);
         let ask = self.slack.http.get(format!("{url}?filename={name}&length={length}")).bearer_auth(TOKEN);
         ask.send().await.unwrap().json().await.unwrap()
     }
 
-    async fn put(&self, room: &Value, bytes: &'static str) -> u16 {
-        let url = room["upload_url"].as_str().unwrap();
+    async fn upload_content(&self, upload: &Value, bytes: &'static str) -> u16 {
+        let url = upload["upload_url"].as_str().unwrap();
         self.slack.http.post(url).body(bytes).send().await.unwrap().status().as_u16()
     }
 }
 
 #[tokio::test]
 async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
-    let town = town().await;
-    let client = town.ours();
+    let town = world().await;
+    let client = town.bot_client();
     let to = |key: &str| Destination::Post {
         channel: "#deploys".into(),
         key: MessageKey::new(key),
@@ -50,7 +50,7 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
     let read = town.slack.http.get(url).send().await.unwrap();
     assert_eq!(read.headers()["content-type"], "text/plain; charset=utf-8");
     assert_eq!(read.text().await.unwrap(), file.text);
-    assert_eq!(town.strays.all(), Vec::<String>::new());
+    assert_eq!(town.unknown_requests.all(), Vec::<String>::new());
 
     let nowhere = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
     let refused = client
@@ -62,20 +62,24 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
 
 #[tokio::test]
 async fn each_step_of_a_file_has_its_noes() {
-    let town = town().await;
+    let town = world().await;
     for (name, length) in [("", "3"), ("x", ""), ("x", "0"), ("x", "-1"), ("x", "many")] {
-        assert_eq!(town.room(name, length).await["error"], "invalid_arguments", "{name} {length}");
+        assert_eq!(town.request_upload(name, length).await["error"], "invalid_arguments", "{name} {length}");
     }
-    let room = town.room("x.diff", "3").await;
+    let room = town.request_upload("x.diff", "3").await;
     let share = |id: &Value, channel: &str| json!({ "files": [{ "id": id }], "channel_id": channel });
     let complete = "files.completeUploadExternal";
     let id = &room["file_id"];
-    assert_eq!(town.verdict(complete, share(id, "C0DEPLOYS")).await, "file_not_found", "nothing was put there yet");
-    assert_eq!(town.put(&room, "four").await, 400, "another length than was announced");
-    assert_eq!(town.put(&room, "+a\n").await, 200);
-    assert_eq!(town.put(&room, "+b\n").await, 404, "once and for all");
+    assert_eq!(
+        town.call_result_code(complete, share(id, "C0DEPLOYS")).await,
+        "file_not_found",
+        "nothing was put there yet"
+    );
+    assert_eq!(town.upload_content(&room, "four").await, 400, "another length than was announced");
+    assert_eq!(town.upload_content(&room, "+a\n").await, 200);
+    assert_eq!(town.upload_content(&room, "+b\n").await, 404, "once and for all");
     let elsewhere = json!({ "upload_url": format!("{}/sim/slack/upload/F0NONE", town.origin) });
-    assert_eq!(town.put(&elsewhere, "+a\n").await, 404);
+    assert_eq!(town.upload_content(&elsewhere, "+a\n").await, 404);
     for (args, code) in [
         (json!({ "channel_id": "C0DEPLOYS" }), "invalid_arguments"),
         (json!({ "files": [], "channel_id": "C0DEPLOYS" }), "invalid_arguments"),
@@ -88,7 +92,7 @@ async fn each_step_of_a_file_has_its_noes() {
         (share(id, "C0DEPLOYS"), "ok"),
         (share(id, "C0DEPLOYS"), "file_not_found"),
     ] {
-        assert_eq!(town.verdict(complete, args.clone()).await, code, "{args}");
+        assert_eq!(town.call_result_code(complete, args.clone()).await, code, "{args}");
     }
     assert_eq!(town.slack.messages("deploys", None).len(), 1);
 }

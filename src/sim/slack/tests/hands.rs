@@ -7,14 +7,14 @@ use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::sim::agenda::Agenda;
+use crate::sim::agenda::Scheduler;
 use crate::sim::faults::Fault;
 
 #[tokio::test]
 async fn a_command_arrives_signed_and_its_answer_is_private() {
-    let town = town_by(Clock::new_system()).await;
-    town.bot.will(Reply::Json(json!({ "response_type": "ephemeral", "text": "checkout runs 1.4" })));
-    let ack = town.slack.command("alice", "deploys", "/list checkout & @bob in #releases").await.unwrap();
+    let town = world_with_clock(Clock::new_system()).await;
+    town.bot.queue_reply(Reply::Json(json!({ "response_type": "ephemeral", "text": "checkout runs 1.4" })));
+    let ack = town.slack.type_command("alice", "deploys", "/list checkout & @bob in #releases").await.unwrap();
     assert_eq!((ack.status, ack.body["text"].as_str()), (200, Some("checkout runs 1.4")));
 
     let heard = town.bot.last();
@@ -43,14 +43,14 @@ async fn a_command_arrives_signed_and_its_answer_is_private() {
 
 #[tokio::test]
 async fn an_answer_for_all_shows_what_was_typed_too_and_an_empty_one_shows_nothing() {
-    let town = town().await;
-    town.slack.command("alice", "deploys", "/list").await.unwrap();
+    let town = world().await;
+    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
     assert!(town.texts("deploys", None).is_empty());
-    town.bot.will(Reply::Json(json!({ "response_type": "in_channel", "text": "all" })));
-    town.slack.command("alice", "#deploys", "/list").await.unwrap();
+    town.bot.queue_reply(Reply::Json(json!({ "response_type": "in_channel", "text": "all" })));
+    town.slack.type_command("alice", "#deploys", "/list").await.unwrap();
     assert_eq!(town.texts("deploys", Some("bob")), ["/list", "all"]);
-    town.bot.will(Reply::Text("plain & simple"));
-    let ack = town.slack.command("U0BOB", "@gantry", "/list").await.unwrap();
+    town.bot.queue_reply(Reply::Text("plain & simple"));
+    let ack = town.slack.type_command("U0BOB", "@gantry", "/list").await.unwrap();
     assert_eq!(ack.body, "plain & simple");
     assert_eq!(town.bot.last().form("channel_name"), "directmessage");
     assert_eq!(town.texts("@gantry", Some("bob")), ["plain & simple"]);
@@ -58,18 +58,18 @@ async fn an_answer_for_all_shows_what_was_typed_too_and_an_empty_one_shows_nothi
 
 #[tokio::test]
 async fn a_command_that_fails_is_told_by_slackbot_and_never_sent_again() {
-    let town = town().await;
-    town.bot.will(Reply::Status(500));
-    assert_eq!(town.slack.command("alice", "deploys", "/promote checkout").await.unwrap().status, 500);
-    town.bot.will(Reply::Late);
-    assert_eq!(town.slack.command("alice", "deploys", "/promote checkout").await.unwrap().status, 0);
-    town.bot.will(Reply::Json(json!({ "text": "x", "blocks": [{ "type": "?" }] })));
-    town.slack.command("alice", "deploys", "/promote checkout").await.unwrap();
-    assert_eq!(town.bot.heard().len(), 3);
-    town.slack.command("alice", "deploys", "/deploy checkout").await.unwrap();
-    assert_eq!(town.bot.heard().len(), 3, "the app has no such command");
-    town.slack.point_at("http://127.0.0.1:1");
-    town.slack.command("alice", "deploys", "/list").await.unwrap();
+    let town = world().await;
+    town.bot.queue_reply(Reply::Status(500));
+    assert_eq!(town.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap().status, 500);
+    town.bot.queue_reply(Reply::Late);
+    assert_eq!(town.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap().status, 0);
+    town.bot.queue_reply(Reply::Json(json!({ "text": "x", "blocks": [{ "type": "?" }] })));
+    town.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap();
+    assert_eq!(town.bot.received_requests().len(), 3);
+    town.slack.type_command("alice", "deploys", "/deploy checkout").await.unwrap();
+    assert_eq!(town.bot.received_requests().len(), 3, "the app has no such command");
+    town.slack.set_bot_url("http://127.0.0.1:1");
+    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
 
     let told = town.slack.messages("deploys", None);
     assert!(told.iter().all(|m| m.user == "slackbot" && m.only_to.as_deref() == Some("alice")));
@@ -88,22 +88,22 @@ async fn a_command_that_fails_is_told_by_slackbot_and_never_sent_again() {
 
 #[tokio::test]
 async fn what_nobody_could_do_is_refused_in_a_sentence() {
-    let town = town().await;
-    let error = town.slack.command("mallory", "deploys", "/list").await.unwrap_err();
+    let town = world().await;
+    let error = town.slack.type_command("mallory", "deploys", "/list").await.unwrap_err();
     assert_eq!(error.to_string(), "There is nobody called mallory in this workspace.");
-    let error = town.slack.command("alice", "kitchen", "/list").await.unwrap_err();
+    let error = town.slack.type_command("alice", "kitchen", "/list").await.unwrap_err();
     assert_eq!(error.to_string(), "There is no channel kitchen; name a channel, or @gantry.");
-    assert!(town.slack.command("alice", "deploys", "list").await.is_err());
-    assert!(town.slack.say("alice", "deploys", Some("1.2"), "x").await.is_err());
+    assert!(town.slack.type_command("alice", "deploys", "list").await.is_err());
+    assert!(town.slack.type_message("alice", "deploys", Some("1.2"), "x").await.is_err());
     assert!(town.slack.click("alice", "deploys", "1.2", "Approve").await.is_err());
     assert!(town.slack.submit("alice", "V1", &json!({})).await.is_err());
-    assert!(town.slack.command("gantry", "deploys", "/list").await.is_err(), "bots have no hands");
+    assert!(town.slack.type_command("gantry", "deploys", "/list").await.is_err(), "bots have no hands");
 }
 
 #[tokio::test]
 async fn a_mention_is_heard_where_the_bot_is_and_a_direct_message_always() {
-    let town = town().await;
-    let said = town.slack.say("alice", "deploys", None, "@gantry list").await.unwrap();
+    let town = world().await;
+    let said = town.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
     let event = town.bot.last().json();
     assert_eq!(event["type"], "event_callback");
     assert!(event["event_id"].as_str().unwrap().starts_with("Ev"));
@@ -114,51 +114,51 @@ async fn a_mention_is_heard_where_the_bot_is_and_a_direct_message_always() {
         (Some(&*said.id), Some("C0DEPLOYS"))
     );
 
-    let reply = town.slack.say("bob", "deploys", Some(&said.id), "@gantry why?").await.unwrap();
+    let reply = town.slack.type_message("bob", "deploys", Some(&said.id), "@gantry why?").await.unwrap();
     assert_eq!(town.bot.last().json()["event"]["thread_ts"], said.id);
-    let nested = town.slack.say("bob", "deploys", Some(&reply.id), "@gantry and?").await.unwrap();
+    let nested = town.slack.type_message("bob", "deploys", Some(&reply.id), "@gantry and?").await.unwrap();
     assert_eq!(town.slack.messages("deploys", None)[2].thread, Some(said.id), "a reply to a reply joins the thread");
     assert!(nested.ack.is_some());
 
     for (channel, text) in [("deploys", "no mention"), ("secret", "@gantry are you here?")] {
-        let said = town.slack.say("alice", channel, None, text).await.unwrap();
+        let said = town.slack.type_message("alice", channel, None, text).await.unwrap();
         assert_eq!(said.ack, None, "{channel}: {text}");
     }
-    town.slack.say("alice", "@gantry", None, "list").await.unwrap();
+    town.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
     let event = town.bot.last().json();
     assert_eq!(
         (event["event"]["type"].as_str(), event["event"]["channel_type"].as_str()),
         (Some("message"), Some("im"))
     );
-    assert_eq!(town.bot.heard().len(), 4);
+    assert_eq!(town.bot.received_requests().len(), 4);
 
     town.slack.invite("alice", "secret").await.unwrap();
     assert_eq!(town.bot.last().json()["event"]["type"], "member_joined_channel");
-    assert!(town.slack.say("alice", "secret", None, "@gantry now?").await.unwrap().ack.is_some());
+    assert!(town.slack.type_message("alice", "secret", None, "@gantry now?").await.unwrap().ack.is_some());
 }
 
 #[tokio::test]
 async fn an_event_that_was_not_taken_comes_three_times_more() {
-    let town = town().await;
-    let agenda = Agenda::new(town.clock.clone());
-    town.slack.redeliver_by(agenda.clone());
+    let town = world().await;
+    let scheduler = Scheduler::new(town.clock.clone());
+    town.slack.enable_redelivery(scheduler.clone());
     let stop = CancellationToken::new();
-    let running = tokio::spawn(agenda.clone().run(stop.clone()));
+    let running = tokio::spawn(scheduler.clone().run(stop.clone()));
     for _ in 0..4 {
-        town.bot.will(Reply::Status(503));
+        town.bot.queue_reply(Reply::Status(503));
     }
-    town.slack.say("alice", "deploys", None, "@gantry list").await.unwrap();
-    assert_eq!(town.bot.heard().len(), 2, "the first redelivery comes at once");
-    while let Some(due) = agenda.next_due() {
+    town.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
+    assert_eq!(town.bot.received_requests().len(), 2, "the first redelivery comes at once");
+    while let Some(due) = scheduler.next_due() {
         town.clock.advance_to(due);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let heard = town.bot.heard();
+    let heard = town.bot.received_requests();
     let numbers: Vec<&str> = heard.iter().map(|h| h.header("x-slack-retry-num")).collect();
     assert_eq!(numbers, ["", "1", "2", "3"]);
     assert_eq!(heard[3].header("x-slack-retry-reason"), "http_error");
     assert!(heard.iter().all(|h| h.json()["event_id"] == heard[0].json()["event_id"]));
-    let at = |h: &Heard| h.header("x-slack-request-timestamp").parse::<i64>().unwrap();
+    let at = |h: &ReceivedRequest| h.header("x-slack-request-timestamp").parse::<i64>().unwrap();
     assert_eq!((at(&heard[2]) - at(&heard[1]), at(&heard[3]) - at(&heard[2])), (60, 300));
     stop.cancel();
     running.await.unwrap();
@@ -166,7 +166,7 @@ async fn an_event_that_was_not_taken_comes_three_times_more() {
 
 #[tokio::test]
 async fn a_click_names_its_button_and_can_replace_the_message() {
-    let town = town().await;
+    let town = world().await;
     let blocks = buttons(&["Approve", "Reject"]);
     let posted = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "card", "blocks": blocks })).await;
     let ts = posted["ts"].as_str().unwrap();
@@ -196,10 +196,10 @@ async fn a_click_names_its_button_and_can_replace_the_message() {
 
 #[tokio::test]
 async fn an_ephemeral_message_is_clicked_by_its_owner_and_changed_through_the_response_url() {
-    let town = town().await;
+    let town = world().await;
     let blocks = buttons(&["Share"]);
-    town.bot.will(Reply::Json(json!({ "text": "list", "blocks": blocks })));
-    town.slack.command("alice", "deploys", "/list").await.unwrap();
+    town.bot.queue_reply(Reply::Json(json!({ "text": "list", "blocks": blocks })));
+    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
     let id = town.slack.messages("deploys", Some("alice"))[0].id.clone();
     assert!(town.slack.click("bob", "deploys", &id, "Share").await.is_err(), "bob does not see it");
     town.slack.click("alice", "deploys", &id, "Share").await.unwrap();
@@ -215,9 +215,9 @@ async fn an_ephemeral_message_is_clicked_by_its_owner_and_changed_through_the_re
 
 #[tokio::test]
 async fn an_answer_stands_behind_its_acknowledgement_however_quick_it_is() {
-    let town = town().await;
-    town.bot.will(Reply::AnswersFirst("looking"));
-    town.slack.command("alice", "deploys", "/list").await.unwrap();
+    let town = world().await;
+    town.bot.queue_reply(Reply::ResponseUrlFirst("looking"));
+    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
     let texts = || {
         let messages = town.slack.messages("deploys", Some("alice"));
         messages.into_iter().map(|message| message.text).collect::<Vec<_>>()
@@ -233,9 +233,9 @@ async fn an_answer_stands_behind_its_acknowledgement_however_quick_it_is() {
 
 #[tokio::test]
 async fn a_response_url_has_five_uses_in_half_an_hour() {
-    let town = town().await;
+    let town = world().await;
     let hook = async || {
-        town.slack.command("alice", "deploys", "/list").await.unwrap();
+        town.slack.type_command("alice", "deploys", "/list").await.unwrap();
         town.bot.last().form("response_url")
     };
     let used = hook().await;
@@ -278,7 +278,7 @@ fn modal() -> Value {
 
 #[tokio::test]
 async fn a_modal_is_opened_with_a_fresh_trigger_only_and_only_once() {
-    let town = town().await;
+    let town = world().await;
     let (client, token) = (town.client(), token());
     let session: Session<'_> = client.open_session(&token);
     let view: SlackView = serde_json::from_value(modal()).unwrap();
@@ -286,12 +286,12 @@ async fn a_modal_is_opened_with_a_fresh_trigger_only_and_only_once() {
         let request = SlackApiViewsOpenRequest::new(trigger.into(), view.clone());
         session.views_open(&request).await.map(|opened| opened.view.state_params.id.to_string())
     };
-    town.slack.command("alice", "deploys", "/gantry lock").await.unwrap();
+    town.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
     let trigger = town.bot.last().form("trigger_id");
     let id = open(&trigger).await.unwrap();
     assert_eq!(town.slack.views("alice")[0]["id"], id);
     assert!(open(&trigger).await.unwrap_err().to_string().contains("exchanged_trigger_id"));
-    town.slack.command("alice", "deploys", "/gantry lock").await.unwrap();
+    town.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
     town.clock.advance(SignedDuration::from_millis(3001));
     let late = open(&town.bot.last().form("trigger_id")).await.unwrap_err().to_string();
     assert!(late.contains("expired_trigger_id"), "{late}");
@@ -299,8 +299,8 @@ async fn a_modal_is_opened_with_a_fresh_trigger_only_and_only_once() {
 
 #[tokio::test]
 async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
-    let town = town().await;
-    town.slack.command("alice", "deploys", "/gantry lock").await.unwrap();
+    let town = world().await;
+    town.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
     let trigger = town.bot.last().form("trigger_id");
     let opened = town.call("views.open", json!({ "trigger_id": trigger, "view": modal() })).await;
     let id = opened["view"]["id"].as_str().unwrap();
@@ -310,7 +310,7 @@ async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
     assert!(town.slack.submit("bob", id, &json!({ "why": "x" })).await.is_err(), "it stands before alice");
 
     let errors = json!({ "why": "Say more." });
-    town.bot.will(Reply::Json(json!({ "response_action": "errors", "errors": errors })));
+    town.bot.queue_reply(Reply::Json(json!({ "response_action": "errors", "errors": errors })));
     town.slack.submit("alice", id, &json!({ "why": "x" })).await.unwrap();
     let payload = town.bot.last().payload();
     assert_eq!(payload["type"], "view_submission");
@@ -320,13 +320,13 @@ async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
 
     let mut second = modal();
     second["title"]["text"] = json!("Sure?");
-    town.bot.will(Reply::Json(json!({ "response_action": "update", "view": second })));
+    town.bot.queue_reply(Reply::Json(json!({ "response_action": "update", "view": second })));
     town.slack.submit("alice", id, &json!({ "reason": "release" })).await.unwrap();
     assert_eq!(town.slack.views("alice")[0]["title"]["text"], "Sure?");
 
     let update = json!({ "view_id": id, "hash": "old", "view": modal() });
-    assert_eq!(town.verdict("views.update", update).await, "hash_conflict");
-    assert_eq!(town.verdict("views.update", json!({ "view_id": id, "view": modal() })).await, "ok");
+    assert_eq!(town.call_result_code("views.update", update).await, "hash_conflict");
+    assert_eq!(town.call_result_code("views.update", json!({ "view_id": id, "view": modal() })).await, "ok");
 
     town.slack.submit("alice", id, &json!({ "why": "release" })).await.unwrap();
     assert!(town.slack.views("alice").is_empty());
@@ -334,12 +334,12 @@ async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
 
 #[tokio::test]
 async fn the_home_is_published_and_its_buttons_pressed() {
-    let town = town().await;
+    let town = world().await;
     assert_eq!(town.slack.home("alice"), Value::Null);
     town.slack.open_home("alice").await.unwrap();
     assert_eq!(town.bot.last().json()["event"]["type"], "app_home_opened");
     let view = json!({ "type": "home", "blocks": buttons(&["Promote"]) });
-    assert_eq!(town.verdict("views.publish", json!({ "user_id": "U0ALICE", "view": view })).await, "ok");
+    assert_eq!(town.call_result_code("views.publish", json!({ "user_id": "U0ALICE", "view": view })).await, "ok");
     assert_eq!(town.slack.home("alice")["blocks"][0]["type"], "actions");
     town.slack.click_view("alice", "home", "Promote").await.unwrap();
     let payload = town.bot.last().payload();
@@ -348,7 +348,7 @@ async fn the_home_is_published_and_its_buttons_pressed() {
 
 #[tokio::test]
 async fn whoever_watches_is_told_of_every_visible_change() {
-    let town = town().await;
+    let town = world().await;
     let changes = Arc::new(AtomicUsize::new(0));
     let counter = changes.clone();
     let slack = town.slack.clone();
@@ -367,9 +367,9 @@ async fn whoever_watches_is_told_of_every_visible_change() {
 
 #[tokio::test]
 async fn every_message_has_its_own_id_even_when_time_stands_still() {
-    let town = town().await;
+    let town = world().await;
     for _ in 0..3 {
-        town.slack.say("alice", "deploys", None, "x").await.unwrap();
+        town.slack.type_message("alice", "deploys", None, "x").await.unwrap();
     }
     let ids: Vec<_> = town.slack.messages("deploys", None).into_iter().map(|m| m.id).collect();
     assert_eq!(ids, ["1794823200.000000", "1794823200.000100", "1794823200.000200"]);

@@ -34,14 +34,14 @@ use crate::domain::view::list::{ListCell, ListFilter, Listing};
 use crate::domain::view::page::{Cursor, Order, Page};
 use crate::sim::slack::check_blocks;
 
-fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
+fn catalogue(environment_count: usize, artefacts: usize, name: usize) -> Catalogue {
     let template = sample::catalogue().ladder.environments()[0].clone();
-    let rung = |n: usize| {
-        let mut rung = template.clone();
-        rung.name = EnvironmentName::new(&format!("{}{n}", "e".repeat(name)));
-        rung
+    let environment = |n: usize| {
+        let mut environment = template.clone();
+        environment.name = EnvironmentName::new(&format!("{}{n}", "e".repeat(name)));
+        environment
     };
-    let ladder = Ladder::new((0..rungs).map(rung).collect());
+    let ladder = Ladder::new((0..environment_count).map(environment).collect());
     let artefact = |n: usize| sample::artefact(&format!("{}{n:04}", "a".repeat(name)), "acme/a", &ladder);
     Catalogue { artefacts: (0..artefacts).map(artefact).collect(), ladder: ladder.clone() }
 }
@@ -51,10 +51,10 @@ proptest! {
 
     #[test]
     fn any_page_of_a_list_fits(
-        rungs in 2_usize..30, artefacts in 0_usize..130, name in 1_usize..80,
+        environment_count in 2_usize..30, artefacts in 0_usize..130, name in 1_usize..80,
         version in "[A-Za-z0-9_.-]{1,128}", reason in "\\PC{0,300}", page in 0_usize..5, one in any::<bool>(),
     ) {
-        let catalogue = catalogue(rungs, artefacts, name);
+        let catalogue = catalogue(environment_count, artefacts, name);
         let filter = ListFilter { artefact: None, environment: one.then(|| catalogue.ladder.environments()[0].name.clone()) };
         let listing = Listing::from_catalogue(&catalogue, filter, page, |_, _| ListCell {
             version: Some(version.as_str().into()),
@@ -91,7 +91,7 @@ proptest! {
 }
 
 /// What people outside can make of a text.
-pub(super) fn outside() -> impl Strategy<Value = String> {
+pub(super) fn arbitrary_text() -> impl Strategy<Value = String> {
     prop_oneof![
         "\\PC{0,300}",
         Just("<!channel> & <@U1> `x` *y* ".repeat(80)),
@@ -145,10 +145,10 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
 }
 
 /// Slack takes it, and nothing in it that is not ours is mark-up.
-pub(super) fn is_sound(said: Rendered) -> Result<(), TestCaseError> {
-    let text = said.text.clone();
-    let ack = said.to_ack_body(false);
-    let message = said.into_message(Destination::Edit { key: MessageKey::new("x") });
+pub(super) fn check_rendered(rendered: Rendered) -> Result<(), TestCaseError> {
+    let text = rendered.text.clone();
+    let ack = rendered.to_ack_body(false);
+    let message = rendered.into_message(Destination::Edit { key: MessageKey::new("x") });
     prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
     prop_assert!(serde_json::from_slice::<serde_json::Value>(&ack).is_ok());
     let mut texts = vec![text];
@@ -179,7 +179,7 @@ proptest! {
 
     #[test]
     fn any_status_fits_and_nothing_from_outside_is_mark_up(
-        text in outside(), count in 0_usize..12, stage in 0_usize..8, steps in 0_usize..60,
+        text in arbitrary_text(), count in 0_usize..12, stage in 0_usize..8, steps in 0_usize..60,
     ) {
         let now = Timestamp::UNIX_EPOCH;
         let changes: Vec<Change> = (0..count).map(|n| change(n as u64, &text, (stage + n) % 8)).collect();
@@ -189,18 +189,18 @@ proptest! {
             card_links: changes.iter().map(card).collect(),
         };
         let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), PAGE_SIZE);
-        is_sound(render_status(&ListFilter::default(), page, StatusCounts { under_way: count, watched: 0 }, &known, Viewer::Person, now))?;
+        check_rendered(render_status(&ListFilter::default(), page, StatusCounts { under_way: count, watched: 0 }, &known, Viewer::Person, now))?;
         let step = ChangeEvent { at: now, kind: text.clone(), by: Some(Actor::Github(text.clone())) };
         let detailed: Vec<_> = changes.into_iter().map(|change| (change, vec![step.clone(); steps])).collect();
         if !detailed.is_empty() {
-            is_sound(render_details(&detailed, &known, now))?;
-            is_sound(render_details(&detailed[..1], &known, now))?;
+            check_rendered(render_details(&detailed, &known, now))?;
+            check_rendered(render_details(&detailed[..1], &known, now))?;
         }
     }
 
     #[test]
     fn any_history_fits_and_nothing_from_outside_is_mark_up(
-        text in outside(), count in 0_usize..25, stage in 0_usize..8, back in any::<bool>(),
+        text in arbitrary_text(), count in 0_usize..25, stage in 0_usize..8, back in any::<bool>(),
     ) {
         let now = Timestamp::UNIX_EPOCH;
         let plan = change(1, &text, 0).plan;
@@ -224,7 +224,7 @@ proptest! {
         let links: std::collections::HashMap<_, _> = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
         let cursor = if back { Cursor::Later(LedgerPosition(0)) } else { Cursor::Start };
         let page = Page::from_cursor(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
-        is_sound(render_history(&ListFilter::default(), Some(99), page, &links, Viewer::Person, now))?;
+        check_rendered(render_history(&ListFilter::default(), Some(99), page, &links, Viewer::Person, now))?;
     }
 }
 
@@ -233,7 +233,7 @@ proptest! {
 
     #[test]
     fn any_diff_fits_and_nothing_from_outside_is_mark_up(
-        text in outside(), commits in 0_usize..21, hotfixes in 0_usize..21, files in 0_usize..300, turned in any::<bool>(),
+        text in arbitrary_text(), commits in 0_usize..21, hotfixes in 0_usize..21, files in 0_usize..300, turned in any::<bool>(),
         count in 0_usize..40, page in 0_usize..5, waiting in 0_usize..3, state in 0_usize..5,
     ) {
         let now = Timestamp::UNIX_EPOCH;
@@ -289,11 +289,11 @@ proptest! {
             manifest_diff: Some(words.clone()),
         };
         let one = diff::render_artefact_diff(&diff, Some(&vec![words; files.min(30)]), &ladder, &Authors::new(), now);
-        is_sound(one.rendered)?;
-        is_sound(diff::render_file_comment(&diff))?;
+        check_rendered(one.rendered)?;
+        check_rendered(diff::render_file_comment(&diff))?;
         let pair = (&EnvironmentName::new(source), &EnvironmentName::new(target));
         let all = diff::render_all_diffs(&vec![diff; count], count + waiting, pair, page, Viewer::Person, &ladder, now);
         prop_assert_eq!(check_blocks(all.clone().without_tables().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks.as_slice()), Ok(()));
-        is_sound(all)?;
+        check_rendered(all)?;
     }
 }

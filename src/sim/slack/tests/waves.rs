@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use super::limits::{is_sound, outside};
+use super::limits::{arbitrary_text, check_rendered};
 use crate::adapters::slack::render::{arrival, arrival_batch};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
@@ -15,12 +15,12 @@ use crate::domain::runtime::arrival_batch::{ArrivalBatch, BatchedArrival, Batche
 use crate::domain::runtime::provenance::{GitMismatch, Provenance};
 use crate::domain::sample;
 
-fn origin(number: usize, text: &str, says: &Version) -> Provenance {
+fn provenance(number: usize, text: &str, specified: &Version) -> Provenance {
     let (branch, commit) = (text.to_owned(), sample::sha('c'));
     let why = match number % 4 {
         0 => GitMismatch::NotInBranch { branch, commit },
         1 => GitMismatch::RolledBack { branch, commit },
-        2 => GitMismatch::NotInManifest { file: text.to_owned(), specified: says.clone() },
+        2 => GitMismatch::NotInManifest { file: text.to_owned(), specified: specified.clone() },
         _ => return Provenance::Git,
     };
     Provenance::NotFromGit { mismatch: why }
@@ -30,8 +30,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_arrival_and_any_wave_fits_and_nothing_from_outside_is_mark_up(
-        text in outside(), count in 0_usize..60, failed in 0_usize..60, name in 1_usize..80, first in any::<bool>(),
+    fn any_arrival_and_any_batch_fits_and_nothing_from_outside_is_mark_up(
+        text in arbitrary_text(), count in 0_usize..60, failed in 0_usize..60, name in 1_usize..80, first in any::<bool>(),
     ) {
         // No registry has a longer one.
         let tag: String = text.chars().take(128).collect();
@@ -43,7 +43,7 @@ proptest! {
             artefact: ArtefactName::new(&format!("{}{number}", "a".repeat(name))),
             version: version.clone(),
             commit: (!number.is_multiple_of(3)).then(|| commit.clone()),
-            provenance: origin(number, &text, &version),
+            provenance: provenance(number, &text, &version),
             state: match number {
                 failing if failing < failed => BatchedArrivalState::Failed { reason: text.clone() },
                 other if other.is_multiple_of(2) => BatchedArrivalState::Running,
@@ -61,11 +61,11 @@ proptest! {
         if first && count > 1 {
             all.members[0].version.commit = Some(sample::sha('d'));
         }
-        is_sound(arrival_batch::render_arrival_batch(&all))?;
-        is_sound(arrival_batch::render_failure(&member(0), &environment, &people))?;
-        is_sound(arrival_batch::render_recovery(&member(0), &environment))?;
+        check_rendered(arrival_batch::render_arrival_batch(&all))?;
+        check_rendered(arrival_batch::render_failure(&member(0), &environment, &people))?;
+        check_rendered(arrival_batch::render_recovery(&member(0), &environment))?;
         let names: Vec<&str> = all.members.iter().map(|member| member.artefact.as_str()).collect();
-        is_sound(arrival_batch::render_more_failures(&names, &environment, &people))?;
+        check_rendered(arrival_batch::render_more_failures(&names, &environment, &people))?;
 
         let one = Arrival {
             message_key: MessageKey::new("arrival"),
@@ -75,7 +75,7 @@ proptest! {
             version: version.clone(),
             commit: Some(commit),
             authors: people.to_vec(),
-            provenance: origin(count, &text, &version),
+            provenance: provenance(count, &text, &version),
             outcome: if failed > 0 {
                 ArrivalOutcome::Failed { reason: text.clone() }
             } else {
@@ -84,8 +84,8 @@ proptest! {
             next_environment: first.then(|| environment.clone()),
             is_first_environment: first,
         };
-        is_sound(arrival::render_arrival(&one))?;
-        is_sound(arrival::render_recovery(&one))?;
-        is_sound(arrival::render_authors_found(&one))?;
+        check_rendered(arrival::render_arrival(&one))?;
+        check_rendered(arrival::render_recovery(&one))?;
+        check_rendered(arrival::render_authors_found(&one))?;
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::limits::is_sound;
+use super::limits::check_rendered;
 use crate::adapters::slack::render::where_is;
 use crate::domain::change::PullRequestRef;
 use crate::domain::model::actor::PersonId;
@@ -20,7 +20,7 @@ proptest! {
 
     #[test]
     fn any_answer_to_where_fits_and_calls_nobody(
-        rungs in 1_usize..20, artefacts in 0_usize..13, all in 0_usize..300, name in 1_usize..80,
+        environment_count in 1_usize..20, artefacts in 0_usize..13, all in 0_usize..300, name in 1_usize..80,
         words in "\\PC{0,300}|(<!channel>){1,30}|[&<>]{1,2000}", what in "\\PC{0,80}",
     ) {
         let environment = |n: usize| EnvironmentName::new(&format!("{}{n}", "e".repeat(name)));
@@ -34,14 +34,14 @@ proptest! {
             3 => CommitPresence::Unknown { why: words.clone() },
             _ => CommitPresence::NoWorkload,
         };
-        let rung = |n: usize| {
+        let environment_presence = |n: usize| {
             EnvironmentPresence { environment: environment(n), presence: standing(n), unreadable: Some(words.clone()) }
         };
         let waits = Prerequisite::Promotion { below: environment(0), problem: Some(words.clone()) };
         let places = |n: usize| ArtefactLocations {
             artefact: ArtefactName::new(&format!("{}{n}", "a".repeat(name))),
-            environments: (0..rungs).map(rung).collect(),
-            prerequisite: Some((environment(rungs - 1), waits.clone())),
+            environments: (0..environment_count).map(environment_presence).collect(),
+            prerequisite: Some((environment(environment_count - 1), waits.clone())),
         };
         let commit = crate::domain::model::version::Commit { author: words.clone(), ..sample::commit('a', &words) };
         let repository: crate::domain::model::artefact::Repository = "acme/shop".parse().expect("a repository");
@@ -50,16 +50,16 @@ proptest! {
             sha: commit.sha.clone(),
             commit: Some(commit.clone()),
             artefacts: (0..artefacts).map(places).collect(),
-            tally: Some(Tally { artefacts: all, environments: (0..rungs).map(|n| (environment(n), n, rungs)).collect() }),
+            tally: Some(Tally { artefacts: all, environments: (0..environment_count).map(|n| (environment(n), n, environment_count)).collect() }),
         };
-        is_sound(where_is::render_where_is(&found))?;
+        check_rendered(where_is::render_where_is(&found))?;
         let pull = PullRequestRef { number: 42, url: words.clone() };
         let open = QueryMatch::Unmerged { repository: repository.clone(), pull, title: words.clone(), is_closed: true };
         let candidate = QueryMatch::Commit { repository, sha: commit.sha.clone(), commit: Some(commit) };
-        is_sound(where_is::render_unmerged(&open))?;
-        is_sound(where_is::render_candidate_choice(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
-        is_sound(where_is::render_candidate_choice(&words, &[open.clone(), open], 5, None))?;
-        is_sound(where_is::render_not_found(&what, None, 200))?;
-        is_sound(where_is::render_unparsable(&words))?;
+        check_rendered(where_is::render_unmerged(&open))?;
+        check_rendered(where_is::render_candidate_choice(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
+        check_rendered(where_is::render_candidate_choice(&words, &[open.clone(), open], 5, None))?;
+        check_rendered(where_is::render_not_found(&what, None, 200))?;
+        check_rendered(where_is::render_unparsable(&words))?;
     }
 }

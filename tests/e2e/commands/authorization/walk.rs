@@ -8,7 +8,7 @@ use gantry::adapters::slack::render::approve;
 use gantry::adapters::store::LedgerFilter;
 use gantry::domain::command::Verb;
 use gantry::domain::model::version::Sha;
-use gantry::sim::github::{Author, Verdict, When, Whim};
+use gantry::sim::github::{Author, FaultTiming, RequestFault, Verdict};
 use gantry::sim::slack::{Message, Person};
 use gantry::sim::town::{self as sim, GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};
 use serde_json::{Value, json};
@@ -180,8 +180,8 @@ async fn open(scene: Scene) -> Town {
         town.alice().types("/gantry why checkout prod").await;
     }
     if scene == Scene::Errored {
-        let no = Whim::Answers(403, "Resource not accessible by integration", Vec::new());
-        town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, no, 1);
+        let no = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
+        town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, no, 1);
     }
     if !is_quiet && scene != Scene::Planned {
         town.alice().presses("deploys", "Confirm").await;
@@ -192,19 +192,19 @@ async fn open(scene: Scene) -> Town {
 
 /// The scenes of rollbacks.
 async fn open_back(town: &Town, scene: Scene) {
-    let whims = town.sim.github.whims();
+    let whims = town.sim.github.request_faults();
     match scene {
         Scene::Deployed | Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined => {
             town.bob().presses("releases", "Approve").await;
         }
         Scene::Met => {
-            whims.plan("PUT", "/merge", When::BeforeTheEffect, Whim::Holds, 1);
+            whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
             town.bob().presses_only("releases", "Approve").await;
-            town.settle_until(|| whims.is_holding()).await;
+            town.settle_until(|| whims.has_paused_request()).await;
             town.alice().types_in("deploys", "/rollback checkout prod").await;
             let asked = || has_button(&town.last_message("alice", "deploys"), "Wait for it, then roll back");
             town.settle_until(asked).await;
-            whims.release();
+            whims.resume();
             town.settle().await;
         }
         Scene::Chooses => {
@@ -213,8 +213,8 @@ async fn open_back(town: &Town, scene: Scene) {
         _ => {}
     }
     if scene == Scene::ErroredBack {
-        let no = Whim::Answers(403, "Resource not accessible by integration", Vec::new());
-        whims.plan("POST", "/git/commits", When::BeforeTheEffect, no, 1);
+        let no = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
+        whims.inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
     }
     if matches!(scene, Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined) {
         town.alice().types("/rollback checkout prod").await;
@@ -227,7 +227,7 @@ async fn open_back(town: &Town, scene: Scene) {
     }
 }
 
-fn settle_people(sim: &sim::Town) {
+fn settle_people(sim: &sim::World) {
     for name in ["erin", "pia", "otto", "robo", "gone"] {
         sim.slack.add_person(Person {
             id: format!("U0{}", name.to_uppercase()),

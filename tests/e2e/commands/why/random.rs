@@ -159,7 +159,7 @@ impl Life<'_> {
     }
 
     async fn types(&self, person: &str, text: &str) {
-        self.town.sim.slack.command(person, "deploys", text).await.unwrap();
+        self.town.sim.slack.type_command(person, "deploys", text).await.unwrap();
         self.town.quiet().await;
         // Slack's pace may hold an answer up for a second or two.
         for _ in 0..10 {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use gantry::sim::faults::Fault;
 use gantry::sim::slack::VERIFICATION_TOKEN;
-use gantry::sim::town::{GITHUB_TOKEN, Town};
+use gantry::sim::town::{GITHUB_TOKEN, World};
 use serde_json::{Value, json};
 
 use crate::harness::process::{Apart, Hold, until};
@@ -78,8 +78,8 @@ impl<'a> Walk<'a> {
             self.types("bob", text).await;
         }
         let slack = &self.apart.town.slack;
-        slack.say("alice", "deploys", None, "@gantry list checkout").await.unwrap();
-        slack.say("alice", "@gantry", None, "why checkout prod").await.unwrap();
+        slack.type_message("alice", "deploys", None, "@gantry list checkout").await.unwrap();
+        slack.type_message("alice", "@gantry", None, "why checkout prod").await.unwrap();
         slack.open_home("bob").await.unwrap();
         until("the Home is shown", async || !slack.home("bob").is_null()).await;
     }
@@ -111,8 +111,8 @@ impl<'a> Walk<'a> {
     async fn sockets(&self) {
         let (slack, gate) = (&self.apart.town.slack, &self.apart.gate);
         slack.send_disconnect("warning");
-        until("there is another", async || slack.sockets() > 1).await;
-        let payload = json!({ "token": VERIFICATION_TOKEN, "response_url": slack.permissions().pop() });
+        until("there is another", async || slack.socket_count() > 1).await;
+        let payload = json!({ "token": VERIFICATION_TOKEN, "response_url": slack.issued_secrets().pop() });
         slack.send_raw(&json!({ "type": "slash_commands", "envelope_id": "1", "payload": payload }).to_string());
         slack.send_raw("no JSON");
         until("it cannot be read", async || self.logs("something came by Slack's socket that cannot be read")).await;
@@ -121,12 +121,13 @@ impl<'a> Walk<'a> {
         until("it comes with its ticket", async || gate.held().is_some()).await;
         gate.open();
         until("it is refused", async || self.logs("the socket was refused with HTTP status 503")).await;
-        until("it is connected", async || slack.sockets() > 0).await;
+        until("it is connected", async || slack.socket_count() > 0).await;
     }
 
     /// Good and bad ones; a secret in the wrong place is still a secret.
     async fn webhooks(&self) {
-        let (signing, flux) = (Town::secret("SLACK_SIGNING_SECRET").unwrap(), Town::secret("FLUX_QA_SECRET").unwrap());
+        let (signing, flux) =
+            (World::secret("SLACK_SIGNING_SECRET").unwrap(), World::secret("FLUX_QA_SECRET").unwrap());
         let signed =
             |secret: &str, body: &str| ("x-signature", format!("sha256={}", hex_hmac(secret, &[body.as_bytes()])));
         let bearer = ("authorization", format!("Bearer {flux}"));
@@ -152,7 +153,7 @@ impl<'a> Walk<'a> {
 
     /// To be called before the bot starts: then GitHub does not let it in.
     pub(super) fn shut_out(apart: &Apart) {
-        apart.town.github.reinstall(|it| {
+        apart.town.github.update_installation(|it| {
             it.suspended = true;
             it.revoked.push(GITHUB_TOKEN.to_owned());
         });
@@ -165,7 +166,7 @@ impl<'a> Walk<'a> {
         until("GitHub refuses", async || refused.iter().any(|why| self.logs(why) || self.sees("alice", why))).await;
         let slack = &self.apart.town.slack;
         if slack.uses_sockets() {
-            slack.take_app_token("another");
+            slack.set_app_token("another");
             slack.break_sockets();
             until("Slack refuses", async || self.logs("Slack refuses the app-level token")).await;
         }
@@ -179,7 +180,7 @@ impl<'a> Walk<'a> {
     async fn struck(&self, fault: &str) {
         assert!(self.walked.lock().unwrap().contains(fault), "nothing suffers {fault}");
         let faults = &self.apart.town.faults;
-        until(&format!("{fault} strikes"), async || faults.armed().iter().all(|armed| name(armed.fault) != fault))
+        until(&format!("{fault} strikes"), async || faults.list_armed().iter().all(|armed| name(armed.fault) != fault))
             .await;
     }
 
@@ -190,7 +191,7 @@ impl<'a> Walk<'a> {
     }
 
     async fn types(&self, who: &str, text: &str) {
-        let ack = self.apart.town.slack.command(who, "deploys", text).await.unwrap();
+        let ack = self.apart.town.slack.type_command(who, "deploys", text).await.unwrap();
         assert_eq!(ack.status, 200, "{text}: {ack:?}");
         self.answers.lock().unwrap().push(format!("{ack:?}"));
     }

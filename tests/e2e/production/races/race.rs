@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
-use gantry::sim::github::{Author, GraphCommit, NewCommit, Pull, Verdict, When, Whim};
+use gantry::sim::github::{Author, FaultTiming, GraphCommit, NewCommit, Pull, RequestFault, Verdict};
 use gantry::sim::slack::Message;
 use gantry::sim::town as sim;
 use jiff::SignedDuration;
@@ -117,13 +117,13 @@ async fn town_of(names: &[String]) -> Town {
     .await
 }
 
-fn run(sim: &sim::Town, name: &str, environment: &str, sha: &Sha) {
+fn run(sim: &sim::World, name: &str, environment: &str, sha: &Sha) {
     let image = format!("ghcr.io/acme/{name}");
     sim.registry.publish(&image, &sha.as_str()[..12], None, sim.clock.now());
-    sim.cluster.place(environment, &workload(name), name, &format!("{image}:{}", &sha.as_str()[..12]), 1);
+    sim.cluster.set_running(environment, &workload(name), name, &format!("{image}:{}", &sha.as_str()[..12]), 1);
 }
 
-fn commit(sim: &sim::Town, repository: &str, branch: &str, message: &str) -> Sha {
+fn commit(sim: &sim::World, repository: &str, branch: &str, message: &str) -> Sha {
     let commit = NewCommit {
         repository: repository.to_owned(),
         branch: branch.to_owned(),
@@ -210,16 +210,16 @@ impl<'a> Race<'a> {
 
     /// As far as it comes by itself, and something happens there.
     async fn goes_on(&mut self) {
-        let whims = self.town.sim.github.whims();
-        self.town.settle_until(|| whims.is_holding()).await;
-        if whims.is_holding() {
+        let whims = self.town.sim.github.request_faults();
+        self.town.settle_until(|| whims.has_paused_request()).await;
+        if whims.has_paused_request() {
             self.note("  GitHub is waited for");
             self.acts_somehow().await;
             if self.chance(2) {
                 self.approves().await;
             }
             self.answered().await;
-            whims.release();
+            whims.resume();
             return;
         }
         if self.chance(3) {
@@ -236,7 +236,7 @@ impl<'a> Race<'a> {
 
     /// What was put in its way is taken out of it again, and those who can approve look once more.
     async fn ends(&mut self) {
-        self.town.sim.github.whims().forget();
+        self.town.sim.github.request_faults().clear();
         self.town.settle().await;
         let astray = self.pull().filter(|pull| pull.state == "open" && pull.base != "prod");
         if let Some(pull) = &astray {
@@ -258,13 +258,13 @@ impl<'a> Race<'a> {
 
     fn holds(&mut self) {
         let (method, path) = HOLDS[self.random.below(HOLDS.len())];
-        let when = if self.chance(2) { When::BeforeTheEffect } else { When::AfterTheEffect };
-        let whims = self.town.sim.github.whims();
-        if whims.is_holding() {
+        let when = if self.chance(2) { FaultTiming::BeforeEffect } else { FaultTiming::AfterEffect };
+        let whims = self.town.sim.github.request_faults();
+        if whims.has_paused_request() {
             return;
         }
-        whims.forget();
-        whims.plan(method, path, when, Whim::Holds, 1);
+        whims.clear();
+        whims.inject(method, path, when, RequestFault::Pause, 1);
         self.note(&format!("  to be held: {method} {path} {when:?}"));
     }
 
