@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use gantry::sim::chance::Rng;
 
 use crate::Outcome;
-use crate::flux::Told;
+use crate::flux::SignedReport;
 use crate::load::Connection;
 
 const CONNECTIONS: usize = 64;
@@ -19,26 +19,26 @@ const RETRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Burst<'a> {
-    told: &'a [Told],
+    reports: &'a [SignedReport],
     /// Which report is sent, one after another.
-    turns: Vec<usize>,
+    send_order: Vec<usize>,
     next: AtomicUsize,
     accepted: AtomicUsize,
 }
 
 /// How it went.
 #[derive(Default)]
-pub(crate) struct Sent {
+pub(crate) struct BurstResult {
     /// How long each took that was accepted, in order. What met a dead process is not among them.
     pub(crate) took: Vec<Duration>,
     /// Sent again because nobody took them.
-    pub(crate) again: usize,
+    pub(crate) retries: usize,
     /// Given up.
     pub(crate) lost: usize,
-    pub(crate) within: Duration,
+    pub(crate) elapsed: Duration,
 }
 
-impl Sent {
+impl BurstResult {
     pub(crate) fn percentile(&self, at: usize) -> f64 {
         let last = self.took.len().saturating_sub(1);
         self.took.get(at * last / 100).map_or(f64::INFINITY, |took| took.as_secs_f64() * 1000.0)
@@ -47,44 +47,45 @@ impl Sent {
 
 impl<'a> Burst<'a> {
     /// Each report one to five times, shuffled.
-    pub(crate) fn new(told: &'a [Told], seed: u64) -> Self {
-        let mut chance = Rng::new(seed);
-        let times = |number| std::iter::repeat_n(number, 1 + chance.next_below(MOST_TIMES));
+    pub(crate) fn new(told: &'a [SignedReport], seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let times = |number| std::iter::repeat_n(number, 1 + rng.next_below(MOST_TIMES));
         let mut turns: Vec<usize> = (0..told.len()).flat_map(times).collect();
         Rng::new(seed + 1).shuffle(&mut turns);
-        Self { told, turns, next: AtomicUsize::new(0), accepted: AtomicUsize::new(0) }
+        Self { reports: told, send_order: turns, next: AtomicUsize::new(0), accepted: AtomicUsize::new(0) }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.turns.len()
+        self.send_order.len()
     }
 
     pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn send(&self, address: SocketAddr) -> Outcome<Sent> {
+    pub(crate) fn send(&self, address: SocketAddr) -> Outcome<BurstResult> {
         let begun = Instant::now();
         let ended: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(|| self.one(address))).collect();
+            let threads: Vec<_> =
+                (0..CONNECTIONS).map(|_| scope.spawn(|| self.send_over_connection(address))).collect();
             threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
         });
-        let mut all = Sent { within: begun.elapsed(), ..Sent::default() };
+        let mut all = BurstResult { elapsed: begun.elapsed(), ..BurstResult::default() };
         for one in ended {
             let one = one.map_err(|_| "A connection panicked.")?;
             all.took.extend(one.took);
-            all.again += one.again;
+            all.retries += one.retries;
             all.lost += one.lost;
         }
         all.took.sort();
         Ok(all)
     }
 
-    fn one(&self, address: SocketAddr) -> Sent {
-        let mut sent = Sent::default();
+    fn send_over_connection(&self, address: SocketAddr) -> BurstResult {
+        let mut sent = BurstResult::default();
         let mut connection = None;
-        while let Some(told) = self.turns.get(self.next.fetch_add(1, Ordering::SeqCst)) {
-            let request = &self.told[*told].request;
+        while let Some(index) = self.send_order.get(self.next.fetch_add(1, Ordering::SeqCst)) {
+            let request = &self.reports[*index].request;
             let mut tried = 0;
             loop {
                 if let Some(took) = deliver(&mut connection, address, request) {
@@ -97,7 +98,7 @@ impl<'a> Burst<'a> {
                     break;
                 }
                 tried += 1;
-                sent.again += 1;
+                sent.retries += 1;
                 std::thread::sleep(PAUSE * tried);
             }
         }

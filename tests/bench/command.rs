@@ -9,7 +9,7 @@ use crate::load::{self, Requests};
 use crate::process::Server;
 use crate::rest::MIB;
 use crate::table::Table;
-use crate::town::Town;
+use crate::town::World;
 
 const ROUNDS: usize = 15;
 const CONNECTIONS: usize = 4;
@@ -19,10 +19,10 @@ const TIMES: usize = 5000;
 const MICROSECONDS_A_TICK: f64 = 10_000.0;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
     let bot = town.start_bot()?;
     bot.settle()?;
-    town.introduce_alice()?;
+    town.wait_until_alice_known()?;
     bot.settle()?;
 
     let answer = load::ask(bot.server.address, &Requests::sign("checkout")?)?;
@@ -33,11 +33,11 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
         let requests = Requests::sign("checkout")?;
         // Taking turns, in turns: whatever else the machine does meets both.
         let (a, b) = if round % 2 == 0 {
-            let ours = spent(&bot.server, &requests, answer.len())?;
-            (ours, spent(&bare, &requests, answer.len())?)
+            let ours = measure_round_ticks(&bot.server, &requests, answer.len())?;
+            (ours, measure_round_ticks(&bare, &requests, answer.len())?)
         } else {
-            let theirs = spent(&bare, &requests, answer.len())?;
-            (spent(&bot.server, &requests, answer.len())?, theirs)
+            let theirs = measure_round_ticks(&bare, &requests, answer.len())?;
+            (measure_round_ticks(&bot.server, &requests, answer.len())?, theirs)
         };
         // The first round only warms both up.
         if round > 0 {
@@ -60,7 +60,7 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
 }
 
 /// The ticks that one round takes of a server.
-fn spent(server: &Server, requests: &Requests, expected: usize) -> Outcome<u64> {
+fn measure_round_ticks(server: &Server, requests: &Requests, expected: usize) -> Outcome<u64> {
     let before = server.ticks()?;
     load::run(server.address, requests, CONNECTIONS, TIMES, expected)?;
     Ok(server.ticks()? - before)

@@ -17,20 +17,20 @@ use crate::Outcome;
 const OBJECTS: [&str; 6] = ["checkout", "search", "storefront", "mailer", "infrastructure", "flux-system"];
 
 /// One report as it goes over the wire, and the name under which it must have its one effect.
-pub(crate) struct Told {
+pub(crate) struct SignedReport {
     pub(crate) request: Vec<u8>,
     pub(crate) key: String,
 }
 
-pub(crate) fn reports(count: usize, seed: u64, now: Timestamp) -> Outcome<Vec<Told>> {
-    let mut chance = Rng::new(seed);
-    (0..count).map(|number| told(number, &mut chance, now)).collect()
+pub(crate) fn reports(count: usize, seed: u64, now: Timestamp) -> Outcome<Vec<SignedReport>> {
+    let mut rng = Rng::new(seed);
+    (0..count).map(|number| build_report(number, &mut rng, now)).collect()
 }
 
-fn told(number: usize, chance: &mut Rng, now: Timestamp) -> Outcome<Told> {
-    let (environment, branch) = ENVIRONMENTS[chance.next_below(ENVIRONMENTS.len())];
+fn build_report(number: usize, rng: &mut Rng, now: Timestamp) -> Outcome<SignedReport> {
+    let (environment, branch) = ENVIRONMENTS[rng.next_below(ENVIRONMENTS.len())];
     let at = now + SignedDuration::from_secs(i64::try_from(number / 20)?);
-    let body = event(number, OBJECTS[chance.next_below(OBJECTS.len())], environment, branch, at, chance).to_string();
+    let body = event(number, OBJECTS[rng.next_below(OBJECTS.len())], environment, branch, at, rng).to_string();
     let secret = World::secret(&format!("FLUX_{}_SECRET", environment.to_ascii_uppercase()));
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.ok_or("There is no such secret.")?.as_bytes())?;
     mac.update(body.as_bytes());
@@ -45,17 +45,17 @@ fn told(number: usize, chance: &mut Rng, now: Timestamp) -> Outcome<Told> {
         body.len()
     );
     let key = flux::parse(&EnvironmentName::new(environment), body.as_bytes())?.key;
-    Ok(Told { request: request.into_bytes(), key })
+    Ok(SignedReport { request: request.into_bytes(), key })
 }
 
-fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timestamp, chance: &mut Rng) -> Value {
+fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timestamp, rng: &mut Rng) -> Value {
     let (kind, severity, reason) = [
         ("Kustomization", "info", "Progressing"),
         ("Kustomization", "info", "ReconciliationSucceeded"),
         ("Kustomization", "error", "HealthCheckFailed"),
         ("HelmRelease", "info", "UpgradeSucceeded"),
         ("GitRepository", "info", "NewArtifact"),
-    ][chance.next_below(5)];
+    ][rng.next_below(5)];
     // A failed apply names all that it touched.
     let lines = if severity == "error" { 30 } else { 1 };
     let message = (0..lines).fold(String::new(), |mut message, line| {
@@ -65,7 +65,7 @@ fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timesta
     json!({
         "involvedObject": {
             "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": kind, "name": name, "namespace": environment,
-            "uid": format!("5c5c8a4d-{:04x}-4c7e-9b62-{number:012x}", chance.next_below(0x1_0000)), "resourceVersion": number.to_string(),
+            "uid": format!("5c5c8a4d-{:04x}-4c7e-9b62-{number:012x}", rng.next_below(0x1_0000)), "resourceVersion": number.to_string(),
         },
         "severity": severity, "timestamp": at.to_string(), "message": message, "reason": reason,
         "metadata": { "kustomize.toolkit.fluxcd.io/revision": format!("{branch}@sha1:{number:040x}") },

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let given = |name: &str| arguments.iter().any(|argument| argument == name);
     if given(bare::ARGUMENT) {
-        return said(bare::serve());
+        return to_exit_code(bare::serve());
     }
     let measured = match (given("--load"), given("--bench")) {
         (true, _) => load(),
@@ -45,11 +45,11 @@ fn main() -> ExitCode {
             eprintln!("A figure was missed. Was the machine quiet?");
             ExitCode::FAILURE
         }
-        Err(error) => said(Err(error)),
+        Err(error) => to_exit_code(Err(error)),
     }
 }
 
-fn said(outcome: Outcome<()>) -> ExitCode {
+fn to_exit_code(outcome: Outcome<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -64,7 +64,7 @@ fn measure() -> Outcome<Table> {
     let mut table = Table::default();
     // First, while this process is small: what the view takes is also read off the process.
     page::measure(&mut table)?;
-    let town = town::Town::open()?;
+    let town = town::World::open()?;
     rest::measure(&town, &mut table)?;
     command::measure(&town, &mut table)?;
     whereabouts::measure(&town, &mut table)?;
@@ -76,6 +76,6 @@ fn measure() -> Outcome<Table> {
 fn load() -> Outcome<Table> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut table = Table::default();
-    reports::load(&town::Town::open()?, &mut table)?;
+    reports::load(&town::World::open()?, &mut table)?;
     Ok(table)
 }

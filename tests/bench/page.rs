@@ -46,7 +46,7 @@ const TIMES: usize = 301;
 pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let _inside = runtime.enter();
-    let outside = Outside::open()?;
+    let outside = ConnectionCounter::open()?;
     let folder = tempfile::tempdir()?;
     let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
     let store = runtime.block_on(Store::open(&database, Clock::new_system()))?;
@@ -56,7 +56,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     let before = Memory::of("self")?.own;
     let workloads = fill(&bot.cluster_view, &bot.config.catalogue, &bot.clock);
     let grown = Memory::of("self")?.own.saturating_sub(before);
-    see(&bot)?;
+    record_sightings(&bot)?;
 
     let of_qa = ListFilter { environment: Some(EnvironmentName::new("qa")), artefact: None };
     table.figure("list over 10,000 artefacts, the first page", milliseconds(&bot, &ListFilter::default()), 1.0, "ms");
@@ -84,12 +84,12 @@ fn milliseconds(bot: &Context, filter: &ListFilter) -> f64 {
 }
 
 /// A listener in the place of everybody whom the bot could ask. It only counts.
-struct Outside {
+struct ConnectionCounter {
     origin: String,
     connections: Arc<AtomicUsize>,
 }
 
-impl Outside {
+impl ConnectionCounter {
     fn open() -> Outcome<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let origin = format!("http://{}", listener.local_addr()?);
@@ -161,8 +161,8 @@ fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
     let artefact = |number: usize| -> Outcome<Artefact> {
         let name = format!("artefact-{number:05}");
         let workload: Workload = format!("deployment/{name}").parse()?;
-        let place = |rung: &Environment| Place {
-            namespace: rung.namespace.clone(),
+        let place = |environment: &Environment| Place {
+            namespace: environment.namespace.clone(),
             workloads: vec![workload.clone()],
             container: None,
         };
@@ -172,7 +172,11 @@ fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
             image: format!("ghcr.io/acme/{name}").into(),
             paths: Vec::new(),
             delivery: Delivery::Branch,
-            places: ladder.environments().iter().map(|rung| (rung.name.clone(), place(rung))).collect(),
+            places: ladder
+                .environments()
+                .iter()
+                .map(|environment| (environment.name.clone(), place(environment)))
+                .collect(),
         })
     };
     (0..ARTEFACTS).map(artefact).collect()
@@ -182,10 +186,10 @@ fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
 fn fill(view: &ClusterView, catalogue: &Catalogue, clock: &Clock) -> usize {
     let since = Some(clock.now() - SignedDuration::from_hours(30));
     let mut workloads = 0;
-    for rung in catalogue.ladder.environments() {
+    for environment in catalogue.ladder.environments() {
         let listed = catalogue.artefacts.iter().enumerate().map(|(number, artefact)| {
             let container = |name: &str, image: &str| Container { name: name.into(), image: Image::parse(image) };
-            let image = format!("{}:{}", artefact.image, tag(&rung.branch, number));
+            let image = format!("{}:{}", artefact.image, tag(&environment.branch, number));
             let proxy = format!("docker.io/envoyproxy/envoy:v1.31.0@sha256:{:064x}", 7);
             let state = match number % 10 {
                 7 => RolloutState::RollingOut { ready: 1, wanted: 3, delayed_by: None },
@@ -197,9 +201,9 @@ fn fill(view: &ClusterView, catalogue: &Catalogue, clock: &Clock) -> usize {
             let applier = Some(format!("Kustomization/flux-system/{}", artefact.name).into());
             (artefact.name.as_str().to_owned(), WorkloadStatus { containers, state, since, applier })
         });
-        view.expect_kind(&rung.namespace, WorkloadKind::Deployment);
-        view.replace_workloads(&rung.namespace, WorkloadKind::Deployment, listed, 1);
-        view.mark_readable(&rung.namespace, WorkloadKind::Deployment);
+        view.expect_kind(&environment.namespace, WorkloadKind::Deployment);
+        view.replace_workloads(&environment.namespace, WorkloadKind::Deployment, listed, 1);
+        view.mark_readable(&environment.namespace, WorkloadKind::Deployment);
         workloads += catalogue.artefacts.len();
     }
     workloads
@@ -210,15 +214,15 @@ fn tag(branch: &str, number: usize) -> String {
 }
 
 /// What was seen running, with its mark: as the observer leaves it after its first round.
-fn see(bot: &Context) -> Outcome<()> {
+fn record_sightings(bot: &Context) -> Outcome<()> {
     let at = bot.clock.now() - SignedDuration::from_hours(30);
     let commit: Sha = "a".repeat(40).parse()?;
-    for rung in bot.config.catalogue.ladder.environments() {
+    for environment in bot.config.catalogue.ladder.environments() {
         for (number, artefact) in bot.config.catalogue.artefacts.iter().enumerate() {
-            let image = Image::parse(&format!("{}:{}", artefact.image, tag(&rung.branch, number)));
+            let image = Image::parse(&format!("{}:{}", artefact.image, tag(&environment.branch, number)));
             bot.sightings.record_sighting(Sighting {
                 artefact: artefact.name.clone(),
-                environment: rung.name.clone(),
+                environment: environment.name.clone(),
                 version: Version { commit: Some(commit.clone()), ..image.to_version() },
                 seen_at: at,
                 running_at: Some(at),
@@ -227,7 +231,12 @@ fn see(bot: &Context) -> Outcome<()> {
                 ended_at: None,
                 announced: true,
             });
-            bot.sightings.set_behind(&artefact.name, &rung.name, (commit.clone(), commit.clone()), number % 2 == 0);
+            bot.sightings.set_behind(
+                &artefact.name,
+                &environment.name,
+                (commit.clone(), commit.clone()),
+                number % 2 == 0,
+            );
         }
     }
     Ok(())

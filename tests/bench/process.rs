@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::Outcome;
 
 /// Whoever takes longer than this to come up never will.
-const STUCK: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server that ends with its owner.
 pub(crate) struct Server {
@@ -34,8 +34,8 @@ impl Server {
             if let Some(status) = server.child.try_wait()? {
                 return Err(format!("The server ended before it was ready: {status}.").into());
             }
-            if begun.elapsed() > STUCK {
-                return Err(format!("{path} of {address} was not there after {} s.", STUCK.as_secs()).into());
+            if begun.elapsed() > START_TIMEOUT {
+                return Err(format!("{path} of {address} was not there after {} s.", START_TIMEOUT.as_secs()).into());
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -104,7 +104,7 @@ impl Memory {
 
 fn get(address: SocketAddr, path: &str) -> Outcome<String> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(STUCK))?;
+    stream.set_read_timeout(Some(START_TIMEOUT))?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

@@ -20,25 +20,25 @@ use crate::Outcome;
 use crate::load::{Connection, request};
 use crate::rest::MIB;
 use crate::table::Table;
-use crate::town::{Bot, Town};
+use crate::town::{Bot, World};
 
 const A_SECOND: usize = 200;
 const SECONDS: usize = 10;
 const CONNECTIONS: usize = 16;
 const CHANGES: usize = 1000;
-const STUCK: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
-    acknowledged(town, table)?;
-    straight(town, table)?;
-    crowd(town, table)
+pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
+    measure_acknowledgements(town, table)?;
+    measure_simple_promotion(town, table)?;
+    measure_many_changes(town, table)
 }
 
 /// Commands that must be stored before they are acknowledged, at a steady rate.
-fn acknowledged(town: &Town, table: &mut Table) -> Outcome<()> {
+fn measure_acknowledgements(town: &World, table: &mut Table) -> Outcome<()> {
     let bot = town.start_bot()?;
     bot.settle()?;
-    town.introduce_alice()?;
+    town.wait_until_alice_known()?;
     bot.settle()?;
     let timestamp = Clock::new_system().now().as_second();
     let count = A_SECOND * SECONDS;
@@ -73,7 +73,7 @@ fn acknowledged(town: &Town, table: &mut Table) -> Outcome<()> {
 
 /// A promotion without any trouble.
 #[expect(clippy::cast_precision_loss, reason = "a handful of requests")]
-fn straight(town: &Town, table: &mut Table) -> Outcome<()> {
+fn measure_simple_promotion(town: &World, table: &mut Table) -> Outcome<()> {
     let bot = town.start_bot()?;
     bot.settle()?;
     let before = town.sim.github.request_faults().requests().len();
@@ -81,7 +81,7 @@ fn straight(town: &Town, table: &mut Table) -> Outcome<()> {
     let old = runs();
     town.runtime.block_on(town.sim.slack.type_command("alice", "deploys", "/promote checkout qa"))?;
     let begun = Instant::now();
-    while runs() == old && begun.elapsed() < STUCK {
+    while runs() == old && begun.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(100));
     }
     bot.settle()?;
@@ -92,7 +92,7 @@ fn straight(town: &Town, table: &mut Table) -> Outcome<()> {
 
 /// A thousand artefacts, each with a change that waits for its proof.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-fn crowd(town: &Town, table: &mut Table) -> Outcome<()> {
+fn measure_many_changes(town: &World, table: &mut Table) -> Outcome<()> {
     let names: Vec<String> = (0..CHANGES).map(|number| format!("part-{number:04}")).collect();
     for name in &names {
         let workload: Workload = format!("deployment/{name}").parse()?;
@@ -107,23 +107,23 @@ fn crowd(town: &Town, table: &mut Table) -> Outcome<()> {
         )?;
     }
     let configure = |configuration: String| configuration.replace("people:", &format!("{parts}people:"));
-    let bot = town.start_prepared(configure, |database| town.runtime.block_on(prepare(database, &names)))?;
+    let bot = town.start_bot_with(configure, |database| town.runtime.block_on(prepare(database, &names)))?;
     bot.settle()?;
     table.figure("memory with 1,000 changes under way", bot.server.memory()?.all as f64 / MIB, 60.0, "MiB");
 
-    let (steps, ticks) = (town.runtime.block_on(steps(&bot))?, bot.server.ticks()?);
+    let (steps, ticks) = (town.runtime.block_on(count_claims(&bot))?, bot.server.ticks()?);
     for name in &names {
         let workload: Workload = format!("deployment/{name}").parse()?;
         town.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:new"), 1);
     }
     let begun = Instant::now();
-    while town.runtime.block_on(deployed(&bot))? < CHANGES {
-        if begun.elapsed() > STUCK {
+    while town.runtime.block_on(count_deployed(&bot))? < CHANGES {
+        if begun.elapsed() > TIMEOUT {
             return Err("A thousand changes do not come to their end.".into());
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    let (steps, ticks) = (town.runtime.block_on(self::steps(&bot))? - steps, bot.server.ticks()? - ticks);
+    let (steps, ticks) = (town.runtime.block_on(self::count_claims(&bot))? - steps, bot.server.ticks()? - ticks);
     let millis = ticks as f64 * 10.0 / steps.max(1) as f64;
     table.figure("CPU of the whole process, a step of a change", millis, 5.0, "ms");
     table.note("steps", steps as f64, "steps");
@@ -196,10 +196,10 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
 }
 
 /// How often a change was claimed so far.
-async fn steps(bot: &Bot) -> Outcome<u64> {
-    bot.asked("SELECT SUM(fence) FROM change").await
+async fn count_claims(bot: &Bot) -> Outcome<u64> {
+    bot.query_number("SELECT SUM(fence) FROM change").await
 }
 
-async fn deployed(bot: &Bot) -> Outcome<usize> {
-    Ok(usize::try_from(bot.asked("SELECT COUNT(*) FROM change WHERE stage = 'deployed'").await?)?)
+async fn count_deployed(bot: &Bot) -> Outcome<usize> {
+    Ok(usize::try_from(bot.query_number("SELECT COUNT(*) FROM change WHERE stage = 'deployed'").await?)?)
 }

@@ -8,49 +8,49 @@ use gantry::clock::Clock;
 
 use crate::Outcome;
 use crate::bare;
-use crate::burst::{Burst, Sent};
-use crate::flux::{self, Told};
+use crate::burst::{Burst, BurstResult};
+use crate::flux::{self, SignedReport};
 use crate::rest::MIB;
 use crate::table::Table;
-use crate::town::{Bot, Town};
+use crate::town::{Bot, World};
 
 const FEW: usize = 2_000;
 const MANY: usize = 10_000;
 const SEED: u64 = 20_261_116;
-const STUCK: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 const MILLISECONDS_A_TICK: f64 = 10.0;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
-    let told = flux::reports(FEW, SEED, Clock::new_system().now())?;
+pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
+    let reports = flux::reports(FEW, SEED, Clock::new_system().now())?;
     let bot = town.start_bot()?;
     bot.settle()?;
     let before = bot.server.ticks()?;
-    let burst = Burst::new(&told, SEED);
+    let burst = Burst::new(&reports, SEED);
     let sent = burst.send(bot.server.address)?;
-    let behind = until_worked_off(town, &bot)?;
+    let behind = wait_until_worked_off(town, &bot)?;
     let ticks = bot.server.ticks()? - before;
     table.figure("a report's acknowledgement in a burst of 2,000, 99th percentile", sent.percentile(99), 100.0, "ms");
     table.note("the median", sent.percentile(50), "ms");
-    table.note("the same of a bare handler, 99th percentile", bare(&told)?.percentile(99), "ms");
+    table.note("the same of a bare handler, 99th percentile", measure_bare_handler(&reports)?.percentile(99), "ms");
     table.note("deliveries a second, each report one to five times", rate(&burst, &sent), "a second");
     table.note("until the last had its effect", behind.as_secs_f64() * 1000.0, "ms");
     table.note("CPU of the bot, a report", ticks as f64 * MILLISECONDS_A_TICK / FEW as f64, "ms");
-    table.figure("reports without their one effect", effects(town, &bot, &told)?.wrong() as f64, 0.0, "reports");
+    table.figure("reports without their one effect", effects(town, &bot, &reports)?.wrong() as f64, 0.0, "reports");
     table.figure("memory at the most in the burst", bot.server.memory()?.peak as f64 / MIB, 60.0, "MiB");
     Ok(())
 }
 
 /// What `tests/run --load` runs.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-pub(crate) fn load(town: &Town, table: &mut Table) -> Outcome<()> {
-    let told = flux::reports(MANY, SEED, Clock::new_system().now())?;
+pub(crate) fn load(town: &World, table: &mut Table) -> Outcome<()> {
+    let reports = flux::reports(MANY, SEED, Clock::new_system().now())?;
     let mut bot = town.start_bot()?;
     bot.settle()?;
-    let burst = Burst::new(&told, SEED);
+    let burst = Burst::new(&reports, SEED);
     let address = bot.server.address;
     let (mut peak, mut left, mut down) = (0, Vec::new(), Vec::new());
-    let sent = std::thread::scope(|scope| -> Outcome<Sent> {
+    let sent = std::thread::scope(|scope| -> Outcome<BurstResult> {
         let sending = scope.spawn(|| burst.send(address).map_err(|error| error.to_string()));
         for third in 1..=2 {
             while burst.accepted() < burst.len() * third / 3 && !sending.is_finished() {
@@ -58,15 +58,15 @@ pub(crate) fn load(town: &Town, table: &mut Table) -> Outcome<()> {
             }
             peak = peak.max(bot.server.memory()?.peak);
             bot.server.kill()?;
-            left.push(town.runtime.block_on(waiting(&bot))?);
-            bot.start_again()?;
+            left.push(town.runtime.block_on(count_waiting_reports(&bot))?);
+            bot.restart()?;
             down.push(bot.server.ready_after);
         }
         Ok(sending.join().map_err(|_| "The sender panicked.")??)
     })?;
-    let behind = until_worked_off(town, &bot)?;
+    let behind = wait_until_worked_off(town, &bot)?;
     peak = peak.max(bot.server.memory()?.peak);
-    let effects = effects(town, &bot, &told)?;
+    let effects = effects(town, &bot, &reports)?;
 
     table.figure("10,000 reports, the process killed twice: without an effect", effects.missing as f64, 0.0, "reports");
     table.figure("with more than one effect", effects.double as f64, 0.0, "reports");
@@ -75,11 +75,11 @@ pub(crate) fn load(town: &Town, table: &mut Table) -> Outcome<()> {
     table.figure("2xx, 99th percentile", sent.percentile(99), 100.0, "ms");
     table.note("the median", sent.percentile(50), "ms");
     table.note("the slowest", sent.percentile(100), "ms");
-    table.note("a bare handler's 99th percentile", bare(&told)?.percentile(99), "ms");
-    table.note("16 KiB written and synced here, 99th percentile", synced()?, "ms");
+    table.note("a bare handler's 99th percentile", measure_bare_handler(&reports)?.percentile(99), "ms");
+    table.note("16 KiB written and synced here, 99th percentile", measure_disk_sync()?, "ms");
     table.figure("memory at the most", peak as f64 / MIB, 60.0, "MiB");
     table.note("deliveries", burst.len() as f64, "deliveries");
-    table.note("of which sent again for want of a 2xx", sent.again as f64, "deliveries");
+    table.note("of which sent again for want of a 2xx", sent.retries as f64, "deliveries");
     table.note("a second", rate(&burst, &sent), "deliveries");
     for (left, down) in left.iter().zip(&down) {
         table.note("stored and not worked off when it was killed", *left as f64, "reports");
@@ -90,18 +90,18 @@ pub(crate) fn load(town: &Town, table: &mut Table) -> Outcome<()> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-fn rate(burst: &Burst<'_>, sent: &Sent) -> f64 {
-    burst.len() as f64 / sent.within.as_secs_f64()
+fn rate(burst: &Burst<'_>, sent: &BurstResult) -> f64 {
+    burst.len() as f64 / sent.elapsed.as_secs_f64()
 }
 
 /// The same burst at a handler that does nothing: what the machine itself takes.
-fn bare(told: &[Told]) -> Outcome<Sent> {
+fn measure_bare_handler(reports: &[SignedReport]) -> Outcome<BurstResult> {
     let bare = bare::start(b"{}")?;
-    Burst::new(told, SEED).send(bare.address)
+    Burst::new(reports, SEED).send(bare.address)
 }
 
 /// What the disk takes for what must not be lost, in milliseconds.
-fn synced() -> Outcome<f64> {
+fn measure_disk_sync() -> Outcome<f64> {
     let mut file = tempfile::tempfile()?;
     let mut took = (0..100)
         .map(|_| {
@@ -115,14 +115,14 @@ fn synced() -> Outcome<f64> {
     Ok(took[98])
 }
 
-async fn waiting(bot: &Bot) -> Outcome<u64> {
-    bot.asked("SELECT COUNT(*) FROM inbox WHERE done_at IS NULL").await
+async fn count_waiting_reports(bot: &Bot) -> Outcome<u64> {
+    bot.query_number("SELECT COUNT(*) FROM inbox WHERE done_at IS NULL").await
 }
 
-fn until_worked_off(town: &Town, bot: &Bot) -> Outcome<Duration> {
+fn wait_until_worked_off(town: &World, bot: &Bot) -> Outcome<Duration> {
     let begun = Instant::now();
-    while town.runtime.block_on(waiting(bot))? > 0 {
-        if begun.elapsed() > STUCK {
+    while town.runtime.block_on(count_waiting_reports(bot))? > 0 {
+        if begun.elapsed() > TIMEOUT {
             return Err("The inbox does not become empty.".into());
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -143,10 +143,10 @@ impl Effects {
     }
 }
 
-fn effects(town: &Town, bot: &Bot, told: &[Told]) -> Outcome<Effects> {
+fn effects(town: &World, bot: &Bot, reports: &[SignedReport]) -> Outcome<Effects> {
     let keys = town.runtime.block_on(async {
         use sqlx::Connection as _;
-        let mut connection = sqlx::SqliteConnection::connect(&bot.home.database).await?;
+        let mut connection = sqlx::SqliteConnection::connect(&bot.files.database).await?;
         let question =
             "SELECT COALESCE(json_extract(body, '$.body.report.report.key'), '') FROM ledger WHERE kind = 'report'";
         let keys: Vec<String> = sqlx::query_scalar(question).fetch_all(&mut connection).await?;
@@ -157,7 +157,7 @@ fn effects(town: &Town, bot: &Bot, told: &[Told]) -> Outcome<Effects> {
     for key in &keys {
         *times.entry(key).or_default() += 1;
     }
-    let of_ours = told.iter().map(|told| times.remove(told.key.as_str()).unwrap_or_default());
+    let of_ours = reports.iter().map(|told| times.remove(told.key.as_str()).unwrap_or_default());
     let (mut missing, mut double) = (0, 0);
     for times in of_ours {
         missing += usize::from(times == 0);

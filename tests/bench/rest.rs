@@ -2,13 +2,13 @@
 
 use crate::Outcome;
 use crate::table::Table;
-use crate::town::Town;
+use crate::town::World;
 
 const STARTS: usize = 9;
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 
 #[expect(clippy::cast_precision_loss, reason = "nobody counts memory to the last of 2^53 bytes")]
-pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         starts.push(town.start_bot()?.server.ready_after.as_secs_f64() * 1000.0);

@@ -15,14 +15,14 @@ use tokio::runtime::Runtime;
 use crate::Outcome;
 use crate::process::Server;
 
-const STUCK: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(crate) struct Town {
+pub(crate) struct World {
     pub(crate) sim: sim::World,
     pub(crate) runtime: Runtime,
 }
 
-impl Town {
+impl World {
     pub(crate) fn open() -> Outcome<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -38,26 +38,26 @@ impl Town {
 
     /// `gantry serve` on an empty database, as soon as it says that it is ready.
     pub(crate) fn start_bot(&self) -> Outcome<Bot> {
-        self.start_prepared(|configuration| configuration, |_| Ok(()))
+        self.start_bot_with(|configuration| configuration, |_| Ok(()))
     }
 
     /// With another configuration, and a database in which something stands already.
-    pub(crate) fn start_prepared(
+    pub(crate) fn start_bot_with(
         &self,
         configure: impl FnOnce(String) -> String,
         prepare: impl FnOnce(&str) -> Outcome<()>,
     ) -> Outcome<Bot> {
-        let home = Home::furnish(&self.sim, configure)?;
+        let home = BotFiles::create(&self.sim, configure)?;
         prepare(&home.database)?;
         let server = Server::start("/readyz", |address| home.serve(address))?;
         self.sim.slack.set_bot_url(&format!("http://{}", server.address));
-        Ok(Bot { server, home })
+        Ok(Bot { server, files: home })
     }
 
     /// Has alice ask until the answer comes at once, as a table: then she and the workspace are known.
-    pub(crate) fn introduce_alice(&self) -> Outcome<()> {
+    pub(crate) fn wait_until_alice_known(&self) -> Outcome<()> {
         let asked = Instant::now();
-        while asked.elapsed() < STUCK {
+        while asked.elapsed() < TIMEOUT {
             let ack = self.runtime.block_on(self.sim.slack.type_command("alice", "deploys", "/list checkout"))?;
             let blocks = ack.body["blocks"].as_array();
             if blocks.is_some_and(|blocks| blocks.iter().any(|block: &Value| block["type"] == "table")) {
@@ -74,21 +74,21 @@ impl Town {
     }
 }
 
-impl Drop for Town {
+impl Drop for World {
     fn drop(&mut self) {
         self.sim.close();
     }
 }
 
 /// What outlives the process: its configuration and its database.
-pub(crate) struct Home {
+pub(crate) struct BotFiles {
     pub(crate) database: String,
     config: PathBuf,
     _folder: tempfile::TempDir,
 }
 
-impl Home {
-    fn furnish(sim: &sim::World, configure: impl FnOnce(String) -> String) -> Outcome<Self> {
+impl BotFiles {
+    fn create(sim: &sim::World, configure: impl FnOnce(String) -> String) -> Outcome<Self> {
         let folder = tempfile::tempdir()?;
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, sim.kubeconfig())?;
@@ -122,21 +122,21 @@ impl Home {
 /// The bot in its own process.
 pub(crate) struct Bot {
     pub(crate) server: Server,
-    pub(crate) home: Home,
+    pub(crate) files: BotFiles,
 }
 
 impl Bot {
     /// A new process in the place of the one that was killed.
-    pub(crate) fn start_again(&mut self) -> Outcome<()> {
+    pub(crate) fn restart(&mut self) -> Outcome<()> {
         let address = self.server.address;
-        self.server = Server::start_at(address, "/readyz", self.home.serve(address))?;
+        self.server = Server::start_at(address, "/readyz", self.files.serve(address))?;
         Ok(())
     }
 
     /// One number out of the database, read beside the bot.
-    pub(crate) async fn asked(&self, question: &'static str) -> Outcome<u64> {
+    pub(crate) async fn query_number(&self, question: &'static str) -> Outcome<u64> {
         use sqlx::Connection as _;
-        let mut connection = sqlx::SqliteConnection::connect(&self.home.database).await?;
+        let mut connection = sqlx::SqliteConnection::connect(&self.files.database).await?;
         let number: i64 = sqlx::query_scalar(question).fetch_one(&mut connection).await?;
         connection.close().await?;
         Ok(u64::try_from(number)?)
@@ -153,7 +153,7 @@ impl Bot {
             if !clusters.is_empty() && clusters.iter().all(|cluster| cluster["reading"] == "readable") {
                 break;
             }
-            if begun.elapsed() > STUCK {
+            if begun.elapsed() > TIMEOUT {
                 return Err(format!("The cluster is not read: {body}").into());
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -166,7 +166,7 @@ impl Bot {
             let now = self.server.ticks()?;
             calm = if now == before { calm + 1 } else { 0 };
             before = now;
-            if begun.elapsed() > STUCK {
+            if begun.elapsed() > TIMEOUT {
                 return Err("The bot does not come to rest.".into());
             }
         }

@@ -12,17 +12,17 @@ use gantry::sim::town::ENVIRONMENTS;
 
 use crate::Outcome;
 use crate::table::Table;
-use crate::town::Town;
+use crate::town::World;
 
 const ARTEFACTS: usize = 200;
 /// What each rung has that the one above does not, beside the one that is sought.
 const COMMITS: usize = 20;
 const ROUNDS: usize = 15;
-const STUCK: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const REPOSITORY: &str = "acme/whole";
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of requests")]
-pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
     let mut parts = String::new();
     for number in 0..ARTEFACTS {
         let name = name(number);
@@ -37,12 +37,12 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
         )?;
     }
     let configure = |configuration: String| configuration.replace("people:", &format!("{parts}people:"));
-    let bot = town.start_prepared(configure, |database| town.runtime.block_on(prepare(database)))?;
+    let bot = town.start_bot_with(configure, |database| town.runtime.block_on(prepare(database)))?;
     bot.settle()?;
-    town.introduce_alice()?;
+    town.wait_until_alice_known()?;
     bot.settle()?;
     let asked = town.sim.github.request_faults().requests().len();
-    let command = format!("/gantry where {}", &sought()?.as_str()[..10]);
+    let command = format!("/gantry where {}", &wanted_commit()?.as_str()[..10]);
     let mut took = Vec::new();
     // The first only warms it up.
     for round in 0..=ROUNDS {
@@ -50,7 +50,7 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
         let begun = Instant::now();
         town.runtime.block_on(town.sim.slack.type_command("alice", "deploys", &command))?;
         while answers(town) == count {
-            if begun.elapsed() > STUCK {
+            if begun.elapsed() > TIMEOUT {
                 return Err("`where` is not answered.".into());
             }
             std::thread::sleep(Duration::from_micros(500));
@@ -78,19 +78,19 @@ fn name(number: usize) -> String {
     format!("whole-{number:03}")
 }
 
-fn answers(town: &Town) -> usize {
+fn answers(town: &World) -> usize {
     let told = town.sim.slack.messages("deploys", Some("alice"));
     told.iter().filter(|message| message.text.contains("is in development (whole-")).count()
 }
 
 /// In development everywhere, and nowhere else.
-fn sought() -> Outcome<Sha> {
+fn wanted_commit() -> Outcome<Sha> {
     Ok("50".repeat(20).parse()?)
 }
 
 /// What runs of an artefact on a rung.
-fn runs(number: usize, rung: usize) -> Outcome<Sha> {
-    Ok(format!("{:02x}{number:038x}", rung + 1).parse()?)
+fn running_commit(number: usize, level: usize) -> Outcome<Sha> {
+    Ok(format!("{:02x}{number:038x}", level + 1).parse()?)
 }
 
 fn commit(sha: Sha, subject: &str) -> ListedCommit {
@@ -112,24 +112,24 @@ async fn prepare(database: &str) -> Outcome<()> {
     let repository: Repository = REPOSITORY.parse()?;
     for number in 0..ARTEFACTS {
         let mut transaction = Transaction::new();
-        for (rung, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
+        for (level, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
             transaction = transaction.record_image_commit(ImageCommit {
                 image: format!("ghcr.io/acme/{}", name(number)),
                 reference: (*environment).to_owned(),
-                commit: Some(runs(number, rung)?),
+                commit: Some(running_commit(number, level)?),
                 proof: "tag".to_owned(),
             });
-            if rung == 0 {
+            if level == 0 {
                 continue;
             }
-            let (below, here) = (runs(number, rung - 1)?, runs(number, rung)?);
+            let (below, here) = (running_commit(number, level - 1)?, running_commit(number, level)?);
             let mut commits = Vec::new();
             for nth in 0..COMMITS {
-                let sha = format!("a{rung}{nth:02x}{number:036x}").parse()?;
+                let sha = format!("a{level}{nth:02x}{number:036x}").parse()?;
                 commits.push(commit(sha, "Something that was done between the two"));
             }
-            if rung == 1 {
-                commits.push(commit(sought()?, "What everybody asks for (#42)"));
+            if level == 1 {
+                commits.push(commit(wanted_commit()?, "What everybody asks for (#42)"));
             }
             let counted = commits.len() as u64;
             let files = ChangedFiles::default();

@@ -26,7 +26,7 @@ pub(crate) fn all_sources() -> Vec<PathBuf> {
 }
 
 /// The part of the program that a file belongs to, as in `slack` for `src/adapters/slack/render/list.rs`.
-pub(crate) fn part(path: &Path) -> String {
+pub(crate) fn top_module(path: &Path) -> String {
     let below = path.strip_prefix(root().join("src")).unwrap();
     let mut names = below.components().map(|name| name.as_os_str().to_str().unwrap());
     let part = names.find(|name| *name != "adapters").unwrap();
@@ -47,7 +47,7 @@ fn a_librarys_types_stay_in_the_folder_that_wraps_it() {
     ];
     let mut wrong = Vec::new();
     for path in all_sources() {
-        let part = part(&path);
+        let part = top_module(&path);
         let text = std::fs::read_to_string(&path).unwrap();
         for (library, home) in homes {
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));

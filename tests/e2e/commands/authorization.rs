@@ -9,8 +9,8 @@ use gantry::adapters::slack::render::{
 };
 use gantry::domain::command::{COMMANDS, Verb};
 
-use crate::architecture::house::{all_sources, part};
-use walk::{Door, Way, walk};
+use crate::architecture::house::{all_sources, top_module};
+use walk::{CommandSource, UserAction, check_actions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -42,28 +42,28 @@ const ROLES: [Role; 9] = [Member, Promoter, Approver, Overrider, Guest, Bot, Dea
 enum Effect {
     Nothing,
     /// A plan, which becomes a change by its owner's yes.
-    Shows,
+    PlanShown,
     /// A modal.
-    Opens,
+    ModalOpened,
     /// A change, or the same one once more.
-    Begins,
+    ChangeBegun,
     /// An approval that counts: it is merged.
-    Merges,
+    Merged,
     /// A change is rejected or cancelled.
-    Stops,
+    ChangeStopped,
     /// A lock begins, ends or changes hands.
-    Locks,
+    LockChanged,
     /// A version that was rolled back from may come back.
-    Releases,
+    VersionReleased,
 }
 
-use Effect::{Begins, Locks, Merges, Opens, Releases, Shows, Stops};
+use Effect::{ChangeBegun, ChangeStopped, LockChanged, Merged, ModalOpened, PlanShown, VersionReleased};
 
 /// What there is when somebody comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scene {
+enum Scenario {
     /// Each rung is one version behind the one below, and nothing is under way.
-    Quiet,
+    Idle,
     /// A push has arrived in development.
     Arrived,
     /// The requester was shown a plan for prod.
@@ -73,64 +73,76 @@ enum Scene {
     /// It could not be done.
     Errored,
     /// The requester asked what stands before prod, and nothing does.
-    Free,
+    Unblocked,
     /// Carol, an approver, locked every environment, and the requester was refused because of it and asked why.
     Locked,
     /// It was approved, and runs in prod.
     Deployed,
     /// The requester was shown a rollback of it.
-    PlannedBack,
+    RollbackPlanned,
     /// The requester named no environment for a rollback.
-    Chooses,
+    RollbackWithoutEnvironment,
     /// The requester was shown a rollback while it was being merged, which is over by now.
-    Met,
+    RollbackDuringMerge,
     /// Its rollback could not be done.
-    ErroredBack,
+    RollbackErrored,
     /// It was rolled back, and the requester asked why it cannot come back.
     Quarantined,
 }
 
-use Scene::{
-    Arrived, Chooses, Deployed, Errored, ErroredBack, Free, Locked, Met, Planned, PlannedBack, Quarantined, Quiet,
-    Waiting,
+use Scenario::{
+    Arrived, Deployed, Errored, Idle, Locked, Planned, Quarantined, RollbackDuringMerge, RollbackErrored,
+    RollbackPlanned, RollbackWithoutEnvironment, Unblocked, Waiting,
 };
 
 /// Whoever is not named has no effect at all.
-type Who = &'static [(Role, Effect)];
+type AllowedEffects = &'static [(Role, Effect)];
 
-const NOBODY: Who = &[];
+const NOBODY: AllowedEffects = &[];
 
 /// Who may hold development, qa and prod: those who may promote there or approve.
-const HOLDERS: [Who; 3] = [
-    &[(Member, Locks), (Promoter, Locks), (Approver, Locks), (Overrider, Locks), (Requester, Locks)],
-    &[(Approver, Locks)],
-    &[(Promoter, Locks), (Approver, Locks), (Overrider, Locks), (Requester, Locks)],
+const LOCKERS: [AllowedEffects; 3] = [
+    &[
+        (Member, LockChanged),
+        (Promoter, LockChanged),
+        (Approver, LockChanged),
+        (Overrider, LockChanged),
+        (Requester, LockChanged),
+    ],
+    &[(Approver, LockChanged)],
+    &[(Promoter, LockChanged), (Approver, LockChanged), (Overrider, LockChanged), (Requester, LockChanged)],
 ];
 
 /// Who may roll back in prod, and release what was rolled back from: the same as may hold it.
-const BACK: Who = &[(Promoter, Shows), (Approver, Shows), (Overrider, Shows), (Requester, Shows)];
-const RELEASE: Who = &[(Promoter, Releases), (Approver, Releases), (Overrider, Releases), (Requester, Releases)];
+const MAY_ROLL_BACK: AllowedEffects =
+    &[(Promoter, PlanShown), (Approver, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)];
+const RELEASE: AllowedEffects = &[
+    (Promoter, VersionReleased),
+    (Approver, VersionReleased),
+    (Overrider, VersionReleased),
+    (Requester, VersionReleased),
+];
 
 /// What is typed, whichever way: who has an effect by it in development, in qa and in prod.
 /// `{change}` is the one that waits for prod, and unknown digits elsewhere; `{bad}` is what was rolled back from in prod.
-const COMMAND_RULES: &[(Verb, &str, Scene, [Who; 3])] = &[
+const COMMAND_RULES: &[(Verb, &str, Scenario, [AllowedEffects; 3])] = &[
     (Verb::List, "list {environment}", Waiting, [NOBODY; 3]),
     (
         Verb::Promote,
         "promote checkout {environment}",
-        Quiet,
-        [NOBODY, &[(Approver, Begins)], &[(Promoter, Shows), (Overrider, Shows), (Requester, Shows)]],
+        Idle,
+        [NOBODY, &[(Approver, ChangeBegun)], &[(Promoter, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)]],
     ),
-    (Verb::Promote, "promote checkout {environment} --dry-run", Quiet, [NOBODY; 3]),
+    (Verb::Promote, "promote checkout {environment} --dry-run", Idle, [NOBODY; 3]),
     (
         Verb::Promote,
         "promote checkout {environment} --override it burns",
-        Quiet,
-        [NOBODY, NOBODY, &[(Overrider, Shows)]],
+        Idle,
+        [NOBODY, NOBODY, &[(Overrider, PlanShown)]],
     ),
-    (Verb::Promote, "promote checkout {environment}", Waiting, [NOBODY, &[(Approver, Begins)], NOBODY]),
-    (Verb::Rollback, "rollback checkout {environment}", Quiet, [NOBODY, &[(Approver, Begins)], BACK]),
-    (Verb::Rollback, "rollback checkout", Quiet, [NOBODY; 3]),
+    (Verb::Promote, "promote checkout {environment}", Waiting, [NOBODY, &[(Approver, ChangeBegun)], NOBODY]),
+    (Verb::Rollback, "rollback checkout {environment}", Idle, [NOBODY, &[(Approver, ChangeBegun)], MAY_ROLL_BACK]),
+    (Verb::Rollback, "rollback checkout", Idle, [NOBODY; 3]),
     (Verb::Release, "release checkout 1.4", Waiting, [NOBODY; 3]),
     (Verb::Release, "release checkout {bad}", Quarantined, [NOBODY, NOBODY, RELEASE]),
     (Verb::Diff, "diff development {environment}", Waiting, [NOBODY; 3]),
@@ -139,10 +151,15 @@ const COMMAND_RULES: &[(Verb, &str, Scene, [Who; 3])] = &[
     (Verb::Status, "status {environment}", Waiting, [NOBODY; 3]),
     (Verb::Status, "status {change}", Waiting, [NOBODY; 3]),
     (Verb::History, "history {environment}", Waiting, [NOBODY; 3]),
-    (Verb::Cancel, "cancel {change}", Waiting, [NOBODY, NOBODY, &[(Requester, Stops), (Approver, Stops)]]),
-    (Verb::Reject, "reject {change} not today", Waiting, [NOBODY, NOBODY, &[(Approver, Stops)]]),
-    (Verb::Lock, "lock {environment} the database moves", Quiet, HOLDERS),
-    (Verb::Unlock, "unlock {environment}", Locked, HOLDERS),
+    (
+        Verb::Cancel,
+        "cancel {change}",
+        Waiting,
+        [NOBODY, NOBODY, &[(Requester, ChangeStopped), (Approver, ChangeStopped)]],
+    ),
+    (Verb::Reject, "reject {change} not today", Waiting, [NOBODY, NOBODY, &[(Approver, ChangeStopped)]]),
+    (Verb::Lock, "lock {environment} the database moves", Idle, LOCKERS),
+    (Verb::Unlock, "unlock {environment}", Locked, LOCKERS),
     (Verb::Locks, "locks {environment}", Locked, [NOBODY; 3]),
     (Verb::Promote, "promote checkout {environment}", Locked, [NOBODY; 3]),
     (Verb::Doctor, "doctor", Waiting, [NOBODY; 3]),
@@ -152,30 +169,30 @@ const COMMAND_RULES: &[(Verb, &str, Scene, [Who; 3])] = &[
 const ENVIRONMENTS: [&str; 3] = ["development", "qa", "prod"];
 
 /// Every button by its `action_id`, pressed as it is shown, in each scene that makes a difference.
-const BUTTONS: &[(&str, Scene, Who)] = &[
-    (plan::CONFIRM, Planned, &[(Requester, Begins)]),
+const BUTTONS: &[(&str, Scenario, AllowedEffects)] = &[
+    (plan::CONFIRM, Planned, &[(Requester, ChangeBegun)]),
     (plan::CANCEL, Planned, NOBODY),
-    (card::CANCEL, Waiting, &[(Requester, Stops), (Approver, Stops)]),
-    (card::RETRY, Errored, &[(Promoter, Begins), (Overrider, Begins), (Requester, Begins)]),
-    (approve::APPROVE, Waiting, &[(Approver, Merges)]),
-    (approve::REJECT, Waiting, &[(Approver, Opens)]),
-    (arrival::PROMOTE, Arrived, &[(Approver, Begins)]),
-    (lock::TAKE_OVER, Locked, HOLDERS[2]),
-    (rollback::ROLL_BACK, Deployed, BACK),
-    (plan::CONFIRM, PlannedBack, &[(Requester, Begins)]),
-    (plan::CANCEL, PlannedBack, NOBODY),
-    (card::RETRY, ErroredBack, BACK),
+    (card::CANCEL, Waiting, &[(Requester, ChangeStopped), (Approver, ChangeStopped)]),
+    (card::RETRY, Errored, &[(Promoter, ChangeBegun), (Overrider, ChangeBegun), (Requester, ChangeBegun)]),
+    (approve::APPROVE, Waiting, &[(Approver, Merged)]),
+    (approve::REJECT, Waiting, &[(Approver, ModalOpened)]),
+    (arrival::PROMOTE, Arrived, &[(Approver, ChangeBegun)]),
+    (lock::TAKE_OVER, Locked, LOCKERS[2]),
+    (rollback::ROLL_BACK, Deployed, MAY_ROLL_BACK),
+    (plan::CONFIRM, RollbackPlanned, &[(Requester, ChangeBegun)]),
+    (plan::CANCEL, RollbackPlanned, NOBODY),
+    (card::RETRY, RollbackErrored, MAY_ROLL_BACK),
     // It only shows what ran there.
-    (rollback::OTHER_VERSION, PlannedBack, NOBODY),
+    (rollback::OTHER_VERSION, RollbackPlanned, NOBODY),
     // The first of them is for qa.
-    (command_button::COMMAND, Chooses, &[(Approver, Begins)]),
+    (command_button::COMMAND, RollbackWithoutEnvironment, &[(Approver, ChangeBegun)]),
     // It asks the same question again.
     (command_button::COMMAND, Locked, NOBODY),
     // It releases what was rolled back from.
     (command_button::COMMAND, Quarantined, RELEASE),
-    (promote_button::PROMOTE, Free, &[(Promoter, Shows), (Overrider, Shows), (Requester, Shows)]),
-    (rollback::CANCEL_AND_ROLL_BACK, Met, &[(Requester, Begins)]),
-    (rollback::WAIT_AND_ROLL_BACK, Met, &[(Requester, Begins)]),
+    (promote_button::PROMOTE, Unblocked, &[(Promoter, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)]),
+    (rollback::CANCEL_AND_ROLL_BACK, RollbackDuringMerge, &[(Requester, ChangeBegun)]),
+    (rollback::WAIT_AND_ROLL_BACK, RollbackDuringMerge, &[(Requester, ChangeBegun)]),
     (page_buttons::EARLIER, Waiting, NOBODY),
     (page_buttons::LATER, Waiting, NOBODY),
     (page_buttons::OPEN_EARLIER, Waiting, NOBODY),
@@ -188,22 +205,22 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
 ];
 
 /// The buttons that stand in the App Home as well, where they can do no more than in a message.
-const AT_HOME: &[(&str, Scene)] = &[
+const AT_HOME: &[(&str, Scenario)] = &[
     (approve::APPROVE, Waiting),
     (approve::REJECT, Waiting),
-    (promote_button::PROMOTE, Free),
+    (promote_button::PROMOTE, Unblocked),
     (command_button::COMMAND, Locked),
 ];
 
 /// Every modal by its `callback_id`, submitted whether it was opened or not.
-const FORMS: &[(&str, Scene, Who)] = &[(approve::REJECT, Waiting, &[(Approver, Stops)])];
+const FORMS: &[(&str, Scenario, AllowedEffects)] = &[(approve::REJECT, Waiting, &[(Approver, ChangeStopped)])];
 
 /// An approving review on GitHub.
-const REVIEW: (Scene, Who) = (Waiting, &[(Approver, Merges)]);
+const REVIEW: (Scenario, AllowedEffects) = (Waiting, &[(Approver, Merged)]);
 
 /// What lets somebody in by a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
+enum RouteAuthentication {
     /// Slack's signature; what people do there is in the tables above.
     Slack,
     /// The environment's own secret, which signs; a report is a hint, and no proof of anything.
@@ -213,23 +230,23 @@ enum Key {
     /// GitHub's secret; a webhook only wakes us up.
     Github,
     /// None: it tells how we are, and takes nothing.
-    Open,
+    Public,
 }
 
-const ROUTES: &[(&str, Key)] = &[
-    ("/slack/commands", Key::Slack),
-    ("/slack/interactions", Key::Slack),
-    ("/slack/events", Key::Slack),
-    ("/webhooks/flux/{environment}", Key::Environment),
-    ("/webhooks/flux/{environment}", Key::Bearer),
-    ("/webhooks/argocd/{environment}", Key::Bearer),
-    ("/webhooks/deployments", Key::Environment),
-    ("/webhooks/cdevents", Key::Environment),
-    ("/webhooks/github", Key::Github),
-    ("/healthz", Key::Open),
+const ROUTES: &[(&str, RouteAuthentication)] = &[
+    ("/slack/commands", RouteAuthentication::Slack),
+    ("/slack/interactions", RouteAuthentication::Slack),
+    ("/slack/events", RouteAuthentication::Slack),
+    ("/webhooks/flux/{environment}", RouteAuthentication::Environment),
+    ("/webhooks/flux/{environment}", RouteAuthentication::Bearer),
+    ("/webhooks/argocd/{environment}", RouteAuthentication::Bearer),
+    ("/webhooks/deployments", RouteAuthentication::Environment),
+    ("/webhooks/cdevents", RouteAuthentication::Environment),
+    ("/webhooks/github", RouteAuthentication::Github),
+    ("/healthz", RouteAuthentication::Public),
     // In the demo only: `serve` has it on a listener of its own.
-    ("/metrics", Key::Open),
-    ("/readyz", Key::Open),
+    ("/metrics", RouteAuthentication::Public),
+    ("/readyz", RouteAuthentication::Public),
 ];
 
 #[test]
@@ -277,7 +294,7 @@ fn every_id_that_slack_sends_back_is_listed() {
 /// The routes of the bot: those of the simulators and of what stands in for others in unit tests are not its own.
 fn routes() -> Vec<String> {
     let mut routes = Vec::new();
-    for path in all_sources().iter().filter(|path| part(path) != "sim" && !path.ends_with("fake.rs")) {
+    for path in all_sources().iter().filter(|path| top_module(path) != "sim" && !path.ends_with("fake.rs")) {
         let text = std::fs::read_to_string(path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (at, begin) in code.match_indices(".route(\"") {
@@ -294,82 +311,85 @@ fn sorted<'a>(names: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Everything that can be typed at a door.
-async fn types_everything(door: Door) {
-    for scene in [Quiet, Waiting, Locked, Quarantined] {
+async fn type_every_command(door: CommandSource) {
+    for scene in [Idle, Waiting, Locked, Quarantined] {
         let mut ways = Vec::new();
         for (verb, text, _, everywhere) in COMMAND_RULES.iter().filter(|(_, _, when, _)| *when == scene) {
             for (environment, who) in ENVIRONMENTS.into_iter().zip(everywhere) {
                 // A slash command is its own verb, and cannot be talked into another.
-                let who = if door.takes(*verb) { *who } else { NOBODY };
-                ways.push((Way::Types { door, verb: *verb, text, environment }, who));
+                let who = if door.accepts(*verb) { *who } else { NOBODY };
+                ways.push((UserAction::Types { door, verb: *verb, text, environment }, who));
             }
         }
-        walk(scene, &ways).await;
+        check_actions(scene, &ways).await;
     }
 }
 
 #[tokio::test]
 async fn who_types_a_command_of_its_own() {
     for entry in COMMANDS.iter().filter(|entry| entry.has_slash_command) {
-        types_everything(Door::Slash(entry.names[0])).await;
+        type_every_command(CommandSource::Slash(entry.names[0])).await;
     }
 }
 
 #[tokio::test]
 async fn who_types_gantry() {
-    types_everything(Door::Slash("gantry")).await;
+    type_every_command(CommandSource::Slash("gantry")).await;
 }
 
 #[tokio::test]
 async fn who_mentions_the_bot() {
-    types_everything(Door::Mention).await;
+    type_every_command(CommandSource::Mention).await;
 }
 
 #[tokio::test]
 async fn who_writes_to_the_bot_directly() {
-    types_everything(Door::Direct).await;
+    type_every_command(CommandSource::DirectMessage).await;
 }
 
 #[tokio::test]
 async fn who_presses_a_button() {
-    for scene in [Quiet, Arrived, Planned, Waiting, Errored, Free, Locked] {
-        presses_everything(scene).await;
+    for scene in [Idle, Arrived, Planned, Waiting, Errored, Unblocked, Locked] {
+        click_every_button(scene).await;
     }
 }
 
 #[tokio::test]
 async fn who_presses_a_button_that_rolls_back() {
-    for scene in [Deployed, PlannedBack, Chooses, Met, ErroredBack, Quarantined] {
-        presses_everything(scene).await;
+    for scene in
+        [Deployed, RollbackPlanned, RollbackWithoutEnvironment, RollbackDuringMerge, RollbackErrored, Quarantined]
+    {
+        click_every_button(scene).await;
     }
 }
 
 #[tokio::test]
 async fn who_opens_the_home_joins_a_channel_or_presses_a_button_at_home() {
-    walk(Waiting, &[(Way::OpensHome, NOBODY), (Way::Joins, NOBODY)]).await;
+    check_actions(Waiting, &[(UserAction::OpensHome, NOBODY), (UserAction::Joins, NOBODY)]).await;
     for (action, scene) in AT_HOME {
         let (.., who) = BUTTONS.iter().find(|(other, when, _)| other == action && when == scene).expect("a rule");
-        walk(*scene, &[(Way::PressesAtHome { action }, *who)]).await;
+        check_actions(*scene, &[(UserAction::PressesAtHome { action }, *who)]).await;
     }
 }
 
-async fn presses_everything(scene: Scene) {
+async fn click_every_button(scene: Scenario) {
     let here = BUTTONS.iter().filter(|(_, when, _)| *when == scene);
-    walk(scene, &here.map(|(action, _, who)| (Way::Presses { action }, *who)).collect::<Vec<_>>()).await;
+    check_actions(scene, &here.map(|(action, _, who)| (UserAction::Presses { action }, *who)).collect::<Vec<_>>())
+        .await;
 }
 
 #[tokio::test]
 async fn who_submits_a_modal_or_reviews_on_github() {
     for (modal, scene, who) in FORMS {
-        walk(*scene, &[(Way::Submits { modal }, *who)]).await;
+        check_actions(*scene, &[(UserAction::Submits { modal }, *who)]).await;
     }
     let (scene, who) = REVIEW;
-    walk(scene, &[(Way::Reviews, who)]).await;
+    check_actions(scene, &[(UserAction::Reviews, who)]).await;
 }
 
 #[tokio::test]
 async fn a_route_takes_nothing_without_its_key_and_believes_nothing_with_it() {
     for (route, key) in ROUTES {
-        walk::knocks(route, *key).await;
+        walk::check_route(route, *key).await;
     }
 }

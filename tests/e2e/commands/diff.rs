@@ -7,7 +7,7 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, has_button, plain, shown};
+use crate::harness::world::{World, has_button, redact_origin_and_ids, render_message};
 use crate::promote::many_at_once::{commit, with_parts};
 
 fn file(name: &str, text: &str) -> BTreeMap<String, Option<String>> {
@@ -16,9 +16,9 @@ fn file(name: &str, text: &str) -> BTreeMap<String, Option<String>> {
 
 #[tokio::test]
 async fn the_commits_between_two_environments_are_shown_with_what_to_do() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/diff development qa checkout").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *checkout*: 1 commit is in *development* and not in *qa*.
     *development* runs `develop-d6c66c2` for 23 h · branch `develop` is at `d6c66c2`
     *qa* runs `qa-6cff9ae` for 21 h · branch `qa` is at `6cff9ae`
@@ -33,9 +33,9 @@ async fn the_commits_between_two_environments_are_shown_with_what_to_do() {
 
 #[tokio::test]
 async fn asked_the_other_way_round_it_says_which_is_behind() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/diff qa development checkout").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *checkout*: *qa* is behind *development* by 1 commit.
     *qa* runs `qa-6cff9ae` for 21 h · branch `qa` is at `6cff9ae`
     *development* runs `develop-d6c66c2` for 23 h · branch `develop` is at `d6c66c2`
@@ -50,9 +50,9 @@ async fn asked_the_other_way_round_it_says_which_is_behind() {
 
 #[tokio::test]
 async fn all_artefacts_are_shown_in_lines() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/diff development prod").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     1 of 4 artefacts differs between *development* and *prod*.
     artefact | development in Git | runs in development | runs in prod | between
     checkout | d6c66c2 | develop-d6c66c2 · 23 h | prod-0702d4d · 19 h | 3 commits, 1 file
@@ -64,11 +64,11 @@ async fn all_artefacts_are_shown_in_lines() {
 
 #[tokio::test]
 async fn nothing_different_is_one_line() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/diff qa staging search").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"*search*: *qa* and *staging* run the same code.");
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"*search*: *qa* and *staging* run the same code.");
     town.alice().types("/diff qa qa").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"*qa* is the same as itself. Name two environments: `/diff staging prod`.");
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"*qa* is the same as itself. Name two environments: `/diff staging prod`.");
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn what_is_merged_and_not_deployed_is_seen() {
     }
     town.settle().await;
     town.alice().types("/diff development qa part").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *part*: 1 commit is in *development* and not in *qa*.
     *development* runs `a279aad1c913`, commit `a279aad` for 0 s · branch `develop` is at `34572ae`, :hourglass_flowing_sand: 1 commit merged, not deployed
     *qa* runs `c3465688c4ea`, commit `c346568` for 0 s · branch `qa` is at `583d7d7`, :hourglass_flowing_sand: 1 commit merged, not deployed
@@ -92,17 +92,17 @@ async fn what_is_merged_and_not_deployed_is_seen() {
     [Promote] [Show code]
     ");
     town.alice().types("/diff development qa").await;
-    let seen = town.alice().sees();
+    let seen = town.alice().reads();
     assert_eq!(seen.matches("1 not deployed").count(), 2, "{seen}");
 }
 
 #[tokio::test]
 async fn hotfixes_that_only_the_target_has_are_shown() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.push("checkout", "qa", "Stop the bleeding <!channel>", file("hotfix.txt", "x"), "bob").unwrap();
     town.settle().await;
     town.alice().types("/diff development qa checkout").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *checkout*: 1 commit is in *development* and not in *qa*.
     *development* runs `develop-d6c66c2` for 23 h · branch `develop` is at `d6c66c2`
     *qa* runs `qa-f5d0030` for 0 s · branch `qa` is at `f5d0030`
@@ -119,13 +119,13 @@ async fn hotfixes_that_only_the_target_has_are_shown() {
 
 #[tokio::test]
 async fn the_button_promotes_what_was_shown_and_nothing_newer() {
-    let town = Town::open().await;
-    let shown = town.running("checkout", "development");
+    let town = World::open().await;
+    let shown = town.running_tag("checkout", "development");
     town.alice().types("/diff development qa checkout").await;
     let diff = town.last_message("alice", "deploys");
     town.push("checkout", "Not this one");
     town.settle().await;
-    assert_ne!(town.running("checkout", "development"), shown);
+    assert_ne!(town.running_tag("checkout", "development"), shown);
     town.sim.slack.click("alice", "deploys", &diff.id, "Promote").await.unwrap();
     town.settle().await;
     let qa = town.sim.github.graph("acme/checkout", 10);
@@ -134,20 +134,20 @@ async fn the_button_promotes_what_was_shown_and_nothing_newer() {
 }
 
 #[tokio::test]
-async fn a_rung_between_comes_first() {
-    let town = Town::open().await;
+async fn an_environment_between_comes_first() {
+    let town = World::open().await;
     town.alice().types("/diff development staging checkout").await;
-    let seen = town.alice().sees();
+    let seen = town.alice().reads();
     assert!(seen.contains("Next: `/promote checkout qa`, as *qa* comes before *staging*"), "{seen}");
     assert!(!has_button(&town.last_message("alice", "deploys"), "Promote"), "{seen}");
 }
 
 #[tokio::test]
 async fn the_code_is_shown_on_request_with_the_words_that_differ() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/diff development qa checkout").await;
     town.alice().clicks("Show code").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *checkout*: 1 commit is in *development* and not in *qa*.
     *development* runs `develop-d6c66c2` for 23 h · branch `develop` is at `d6c66c2`
     *qa* runs `qa-6cff9ae` for 21 h · branch `qa` is at `6cff9ae`
@@ -166,7 +166,7 @@ async fn the_code_is_shown_on_request_with_the_words_that_differ() {
 
 #[tokio::test]
 async fn long_code_is_a_file_in_a_thread() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let long = (0..400).map(|line| format!("line {line} of a long file\n")).collect::<Vec<_>>().concat();
     town.sim.push("checkout", "develop", "Write a lot", file("src/long.txt", &long), "alice").unwrap();
     town.settle().await;
@@ -177,7 +177,7 @@ async fn long_code_is_a_file_in_a_thread() {
     assert_eq!(files[0]["name"], "checkout-development-qa.diff");
 
     let first = town.sim.slack.messages("deploys", None)[0].id.clone();
-    town.alice().says("deploys", Some(&first), "@gantry diff development qa checkout --code").await;
+    town.alice().posts("deploys", Some(&first), "@gantry diff development qa checkout --code").await;
     let there = town.sim.slack.messages("deploys", None);
     let with_file = there.iter().find(|message| !message.files.is_empty()).expect("a file");
     assert_eq!(with_file.thread.as_deref(), Some(first.as_str()), "in the thread where it was asked");
@@ -185,13 +185,13 @@ async fn long_code_is_a_file_in_a_thread() {
 
 #[tokio::test]
 async fn manifests_are_compared_as_text() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("search", "Find plurals (#42)");
     town.settle().await;
     town.alice().types("/promote search qa").await;
     town.settle().await;
     town.alice().types("/diff qa staging search").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *search*: 1 commit is in *qa* and not in *staging*.
     *qa* runs `1.0.3`, commit `16ce161` for 0 s · `envs/qa/search/kustomization.yaml` says `1.0.3`
     *staging* runs `1.0.2`, commit `cd8f8f2` for 4 d · `envs/staging/search/kustomization.yaml` says `1.0.2`
@@ -208,13 +208,13 @@ async fn manifests_are_compared_as_text() {
 
 #[tokio::test]
 async fn a_dry_run_and_a_diff_say_the_same() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("checkout", "Round totals (#42)");
     town.settle().await;
     town.alice().types("/diff development qa checkout").await;
-    let diff = town.alice().sees().replace("<@U0ALICE>", "Alice Adler");
+    let diff = town.alice().reads().replace("<@U0ALICE>", "Alice Adler");
     town.alice().types("/promote checkout qa --dry-run").await;
-    let plan = town.alice().sees();
+    let plan = town.alice().reads();
     let commits: Vec<&str> = plan.lines().filter(|line| line.starts_with('\u{2022}')).collect();
     assert_eq!(commits.len(), 2, "{plan}");
     for commit in commits.into_iter().chain(["1 file, +2 \u{2212}0"]) {
@@ -224,21 +224,21 @@ async fn a_dry_run_and_a_diff_say_the_same() {
 
 #[tokio::test]
 async fn asked_in_a_thread_it_answers_there() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("checkout", "Round totals (#42)");
     town.settle().await;
     let first = town.sim.slack.messages("deploys", None)[0].id.clone();
-    town.alice().says("deploys", Some(&first), "@gantry diff development qa checkout").await;
+    town.alice().posts("deploys", Some(&first), "@gantry diff development qa checkout").await;
     let answer = town.last_message("alice", "deploys");
     assert_eq!((answer.thread.as_deref(), answer.only_to.as_deref()), (Some(first.as_str()), None));
-    let text = town.alice().sees();
+    let text = town.alice().reads();
     assert!(text.contains("2 commits are in *development* and not in *qa*"), "{text}");
     assert!(!text.contains("<@"), "nobody is called by it: {text}");
 }
 
 #[tokio::test]
 async fn a_second_diff_costs_github_nothing_and_a_first_one_two_requests_an_artefact() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = town.github_cost();
     town.alice().types("/diff development prod checkout").await;
     let first = town.github_cost() - before;
@@ -254,15 +254,15 @@ async fn a_second_diff_costs_github_nothing_and_a_first_one_two_requests_an_arte
 
 #[tokio::test]
 async fn after_a_rollback_what_it_took_away_differs_again() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     town.settle().await;
     town.alice().types("/diff development qa checkout").await;
-    assert!(town.alice().sees().contains("run the same code"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("run the same code"), "{}", town.alice().reads());
     town.alice().types("/rollback checkout qa --reason totals are wrong").await;
     town.settle().await;
     town.alice().types("/diff development qa checkout").await;
-    let seen = town.alice().sees();
+    let seen = town.alice().reads();
     assert!(seen.contains("1 commit is in *development* and not in *qa*"), "{seen}");
     assert!(seen.contains("Retry the payment provider once"), "{seen}");
 }
@@ -271,35 +271,35 @@ async fn after_a_rollback_what_it_took_away_differs_again() {
 async fn many_are_shown_as_they_become_known_and_page_by_page() {
     let names: Vec<String> = (0..24).map(|n| format!("part-{n:03}")).collect();
     let town = with_parts(&names).await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    let faults = town.sim.github.request_faults();
+    faults.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     let asks = town.sim.slack.type_command("alice", "deploys", "/diff development qa");
     assert_eq!(asks.await.unwrap().status, 200);
     for _ in 0..100 {
-        town.quiet().await;
-        if town.whispered("alice", "deploys").iter().any(|told| told.contains("compared between")) {
+        town.wait_until_idle().await;
+        if town.ephemeral_messages("alice", "deploys").iter().any(|told| told.contains("compared between")) {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    let first = town.whispered("alice", "deploys").join("\n");
+    let first = town.ephemeral_messages("alice", "deploys").join("\n");
     assert!(first.contains("compared between *development* and *qa*; the others follow."), "{first}");
-    whims.resume();
+    faults.resume();
     town.settle().await;
-    let seen = town.alice().sees();
+    let seen = town.alice().reads();
     assert!(seen.contains("25 of 28 artefacts differ between *development* and *qa*. Page 1 of 3."), "{seen}");
     assert!(seen.contains("part-008") && !seen.contains("part-010"), "{seen}");
     let (before, shown) = (town.github_cost(), town.last_message("alice", "deploys").id);
     town.alice().clicks("Later").await;
     assert_eq!(town.last_message("alice", "deploys").id, shown, "in place");
-    let turned = town.alice().sees();
+    let turned = town.alice().reads();
     assert!(turned.contains("Page 2 of 3.") && turned.contains("part-010"), "{turned}");
     assert_eq!((town.github_cost() - before).counted_requests(), 0, "another page is known");
 }
 
 #[tokio::test]
 async fn what_a_rollback_restored_below_is_not_offered_upwards() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     town.settle().await;
     town.push("checkout", "Not this one");
@@ -309,14 +309,14 @@ async fn what_a_rollback_restored_below_is_not_offered_upwards() {
     town.alice().types("/rollback checkout qa --reason totals are wrong").await;
     town.settle().await;
     town.alice().types("/diff qa staging checkout").await;
-    let seen = town.alice().sees();
+    let seen = town.alice().reads();
     assert!(seen.contains("are in *qa* and not in *staging*"), "{seen}");
     assert!(!seen.contains("/promote"), "promote would refuse it: {seen}");
 }
 
 #[tokio::test]
 async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     town.settle().await;
     town.alice().types("/rollback checkout qa --reason totals are wrong").await;
@@ -324,25 +324,25 @@ async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
     town.sim.push("checkout", "qa", "Stop the bleeding", file("hotfix.txt", "x"), "bob").unwrap();
     town.settle().await;
     town.alice().types("/diff development qa checkout").await;
-    let seen = town.alice().sees();
+    let seen = town.alice().reads();
     assert!(seen.contains("1 commit is in *development* and not in *qa*"), "{seen}");
     assert!(seen.contains("Retry the payment provider once") && seen.contains("Stop the bleeding"), "{seen}");
 }
 
 #[tokio::test]
 async fn what_concerns_another_artefact_of_the_repository_is_nothing_new() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.push("storefront", "develop", "Paint it", file("storefront/a.txt", "x"), "bob").unwrap();
     town.settle().await;
     town.alice().types("/diff development qa mailer").await;
-    assert!(town.alice().sees().contains("run the same code"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("run the same code"), "{}", town.alice().reads());
     town.alice().types("/diff development qa storefront").await;
-    assert!(town.alice().sees().contains("1 commit is in *development*"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("1 commit is in *development*"), "{}", town.alice().reads());
 }
 
 #[tokio::test]
 async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.cluster.forbid("prod");
     let catalogue = &town.bot.config.catalogue;
     let checkout = catalogue.find_artefact("checkout").unwrap();
@@ -351,7 +351,7 @@ async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     town.alice().types("/diff staging prod checkout").await;
-    let seen = town.alice().sees();
+    let seen = town.alice().reads();
     assert!(seen.contains("cannot be read") && !seen.contains("does not run in"), "{seen}");
 }
 
@@ -359,23 +359,27 @@ async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
 async fn in_a_thread_many_are_filled_in_in_place() {
     let names: Vec<String> = (0..12).map(|n| format!("part-{n:03}")).collect();
     let town = with_parts(&names).await;
-    town.alice().says("deploys", None, "look at this").await;
+    town.alice().posts("deploys", None, "look at this").await;
     let first = town.sim.slack.messages("deploys", None)[0].id.clone();
-    let whims = town.sim.github.request_faults();
-    whims.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    let faults = town.sim.github.request_faults();
+    faults.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     town.sim.slack.type_message("alice", "deploys", Some(&first), "@gantry diff development qa").await.unwrap();
     let answer = || town.sim.slack.messages("deploys", None).into_iter().rfind(|it| it.thread.is_some());
     let waits = async {
-        while !answer().is_some_and(|it| shown(&it).contains("the others follow")) {
-            town.quiet().await;
+        while !answer().is_some_and(|it| render_message(&it).contains("the others follow")) {
+            town.wait_until_idle().await;
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
     tokio::time::timeout(std::time::Duration::from_secs(20), waits).await.expect("the first results");
     let partly = answer().unwrap();
-    whims.resume();
+    faults.resume();
     town.settle().await;
     let whole = answer().unwrap();
     assert_eq!((whole.id, whole.thread), (partly.id, Some(first)), "the same message");
-    assert!(shown(&answer().unwrap()).contains("13 of 16 artefacts differ"), "{}", shown(&answer().unwrap()));
+    assert!(
+        render_message(&answer().unwrap()).contains("13 of 16 artefacts differ"),
+        "{}",
+        render_message(&answer().unwrap())
+    );
 }

@@ -7,25 +7,25 @@ use gantry::sim::town::GITHUB_TOKEN;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 /// What doctor answers alice.
-async fn answer(town: &Town) -> String {
+async fn answer(town: &World) -> String {
     let ack = town.alice().types("/gantry doctor").await;
     assert_eq!(ack, "Asking Slack, GitHub, the clusters and the registries...");
-    town.alice().sees()
+    town.alice().reads()
 }
 
 /// What it complains of, but for reports that did not come yet.
-async fn complaints(town: &Town) -> Vec<String> {
+async fn complaints(town: &World) -> Vec<String> {
     let told = answer(town).await;
     let lines = told.lines().filter(|line| line.starts_with(":x:") || line.starts_with(":warning:"));
     lines.filter(|line| !line.starts_with(":warning: No report came for")).map(str::to_owned).collect()
 }
 
 #[tokio::test]
-async fn in_the_demos_town_all_is_well_but_reports_that_did_not_come_yet() {
-    let town = Town::open().await;
+async fn in_the_demos_world_all_is_well_but_reports_that_did_not_come_yet() {
+    let town = World::open().await;
     assert_snapshot!(answer(&town).await, @"
     4 things need a look:
     :warning: No report came for development yet. If its controller should send some, check its address and secret.
@@ -38,7 +38,7 @@ async fn in_the_demos_town_all_is_well_but_reports_that_did_not_come_yet() {
 
 #[tokio::test]
 async fn looking_changes_nothing() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let requests = || town.sim.github.request_faults().requests();
     let before = requests().len();
     let branches = town.sim.github.branches("acme/checkout");
@@ -46,7 +46,7 @@ async fn looking_changes_nothing() {
     let written: Vec<String> = requests().split_off(before).into_iter().filter(|it| !it.starts_with("GET ")).collect();
     assert_eq!(written, Vec::<String>::new());
     assert_eq!(town.sim.github.branches("acme/checkout"), branches);
-    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
 }
 
 fn channel(archived: bool) -> Channel {
@@ -57,16 +57,16 @@ fn workload(text: &str) -> Workload {
     text.parse().unwrap()
 }
 
-fn protect(town: &Town, branch: &str, rules: Rules) {
+fn protect(town: &World, branch: &str, rules: Rules) {
     town.sim.github.protect("acme/checkout", branch, rules).unwrap();
 }
 
 /// What is broken, how, and what is then said: these lines and no others.
-type Case = (&'static str, fn(&Town), &'static [&'static str]);
+type Case = (&'static str, fn(&World), &'static [&'static str]);
 
-async fn each(cases: &[Case]) {
+async fn check_cases(cases: &[Case]) {
     for (name, broken, expected) in cases {
-        let town = Town::open().await;
+        let town = World::open().await;
         broken(&town);
         assert_eq!(complaints(&town).await, *expected, "{name}");
     }
@@ -74,7 +74,7 @@ async fn each(cases: &[Case]) {
 
 #[tokio::test]
 async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
-    each(&[
+    check_cases(&[
         ("a scope", |town| town.sim.slack.revoke_scope("files:write"), &[
             ":x: The token lacks the scope `files:write`. Add what is missing under OAuth &amp; Permissions, or by deploy/slack/manifest.yaml, and install the app again.",
         ]),
@@ -98,7 +98,7 @@ async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
 
 #[tokio::test]
 async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
-    each(&[
+    check_cases(&[
         ("the token", |town| town.sim.github.update_installation(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
             ":x: GitHub does not let me in: it says \u{201c}Bad credentials\u{201d}. Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.",
         ]),
@@ -153,7 +153,7 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
 
 #[tokio::test]
 async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
-    each(&[
+    check_cases(&[
         (
             "pull requests only, with `promote: merge`",
             |town| protect(town, "qa", Rules { required_reviews: 1, ..Rules::default() }),
@@ -239,7 +239,7 @@ async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
 
 #[tokio::test]
 async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is_told_with_its_repair() {
-    each(&[
+    check_cases(&[
         ("a verb", |town| town.sim.cluster.revoke("qa", "list", "pods"), &[
             ":x: I may not list pods in the namespace qa. Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i list pods -n qa` tells.",
         ]),
@@ -256,7 +256,7 @@ async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is
         (
             "two containers with the image",
             |town| {
-                let tag = town.running("search", "qa");
+                let tag = town.running_tag("search", "qa");
                 town.sim.cluster.set_running("qa", &workload("deployment/search"), "more", &format!("ghcr.io/acme/search:{tag}"), 1);
             },
             &[
@@ -281,8 +281,8 @@ async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is
 
 #[tokio::test]
 async fn an_image_that_is_gone_is_told_by_its_tag() {
-    let town = Town::open().await;
-    let tag = town.running("checkout", "prod");
+    let town = World::open().await;
+    let tag = town.running_tag("checkout", "prod");
     assert!(town.sim.registry.remove("ghcr.io/acme/checkout", &tag));
     let expected = format!(
         ":warning: ghcr.io/acme/checkout runs as {tag}, which the registry does not have. Keep what runs: a pod that is started anew could not be, and nobody could roll back to it."
@@ -292,7 +292,7 @@ async fn an_image_that_is_gone_is_told_by_its_tag() {
 
 #[tokio::test]
 async fn a_namespace_that_grants_nothing_is_told_and_each_workload_in_it() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.cluster.forbid("qa");
     let told = complaints(&town).await;
     let role = ":x: Nothing is granted to me in the namespace qa. Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.";
@@ -303,7 +303,7 @@ async fn a_namespace_that_grants_nothing_is_told_and_each_workload_in_it() {
 
 #[tokio::test]
 async fn what_the_configuration_names_and_nobody_has_is_told() {
-    let town = Town::configured(|yaml| {
+    let town = World::with_config(|yaml| {
         yaml.replace("repository: acme/checkout", "repository: acme/chekout")
             .replace("envs/{environment}/search/", "envs/{environment}/serach/")
             .replace("image: ghcr.io/acme/mailer", "image: ghcr.io/acme/mialer")
@@ -328,7 +328,7 @@ async fn what_the_configuration_names_and_nobody_has_is_told() {
 
 #[tokio::test]
 async fn who_does_not_answer_or_answers_nonsense_is_told_in_a_line_of_its_own() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.service_faults.github.set_returns_html(true);
     town.sim.service_faults.cluster.set_hanging(true);
     let begun = std::time::Instant::now();

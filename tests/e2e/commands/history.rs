@@ -6,12 +6,12 @@ use gantry::sim::faults::Fault;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::commands::status::{card, permalink, readable};
-use crate::harness::world::{Town, shown};
-use crate::production::pull_request::asked;
+use crate::commands::status::{newest_card_id, permalink, redact_volatile_parts};
+use crate::harness::world::{World, render_message};
+use crate::production::pull_request::request_production;
 
 /// So many pushes, each told as an arrival.
-async fn pushes(town: &Town, from: usize, to: usize) {
+async fn pushes(town: &World, from: usize, to: usize) {
     for n in from..to {
         town.push("checkout", &format!("Push number {n}."));
         town.settle().await;
@@ -26,7 +26,7 @@ fn numbers(text: &str) -> Vec<usize> {
 
 #[tokio::test]
 async fn what_happened_is_told_newest_first() {
-    let town = Town::open().await;
+    let town = World::open().await;
     pushes(&town, 1, 2).await;
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/rollback checkout qa --reason totals are <wrong>").await;
@@ -34,9 +34,9 @@ async fn what_happened_is_told_newest_first() {
     town.carol().types("/gantry unlock staging").await;
     let bad = town.bot.store.list_quarantines().await.unwrap().remove(0).version.label().to_owned();
     town.carol().types(&format!("/gantry release checkout {bad}")).await;
-    asked(&town).await;
+    request_production(&town).await;
     let ack = town.alice().types("/gantry history").await;
-    assert_snapshot!(readable(&town, &ack), @"
+    assert_snapshot!(redact_volatile_parts(&town, &ack), @"
     *What happened*
     :raised_hand: *checkout* `prod-<hex>` → `staging-<hex>` in *prod*: waiting for approval, for <n> s
     asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
@@ -58,14 +58,14 @@ async fn what_happened_is_told_newest_first() {
 
 #[tokio::test]
 async fn how_a_change_ended_is_told_and_why() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
-    asked(&town).await;
-    let digits = crate::commands::status::digits(&town, "releases");
+    request_production(&town).await;
+    let digits = crate::commands::status::newest_short_id(&town, "releases");
     town.bob().types(&format!("/gantry reject {digits} the migration <!channel> is missing")).await;
     let ack = town.alice().types("/gantry history").await;
-    assert_snapshot!(readable(&town, &ack), @"
+    assert_snapshot!(redact_volatile_parts(&town, &ack), @"
     *What happened*
     :no_entry: *checkout* `prod-<hex>` → `staging-<hex>` in *prod*: rejected by <@U0BOB> after <n> s
     asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
@@ -78,14 +78,14 @@ async fn how_a_change_ended_is_told_and_why() {
 
 #[tokio::test]
 async fn its_links_lead_to_the_card_the_arrival_and_the_pull_request() {
-    let town = Town::open().await;
+    let town = World::open().await;
     pushes(&town, 1, 2).await;
     let arrival = town.last_message("alice", "deploys").id;
-    let pull = asked(&town).await;
+    let pull = request_production(&town).await;
     let calls = town.sim.slack.calls();
     let ack = town.alice().types("/gantry history").await;
     assert_eq!(town.sim.slack.calls(), calls, "Slack is asked nothing for it");
-    let card = permalink(&town.origin, "C0RELEASES", &card(&town, "releases")).await;
+    let card = permalink(&town.origin, "C0RELEASES", &newest_card_id(&town, "releases")).await;
     let arrival = permalink(&town.origin, "C0DEPLOYS", &arrival).await;
     assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
     assert!(ack.contains(&format!("<{arrival}|message>")), "{arrival} in {ack}");
@@ -96,7 +96,7 @@ async fn its_links_lead_to_the_card_the_arrival_and_the_pull_request() {
 
 #[tokio::test]
 async fn only_what_was_asked_for_is_told() {
-    let town = Town::open().await;
+    let town = World::open().await;
     pushes(&town, 1, 3).await;
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/gantry lock qa load test").await;
@@ -126,14 +126,14 @@ async fn only_what_was_asked_for_is_told() {
 
 #[tokio::test]
 async fn what_was_carried_along_has_it_in_its_history() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let file = BTreeMap::from([("storefront/a.txt".to_owned(), Some("a".to_owned()))]);
     town.sim.push("storefront", "develop", "Only the shop", file, "alice").unwrap();
     town.settle().await;
     town.alice().types("/promote storefront qa").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     let told = town.alice().types("/gantry history mailer qa").await;
-    assert_snapshot!(readable(&town, &told), @"
+    assert_snapshot!(redact_volatile_parts(&town, &told), @"
     What happened to *mailer* in *qa*
     :large_green_circle: *storefront* `qa-<hex>` → `develop-<hex>` in *qa*: deployed, took <n> s
     asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/shop/commit/<hex>|<hex>> · change `<id>`
@@ -145,7 +145,7 @@ async fn what_was_carried_along_has_it_in_its_history() {
 
 #[tokio::test]
 async fn nothing_that_happened_is_one_line_and_what_to_do() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/list").await;
     assert_snapshot!(town.alice().types("/gantry history checkout prod").await, @"
     What happened to *checkout* in *prod*: nothing yet that I know of.
@@ -155,7 +155,7 @@ async fn nothing_that_happened_is_one_line_and_what_to_do() {
 
 #[tokio::test]
 async fn pages_turn_in_place_and_stay_what_they_were_when_something_happens() {
-    let town = Town::open().await;
+    let town = World::open().await;
     pushes(&town, 0, 7).await;
     town.alice().types("/list").await;
     town.alice().types("/gantry history checkout 3").await;
@@ -164,10 +164,10 @@ async fn pages_turn_in_place_and_stay_what_they_were_when_something_happens() {
         town.sim.slack.click("alice", "deploys", &message, button).await.unwrap();
         town.settle().await;
         let messages = town.sim.slack.messages("deploys", Some("alice"));
-        shown(messages.iter().find(|it| it.id == message).expect("it"))
+        render_message(messages.iter().find(|it| it.id == message).expect("it"))
     };
-    let seen = town.whispered("alice", "deploys").len();
-    let first = town.alice().sees();
+    let seen = town.ephemeral_messages("alice", "deploys").len();
+    let first = town.alice().reads();
     assert!(numbers(&first) == [6, 5, 4] && first.ends_with("[Earlier]"), "{first}");
     pushes(&town, 7, 8).await;
     let second = turn("Earlier").await;
@@ -181,35 +181,35 @@ async fn pages_turn_in_place_and_stay_what_they_were_when_something_happens() {
         "what came since is one page on: {back}"
     );
     assert_eq!(numbers(&turn("Later").await), [7, 6, 5], "the start is always full");
-    assert_eq!(town.whispered("alice", "deploys").len(), seen, "all in one message");
+    assert_eq!(town.ephemeral_messages("alice", "deploys").len(), seen, "all in one message");
 }
 
 #[tokio::test]
 async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
-    let town = Town::open().await;
+    let town = World::open().await;
     pushes(&town, 0, 5).await;
     let parent = town.last_message("alice", "deploys").id;
-    town.alice().says("deploys", Some(&parent), "@gantry history checkout 2").await;
+    town.alice().posts("deploys", Some(&parent), "@gantry history checkout 2").await;
     let answer = town.last_message("bob", "deploys");
     assert_eq!((answer.thread.as_deref(), &answer.only_to), (Some(parent.as_str()), &None));
-    assert_eq!(numbers(&shown(&answer)), [4, 3]);
+    assert_eq!(numbers(&render_message(&answer)), [4, 3]);
     let messages = town.sim.slack.messages("deploys", None).len();
     town.sim.slack.click("bob", "deploys", &answer.id, "Earlier").await.unwrap();
     town.settle().await;
     let turned = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
-    assert_eq!(numbers(&shown(&turned)), [2, 1]);
+    assert_eq!(numbers(&render_message(&turned)), [2, 1]);
     assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
     assert_eq!(town.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
 
     town.sim.slack.click("dave", "deploys", &answer.id, "Earlier").await.unwrap();
     town.settle().await;
     let same = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
-    assert_eq!(numbers(&shown(&same)), [2, 1], "a guest turns nothing");
+    assert_eq!(numbers(&render_message(&same)), [2, 1], "a guest turns nothing");
 }
 
 #[tokio::test]
 async fn more_than_fit_are_cut_and_that_is_said() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for n in 0..12 {
         town.bob().types(&format!("/gantry lock qa number {n}")).await;
         town.bob().types("/gantry unlock qa").await;
@@ -227,10 +227,10 @@ async fn more_than_fit_are_cut_and_that_is_said() {
 
 #[tokio::test]
 async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     pushes(&town, 0, 1).await;
     assert_eq!(town.alice().types("/gantry history").await, "One moment...", "nobody knows yet who alice is");
-    assert_eq!(numbers(&town.alice().sees()), [0]);
+    assert_eq!(numbers(&town.alice().reads()), [0]);
     assert_eq!(numbers(&town.alice().types("/gantry history").await), [0]);
     town.wait(SignedDuration::from_mins(11)).await;
     assert_eq!(town.alice().types("/gantry history").await, "One moment...");
@@ -238,8 +238,8 @@ async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
 
 #[tokio::test]
 async fn a_direct_message_is_answered_there() {
-    let town = Town::open().await;
+    let town = World::open().await;
     pushes(&town, 0, 1).await;
-    town.alice().says("@gantry", None, "history checkout").await;
-    assert_eq!(numbers(&town.told("alice").pop().unwrap()), [0]);
+    town.alice().posts("@gantry", None, "history checkout").await;
+    assert_eq!(numbers(&town.direct_messages("alice").pop().unwrap()), [0]);
 }

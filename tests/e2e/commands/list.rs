@@ -5,7 +5,7 @@ use gantry::sim::faults::Fault;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 /// The tags end in commits, which the snapshot should not repeat.
 fn without_commits(text: &str) -> String {
@@ -27,9 +27,9 @@ fn without_commits(text: &str) -> String {
 
 #[tokio::test]
 async fn everything_is_shown_with_version_state_age_and_what_is_behind() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/list").await;
-    assert_snapshot!(without_commits(&town.alice().sees()), @"
+    assert_snapshot!(without_commits(&town.alice().reads()), @"
     *What runs where*
     artefact | development | qa | staging | prod
     checkout | 🟢 develop-<short> · running · 23 h | 🟢 qa-<short> · running · 21 h · ⬆ behind | 🟢 staging-<short> · running · 20 h · ⬆ behind | 🟢 prod-<short> · running · 19 h · ⬆ behind
@@ -42,10 +42,10 @@ async fn everything_is_shown_with_version_state_age_and_what_is_behind() {
 }
 
 #[tokio::test]
-async fn one_artefact_is_shown_rung_by_rung() {
-    let town = Town::open().await;
+async fn one_artefact_is_shown_by_environment() {
+    let town = World::open().await;
     town.alice().types("/list checkout").await;
-    assert_snapshot!(without_commits(&town.alice().sees()), @"
+    assert_snapshot!(without_commits(&town.alice().reads()), @"
     Where *checkout* runs
     environment | what runs
     development | 🟢 develop-<short> · running · 23 h
@@ -59,9 +59,9 @@ async fn one_artefact_is_shown_rung_by_rung() {
 
 #[tokio::test]
 async fn one_environment_is_shown_artefact_by_artefact() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/gantry list in STG").await;
-    assert_snapshot!(without_commits(&town.alice().sees()), @"
+    assert_snapshot!(without_commits(&town.alice().reads()), @"
     What runs in *staging*
     artefact | what runs
     checkout | 🟢 staging-<short> · running · 20 h · ⬆ behind
@@ -75,7 +75,7 @@ async fn one_environment_is_shown_artefact_by_artefact() {
 
 #[tokio::test]
 async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     assert_eq!(town.alice().types("/list").await, "One moment...", "nobody knows yet who alice is");
     let calls = town.sim.slack.calls();
     let stored = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len();
@@ -91,7 +91,7 @@ async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
 
 #[tokio::test]
 async fn who_asked_ten_minutes_ago_is_looked_up_again() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/list").await;
     town.wait(SignedDuration::from_mins(11)).await;
     assert_eq!(town.alice().types("/list").await, "One moment...");
@@ -99,11 +99,11 @@ async fn who_asked_ten_minutes_ago_is_looked_up_again() {
 
 #[tokio::test]
 async fn a_list_is_private_until_it_is_shared() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/list qa").await;
-    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
     town.alice().clicks("Share").await;
-    let shared = town.channel("deploys");
+    let shared = town.public_messages("deploys");
     assert_eq!(shared.len(), 1);
     assert!(
         shared[0].starts_with("What runs in *qa*") && shared[0].ends_with("Shared by <@U0ALICE>."),
@@ -116,22 +116,22 @@ async fn a_list_is_private_until_it_is_shared() {
 #[tokio::test]
 async fn a_team_can_have_its_lists_in_the_channel() {
     let town =
-        Town::configured(|yaml| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel"))
+        World::with_config(|yaml| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel"))
             .await;
     town.alice().types("/list").await;
     town.bob().types("/list").await;
     town.bob().types("/list").await;
-    let posted = town.channel("deploys").iter().filter(|text| text.starts_with("*What runs where*")).count();
+    let posted = town.public_messages("deploys").iter().filter(|text| text.starts_with("*What runs where*")).count();
     assert_eq!(posted, 3, "by its url and at once alike");
 }
 
 #[tokio::test]
 async fn a_workspace_that_takes_no_tables_gets_sections_and_is_asked_only_once() {
-    let town = Town::prepared(|sim| sim.slack.refuse_tables(true), |yaml| yaml).await;
+    let town = World::with_setup(|sim| sim.slack.refuse_tables(true), |yaml| yaml).await;
     town.alice().types("/list").await;
     let first = town.last_message("alice", "deploys");
     assert!(!has_table(&first), "{first:?}");
-    assert!(crate::harness::world::shown(&first).contains("`development`"), "{first:?}");
+    assert!(crate::harness::world::render_message(&first).contains("`development`"), "{first:?}");
     let ack = town.alice().types("/list checkout").await;
     assert!(ack.contains("Where *checkout* runs"), "{ack}");
     assert!(!has_table(&town.last_message("alice", "deploys")));
@@ -150,16 +150,16 @@ fn with_many_artefacts(yaml: &str, count: usize) -> String {
 
 #[tokio::test]
 async fn many_artefacts_are_shown_page_by_page() {
-    let town = Town::configured(|yaml| with_many_artefacts(&yaml, 96)).await;
+    let town = World::with_config(|yaml| with_many_artefacts(&yaml, 96)).await;
     town.alice().types("/list").await;
-    let first = town.alice().sees();
+    let first = town.alice().reads();
     assert!(first.starts_with("*What runs where* · page 1 of 5, 100 artefacts"), "{first}");
     assert!(first.contains("[Later] [Share]") && !first.contains("[Earlier]"), "{first}");
     town.alice().clicks("Later").await;
-    let second = town.alice().sees();
+    let second = town.alice().reads();
     assert!(second.contains("page 2 of 5") && second.contains("[Earlier] [Later] [Share]"), "{second}");
     assert_eq!(
-        town.whispered("alice", "deploys").len(),
+        town.ephemeral_messages("alice", "deploys").len(),
         2,
         "the acknowledgement, and one list that turns its pages in place"
     );
@@ -168,10 +168,11 @@ async fn many_artefacts_are_shown_page_by_page() {
 #[tokio::test]
 async fn a_list_for_the_whole_channel_turns_its_pages_for_all() {
     let in_channel = |yaml: String| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel");
-    let town = Town::configured(|yaml| in_channel(with_many_artefacts(&yaml, 96))).await;
+    let town = World::with_config(|yaml| in_channel(with_many_artefacts(&yaml, 96))).await;
     town.alice().types("/list").await;
-    let lists =
-        |town: &Town| town.channel("deploys").into_iter().filter(|text| text.contains("artefacts")).collect::<Vec<_>>();
+    let lists = |town: &World| {
+        town.public_messages("deploys").into_iter().filter(|text| text.contains("artefacts")).collect::<Vec<_>>()
+    };
     assert!(lists(&town)[0].ends_with("[Later]"), "{:#?}", lists(&town));
     town.bob().clicks("Later").await;
     assert_eq!(lists(&town).len(), 1);
@@ -184,16 +185,16 @@ async fn a_list_for_the_whole_channel_turns_its_pages_for_all() {
 
 #[tokio::test]
 async fn what_is_rolling_out_failing_and_missing_is_said_so() {
-    let town = Town::configured(|yaml| with_many_artefacts(&yaml, 1)).await;
+    let town = World::with_config(|yaml| with_many_artefacts(&yaml, 1)).await;
     town.alice().types("/list").await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".to_owned()), None);
     town.push("checkout", "Break");
     // Built after 1.5 s, noticed after 2 s, the first replica fails after 3.5 s, and the deadline is 6 s after that.
     town.clock.advance(SignedDuration::from_millis(1600));
-    town.quiet().await;
+    town.wait_until_idle().await;
     town.clock.advance(SignedDuration::from_millis(600));
-    town.quiet().await;
-    let rolling = town.alice().types_in("deploys", "/list checkout development").await;
+    town.wait_until_idle().await;
+    let rolling = town.alice().types_without_waiting("deploys", "/list checkout development").await;
     assert!(rolling.contains("rolling out 0/2"), "{rolling}");
     town.settle().await;
     let degraded = town.alice().types("/list checkout development").await;
@@ -203,8 +204,8 @@ async fn what_is_rolling_out_failing_and_missing_is_said_so() {
 }
 
 #[tokio::test]
-async fn a_mark_goes_away_when_the_rung_has_caught_up() {
-    let town = Town::open().await;
+async fn a_mark_goes_away_when_the_environment_has_caught_up() {
+    let town = World::open().await;
     town.alice().types("/list").await;
     let before = town.alice().types("/list storefront qa").await;
     assert!(!before.contains("behind"), "{before}");

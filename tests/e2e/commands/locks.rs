@@ -13,19 +13,19 @@ use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
-fn head(town: &Town, environment: &str) -> String {
+fn head(town: &World, environment: &str) -> String {
     town.sim.github.head("acme/checkout", environment).expect("a branch").as_str().to_owned()
 }
 
 /// Only release managers may promote to qa.
-fn guarded(configuration: &str) -> String {
+fn restrict_qa_promoters(configuration: &str) -> String {
     configuration.replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
 }
 
 /// A button with any value, as whoever knows our signing secret could send it.
-async fn pressed(town: &Town, person: &str, value: &str) {
+async fn send_take_over_click(town: &World, person: &str, value: &str) {
     let payload = serde_json::json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0DEPLOYS" },
         "trigger_id": format!("{person}.{value}.{}", town.clock.now()),
@@ -33,17 +33,18 @@ async fn pressed(town: &Town, person: &str, value: &str) {
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let now = town.clock.now().as_second();
-    let (status, _) = crate::ops::receiving::slack(town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+    let (status, _) =
+        crate::ops::receiving::send_slack_request(town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
     assert_eq!(status, 200, "{value}");
     town.settle().await;
 }
 
 /// What only this person was told last, in the channel where they type.
-fn answer(town: &Town, person: &str) -> String {
-    town.whispered(person, "deploys").pop().expect("an answer")
+fn answer(town: &World, person: &str) -> String {
+    town.ephemeral_messages(person, "deploys").pop().expect("an answer")
 }
 
-async fn takes_over(town: &Town, person: &str) {
+async fn click_take_over(town: &World, person: &str) {
     let mut seen = town.sim.slack.messages("deploys", Some(person));
     seen.retain(|message| message.only_to.is_some());
     let button = seen.last().expect("an answer").id.clone();
@@ -51,16 +52,16 @@ async fn takes_over(town: &Town, person: &str) {
     town.settle().await;
 }
 
-async fn owners(town: &Town) -> Vec<String> {
+async fn owners(town: &World) -> Vec<String> {
     town.bot.store.list_locks(None).await.unwrap().into_iter().map(|lock| lock.by.as_str().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn a_lock_is_told_to_all_and_its_meaning_to_the_one_who_locked() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let ack = town.bob().types("/gantry lock prod for 2h the database <!channel> is moving").await;
     assert_eq!(ack, "Locking *prod*...");
-    assert_snapshot!(town.channel("releases").join("\n"), @"
+    assert_snapshot!(town.public_messages("releases").join("\n"), @"
     :lock: <@U0BOB> locked *prod*: the database &lt;!channel&gt; is moving.
     Nobody can change it until <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>: `/gantry unlock prod`
     ");
@@ -68,10 +69,10 @@ async fn a_lock_is_told_to_all_and_its_meaning_to_the_one_who_locked() {
     *prod* is locked: from now on every change there is refused, yours as well.
     It ends by itself <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>, or by `/gantry unlock prod`
     ");
-    assert!(town.channel("deploys").is_empty(), "nobody else is told");
+    assert!(town.public_messages("deploys").is_empty(), "nobody else is told");
 
     town.alice().types("/gantry lock qa checkout waiting for a fix of the fix").await;
-    assert_snapshot!(town.channel("deploys").join("\n"), @"
+    assert_snapshot!(town.public_messages("deploys").join("\n"), @"
     :lock: <@U0ALICE> locked *checkout* in *qa*: waiting for a fix of the fix.
     Nobody can change it until somebody unlocks it: `/gantry unlock qa checkout`
     ");
@@ -83,10 +84,10 @@ async fn a_lock_is_told_to_all_and_its_meaning_to_the_one_who_locked() {
 
 #[tokio::test]
 async fn a_lock_refuses_a_promotion_and_says_whose_it_is() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "qa");
     town.bob().types("/gantry lock qa for 2h load test").await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     town.alice().types("/promote checkout qa").await;
     assert_snapshot!(answer(&town, "alice"), @"
     *qa* is locked by <@U0BOB> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> until <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>: load test.
@@ -94,7 +95,7 @@ async fn a_lock_refuses_a_promotion_and_says_whose_it_is() {
     Next: ask <@U0BOB>, make the lock yours with *Take over*, or end it: `/gantry unlock qa`
     ");
     assert_eq!(
-        (head(&town, "qa"), town.channel("deploys")),
+        (head(&town, "qa"), town.public_messages("deploys")),
         (before, told),
         "nothing moves, and nobody else hears of it"
     );
@@ -102,15 +103,15 @@ async fn a_lock_refuses_a_promotion_and_says_whose_it_is() {
     town.bob().types("/promote checkout qa").await;
     assert!(answer(&town, "bob").starts_with("*qa* is locked by"), "not even whose lock it is");
     town.alice().types("/promote checkout staging").await;
-    assert!(town.channel("deploys").concat().contains("running in *staging*"), "other environments are open");
+    assert!(town.public_messages("deploys").concat().contains("running in *staging*"), "other environments are open");
 }
 
 #[tokio::test]
 async fn a_lock_on_one_artefact_leaves_the_others_alone() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa mailer mails are sent twice").await;
     town.alice().types("/promote checkout qa").await;
-    assert!(town.channel("deploys").concat().contains("running in *qa*"));
+    assert!(town.public_messages("deploys").concat().contains("running in *qa*"));
 
     let file = std::collections::BTreeMap::from([("storefront/a.txt".to_owned(), Some("a".to_owned()))]);
     town.sim.push("storefront", "develop", "Only the shop", file, "alice").unwrap();
@@ -125,7 +126,7 @@ async fn a_lock_on_one_artefact_leaves_the_others_alone() {
 
 #[tokio::test]
 async fn what_is_locked_can_be_taken_over_and_its_owner_is_told() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa for 2h load test").await;
     town.alice().types("/gantry lock qa another reason").await;
     assert_snapshot!(answer(&town, "alice"), @"
@@ -136,16 +137,16 @@ async fn what_is_locked_can_be_taken_over_and_its_owner_is_told() {
     let question = town.last_message("alice", "deploys").id;
     town.carol().types("/gantry lock qa mine").await;
 
-    takes_over(&town, "alice").await;
+    click_take_over(&town, "alice").await;
     assert_snapshot!(answer(&town, "alice"), @"
     The lock on *qa* is yours now: load test.
     To end it: `/gantry unlock qa`
     ");
-    assert_snapshot!(town.channel("deploys").pop().unwrap(), @":lock: <@U0ALICE> took over the lock on *qa* from <@U0BOB>: load test.");
-    assert_snapshot!(town.told("bob").join("\n"), @"<@U0ALICE> took over your lock on *qa*: load test. It stays locked; you need not do anything.");
+    assert_snapshot!(town.public_messages("deploys").pop().unwrap(), @":lock: <@U0ALICE> took over the lock on *qa* from <@U0BOB>: load test.");
+    assert_snapshot!(town.direct_messages("bob").join("\n"), @"<@U0ALICE> took over your lock on *qa*: load test. It stays locked; you need not do anything.");
     assert_eq!(owners(&town).await, ["U0ALICE"]);
 
-    takes_over(&town, "carol").await;
+    click_take_over(&town, "carol").await;
     assert_snapshot!(answer(&town, "carol"), @"
     This lock is not in force any more: it was ended or taken over since.
     Next: `/gantry locks` shows what is locked.
@@ -163,42 +164,42 @@ async fn what_is_locked_can_be_taken_over_and_its_owner_is_told() {
 
 #[tokio::test]
 async fn a_refused_promotion_has_the_button_that_takes_the_lock_over() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa load test").await;
     town.alice().types("/promote checkout qa").await;
-    takes_over(&town, "alice").await;
+    click_take_over(&town, "alice").await;
     assert_eq!(owners(&town).await, ["U0ALICE"]);
     town.alice().types("/gantry unlock qa").await;
     town.alice().types("/promote checkout qa").await;
-    assert!(town.channel("deploys").concat().contains("running in *qa*"));
+    assert!(town.public_messages("deploys").concat().contains("running in *qa*"));
 }
 
 #[tokio::test]
 async fn a_lock_ends_by_itself_at_its_time() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa for 1h30m load test").await;
     town.wait(SignedDuration::from_mins(89)).await;
     town.alice().types("/promote checkout qa").await;
     assert!(answer(&town, "alice").starts_with("*qa* is locked by"));
     town.wait(SignedDuration::from_mins(1)).await;
-    takes_over(&town, "alice").await;
+    click_take_over(&town, "alice").await;
     assert!(answer(&town, "alice").starts_with("This lock is not in force any more"), "{}", answer(&town, "alice"));
     town.alice().types("/gantry unlock qa").await;
     assert!(answer(&town, "alice").starts_with("There is nothing to unlock"), "{}", answer(&town, "alice"));
     town.alice().types("/promote checkout qa").await;
-    assert!(town.channel("deploys").concat().contains("running in *qa*"));
+    assert!(town.public_messages("deploys").concat().contains("running in *qa*"));
     town.alice().types("/gantry lock qa again").await;
     assert_eq!(owners(&town).await, ["U0ALICE"]);
 }
 
 #[tokio::test]
 async fn a_lock_is_ended_by_its_owner_or_by_others_who_may() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa load test").await;
     assert_eq!(town.bob().types("/gantry unlock qa").await, "Unlocking *qa*...");
     assert_snapshot!(answer(&town, "bob"), @"Unlocked: changes may go to *qa* again.");
-    assert_snapshot!(town.channel("deploys").pop().unwrap(), @":unlock: <@U0BOB> unlocked *qa*: changes may go there again.");
-    assert!(town.told("bob").is_empty(), "bob knows what he did");
+    assert_snapshot!(town.public_messages("deploys").pop().unwrap(), @":unlock: <@U0BOB> unlocked *qa*: changes may go there again.");
+    assert!(town.direct_messages("bob").is_empty(), "bob knows what he did");
 
     town.bob().types("/gantry lock qa checkout load test.").await;
     town.alice().types("/gantry unlock qa").await;
@@ -207,8 +208,8 @@ async fn a_lock_is_ended_by_its_owner_or_by_others_who_may() {
     Next: *checkout* in *qa* is. To end that: `/gantry unlock qa checkout`
     ");
     town.alice().types("/gantry unlock checkout in qa").await;
-    assert_snapshot!(town.channel("deploys").pop().unwrap(), @":unlock: <@U0ALICE> unlocked *checkout* in *qa*, which <@U0BOB> had locked: load test.");
-    assert_snapshot!(town.told("bob").join("\n"), @"<@U0ALICE> ended your lock on *checkout* in *qa*: load test.");
+    assert_snapshot!(town.public_messages("deploys").pop().unwrap(), @":unlock: <@U0ALICE> unlocked *checkout* in *qa*, which <@U0BOB> had locked: load test.");
+    assert_snapshot!(town.direct_messages("bob").join("\n"), @"<@U0ALICE> ended your lock on *checkout* in *qa*: load test.");
     assert!(owners(&town).await.is_empty());
 
     town.alice().types("/gantry unlock qa").await;
@@ -220,7 +221,7 @@ async fn a_lock_is_ended_by_its_owner_or_by_others_who_may() {
 
 #[tokio::test]
 async fn locks_are_listed_privately() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/gantry locks").await;
     assert_snapshot!(answer(&town, "alice"), @"
     Nothing is locked.
@@ -229,7 +230,7 @@ async fn locks_are_listed_privately() {
     town.bob().types("/gantry lock qa for 2d load test").await;
     town.wait(SignedDuration::from_mins(5)).await;
     town.carol().types("/gantry lock prod checkout waits for legal").await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     town.alice().types("/gantry locks").await;
     assert_snapshot!(answer(&town, "alice"), @"
     2 locks are in force:
@@ -240,32 +241,32 @@ async fn locks_are_listed_privately() {
     assert!(!answer(&town, "alice").contains("*qa*"), "{}", answer(&town, "alice"));
     town.alice().types("/gantry locks staging").await;
     assert!(answer(&town, "alice").starts_with("Nothing is locked in *staging*."), "{}", answer(&town, "alice"));
-    assert_eq!(town.channel("deploys"), told, "nobody else hears of it");
+    assert_eq!(town.public_messages("deploys"), told, "nobody else hears of it");
 }
 
 #[tokio::test]
 async fn the_owner_of_a_forgotten_lock_is_asked_every_day() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa load test").await;
     town.carol().types("/gantry lock staging for 1d until tomorrow").await;
     town.wait(SignedDuration::from_hours(23)).await;
-    assert!(town.told("bob").is_empty());
+    assert!(town.direct_messages("bob").is_empty());
     town.wait(SignedDuration::from_hours(2)).await;
-    assert_snapshot!(town.told("bob").join("\n"), @"
+    assert_snapshot!(town.direct_messages("bob").join("\n"), @"
     You have locked *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: load test.
     Is it still needed? To end it: `/gantry unlock qa`. Else I ask again tomorrow.
     ");
     town.wait(SignedDuration::from_hours(24)).await;
-    assert_eq!(town.told("bob").len(), 2);
-    assert!(town.told("carol").is_empty(), "what is over needs no reminder");
+    assert_eq!(town.direct_messages("bob").len(), 2);
+    assert!(town.direct_messages("carol").is_empty(), "what is over needs no reminder");
     town.bob().types("/gantry unlock qa").await;
     town.wait(SignedDuration::from_hours(48)).await;
-    assert_eq!(town.told("bob").len(), 2);
+    assert_eq!(town.direct_messages("bob").len(), 2);
 }
 
 #[tokio::test]
 async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     std::fs::write(&kubeconfig, town.sim.kubeconfig()).unwrap();
@@ -289,14 +290,18 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
     let secrets = Secrets::read(&config, gantry::sim::town::World::secret).unwrap();
     let store = Store::open(&database, town.clock.clone()).await.unwrap();
     let app = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await.unwrap();
-    crate::harness::process::until("bob is reminded", async || !town.told("bob").is_empty()).await;
+    crate::harness::process::wait_until("bob is reminded", async || !town.direct_messages("bob").is_empty()).await;
     app.stop(std::time::Duration::from_secs(5)).await;
-    assert!(town.told("bob").concat().starts_with("You have locked *qa* since"), "{:#?}", town.told("bob"));
+    assert!(
+        town.direct_messages("bob").concat().starts_with("You have locked *qa* since"),
+        "{:#?}",
+        town.direct_messages("bob")
+    );
 }
 
 #[tokio::test]
 async fn who_may_not_promote_or_approve_may_not_lock() {
-    let town = Town::configured(|configuration| guarded(&configuration)).await;
+    let town = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
     town.alice().types("/gantry lock qa mine").await;
     assert_snapshot!(answer(&town, "alice"), @"
     Only @release-managers may lock and unlock *qa*.
@@ -307,7 +312,7 @@ async fn who_may_not_promote_or_approve_may_not_lock() {
     town.alice().types("/gantry unlock qa").await;
     assert!(answer(&town, "alice").starts_with("Only @release-managers may"), "{}", answer(&town, "alice"));
     let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    pressed(&town, "U0ALICE", &id).await;
+    send_take_over_click(&town, "U0ALICE", &id).await;
     assert!(answer(&town, "alice").starts_with("Only @release-managers may"), "{}", answer(&town, "alice"));
     assert_eq!(owners(&town).await, ["U0BOB"]);
 
@@ -322,13 +327,13 @@ async fn who_may_not_promote_or_approve_may_not_lock() {
 
 #[tokio::test]
 async fn guests_and_who_left_lock_nothing() {
-    let town = Town::configured(|configuration| guarded(&configuration)).await;
+    let town = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
     town.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "dave"]);
     town.dave().types("/gantry lock qa mine").await;
     assert!(answer(&town, "dave").contains("you are a guest here"), "{}", answer(&town, "dave"));
     town.bob().types("/gantry lock qa load test").await;
     let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    pressed(&town, "U0DAVE", &id).await;
+    send_take_over_click(&town, "U0DAVE", &id).await;
     assert_eq!(owners(&town).await, ["U0BOB"]);
 
     // Bob leaves, and presses a button while his role is still remembered.
@@ -340,13 +345,13 @@ async fn guests_and_who_left_lock_nothing() {
     town.sim.slack.people().into_iter().filter_map(left).for_each(|bob| town.sim.slack.add_person(bob));
     town.wait(SignedDuration::from_secs(60)).await;
     let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    pressed(&town, "U0BOB", &id).await;
+    send_take_over_click(&town, "U0BOB", &id).await;
     assert_eq!(owners(&town).await, ["U0CAROL"]);
 }
 
 #[tokio::test]
 async fn an_environment_stays_as_it_is_while_nobody_can_tell_who_may() {
-    let town = Town::configured(|configuration| guarded(&configuration)).await;
+    let town = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
     town.bob().types("/gantry locks").await;
     // As often as it is tried.
     town.sim.faults.arm(Fault::SlackDown, 6, None, None);
@@ -363,7 +368,7 @@ async fn an_environment_stays_as_it_is_while_nobody_can_tell_who_may() {
 
 #[tokio::test]
 async fn a_team_that_github_does_not_tell_shuts_an_environment_too() {
-    let town = Town::configured(|configuration| {
+    let town = World::with_config(|configuration| {
         let qa = "  - name: qa\n    promoters: [\"github:acme/release\"]\n";
         configuration.replace("  - name: qa\n", qa)
     })
@@ -386,34 +391,34 @@ async fn a_team_that_github_does_not_tell_shuts_an_environment_too() {
 
 #[tokio::test]
 async fn what_a_button_says_is_checked() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa load test").await;
-    let before = town.whispered("alice", "deploys").len();
+    let before = town.ephemeral_messages("alice", "deploys").len();
     for nonsense in ["", "x", "<!channel>", "qa", "lock:qa"] {
-        pressed(&town, "U0ALICE", nonsense).await;
+        send_take_over_click(&town, "U0ALICE", nonsense).await;
     }
-    assert_eq!(town.whispered("alice", "deploys").len(), before, "nonsense is not answered");
-    pressed(&town, "U0ALICE", "01939f3e-5c00-7000-8000-00000badcafe").await;
+    assert_eq!(town.ephemeral_messages("alice", "deploys").len(), before, "nonsense is not answered");
+    send_take_over_click(&town, "U0ALICE", "01939f3e-5c00-7000-8000-00000badcafe").await;
     assert_snapshot!(answer(&town, "alice"), @"
     This lock is not in force any more: it was ended or taken over since.
     Next: `/gantry locks` shows what is locked.
     ");
     let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    pressed(&town, "U0BOB", &id).await;
+    send_take_over_click(&town, "U0BOB", &id).await;
     assert_snapshot!(answer(&town, "bob"), @"
     The lock on *qa* is yours already.
     To end it: `/gantry unlock qa`
     ");
-    pressed(&town, "U0ALICE", &id).await;
+    send_take_over_click(&town, "U0ALICE", &id).await;
     town.wait(SignedDuration::from_secs(1)).await;
-    pressed(&town, "U0ALICE", &id).await;
+    send_take_over_click(&town, "U0ALICE", &id).await;
     assert!(answer(&town, "alice").starts_with("This lock is not in force any more"), "{}", answer(&town, "alice"));
     assert_eq!(owners(&town).await, ["U0ALICE"]);
 }
 
 #[tokio::test]
 async fn two_who_take_over_at_once_are_one_and_one_who_is_told() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa load test").await;
     for person in ["alice", "carol"] {
         town.sim.slack.type_command(person, "deploys", "/gantry lock qa mine").await.unwrap();
@@ -434,12 +439,12 @@ async fn two_who_take_over_at_once_are_one_and_one_who_is_told() {
         1,
         "{told:#?}"
     );
-    assert_eq!((owners(&town).await.len(), town.told("bob").len()), (1, 1));
+    assert_eq!((owners(&town).await.len(), town.direct_messages("bob").len()), (1, 1));
 }
 
 #[tokio::test]
 async fn a_slip_is_answered_with_what_was_meant() {
-    let town = Town::configured(|configuration| {
+    let town = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
     })
@@ -488,10 +493,10 @@ async fn a_slip_is_answered_with_what_was_meant() {
 
 #[tokio::test]
 async fn the_ledger_keeps_every_lock() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa checkout load test").await;
     town.alice().types("/gantry lock qa checkout mine").await;
-    takes_over(&town, "alice").await;
+    click_take_over(&town, "alice").await;
     town.carol().types("/gantry unlock qa checkout").await;
     let entries = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
     let person = |name: &str| Some(Actor::Person(PersonId::new(name)));

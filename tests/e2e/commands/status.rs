@@ -7,14 +7,14 @@ use gantry::sim::town::BOT_TOKEN;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::process::{Apart, until};
-use crate::harness::world::{Town, plain, shown};
-use crate::production::pull_request::asked;
+use crate::harness::process::{ProcessHarness, wait_until};
+use crate::harness::world::{World, redact_origin_and_ids, render_message};
+use crate::production::pull_request::request_production;
 
 /// What differs from run to run stands for itself: commits, moments, seconds, addresses.
-pub(crate) fn readable(town: &Town, text: &str) -> String {
+pub(crate) fn redact_volatile_parts(town: &World, text: &str) -> String {
     let mut out = String::new();
-    let text = plain(town, text);
+    let text = redact_origin_and_ids(town, text);
     let mut rest = text.as_str();
     while let Some((before, behind)) = rest.split_once("<!date^") {
         out += before;
@@ -52,29 +52,29 @@ pub(crate) async fn permalink(origin: &str, channel: &str, message: &str) -> Str
 }
 
 /// The newest card in a channel, by its id.
-pub(crate) fn card(town: &Town, channel: &str) -> String {
+pub(crate) fn newest_card_id(town: &World, channel: &str) -> String {
     let cards = town.sim.slack.messages(channel, None).into_iter().rev();
     cards
         .filter(|message| message.thread.is_none())
-        .find(|message| shown(message).contains("asked by"))
+        .find(|message| render_message(message).contains("asked by"))
         .expect("a card")
         .id
 }
 
 /// The digits of the newest change.
-pub(crate) fn digits(town: &Town, channel: &str) -> String {
-    let cards = town.channel(channel);
+pub(crate) fn newest_short_id(town: &World, channel: &str) -> String {
+    let cards = town.public_messages(channel);
     let card = cards.iter().rev().find(|card| card.contains("change `")).expect("a card");
     card.split("change `").nth(1).unwrap().split('`').next().unwrap().to_owned()
 }
 
-async fn waiting_change(town: &Town) -> Change {
-    let called = town.bot.store.find_changes_by_short(&digits(town, "releases")).await.unwrap();
+async fn waiting_change(town: &World) -> Change {
+    let called = town.bot.store.find_changes_by_short(&newest_short_id(town, "releases")).await.unwrap();
     called.into_iter().next().expect("a change")
 }
 
 /// As many more as are wanted, which only wait: the first of them was asked for first.
-fn crowd(change: &Change, from: usize, to: usize) -> Vec<Change> {
+fn clone_changes(change: &Change, from: usize, to: usize) -> Vec<Change> {
     let id = change.id.to_string();
     let like = |n: usize| Change { id: ChangeId::parse(&format!("{}{n:08x}", &id[..28])).unwrap(), ..change.clone() };
     (from..to).map(like).collect()
@@ -87,11 +87,11 @@ fn numbers(text: &str) -> Vec<usize> {
 
 #[tokio::test]
 async fn what_is_under_way_says_its_stage_its_age_who_asked_and_what_it_waits_for() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     town.wait(SignedDuration::from_mins(4)).await;
     let ack = town.alice().types("/gantry status").await;
-    assert_snapshot!(readable(&town, &ack), @"
+    assert_snapshot!(redact_volatile_parts(&town, &ack), @"
     1 change is under way:
     :raised_hand: *checkout* `staging-<hex>` for *prod*: waiting for 1 approval
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
@@ -104,12 +104,12 @@ async fn what_is_under_way_says_its_stage_its_age_who_asked_and_what_it_waits_fo
 
 #[tokio::test]
 async fn its_links_lead_to_the_card_the_pull_request_and_the_commit() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     let calls = town.sim.slack.calls();
     let ack = town.alice().types("/gantry status").await;
     assert_eq!(town.sim.slack.calls(), calls, "Slack is asked nothing for it");
-    let card = permalink(&town.origin, "C0RELEASES", &card(&town, "releases")).await;
+    let card = permalink(&town.origin, "C0RELEASES", &newest_card_id(&town, "releases")).await;
     assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
     assert!(ack.contains(&format!("/acme/checkout/pull/{}|#{}>", pull.number, pull.number)), "{ack}");
     let pinned = waiting_change(&town).await.plan.pinned.expect("a commit");
@@ -118,14 +118,14 @@ async fn its_links_lead_to_the_card_the_pull_request_and_the_commit() {
 
 #[tokio::test]
 async fn what_rolls_out_says_how_far_it_is() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/list").await;
     town.sim.faults.arm(Fault::SlowRollout, 9, Some("checkout".into()), Some("qa".into()));
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    let rolls_out = || town.channel("deploys").concat().contains("1 of 2 ready");
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    let rolls_out = || town.public_messages("deploys").concat().contains("1 of 2 ready");
     town.settle_until(rolls_out).await;
-    let told = town.alice().types_in("deploys", "/gantry status checkout").await;
-    assert_snapshot!(readable(&town, &told), @"
+    let told = town.alice().types_without_waiting("deploys", "/gantry status checkout").await;
+    assert_snapshot!(redact_volatile_parts(&town, &told), @"
     1 change is under way with *checkout*:
     :hourglass_flowing_sand: *checkout* `develop-<hex>`: deploying to *qa*, 1 of 2 ready
     `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
@@ -139,11 +139,11 @@ async fn what_rolls_out_says_how_far_it_is() {
 
 #[tokio::test]
 async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
-    let town = Town::open().await;
-    asked(&town).await;
-    let digits = digits(&town, "releases");
+    let town = World::open().await;
+    request_production(&town).await;
+    let digits = newest_short_id(&town, "releases");
     let waits = town.alice().types(&format!("/gantry status {digits}")).await;
-    assert_snapshot!(readable(&town, &waits), @"
+    assert_snapshot!(redact_volatile_parts(&town, &waits), @"
     :raised_hand: *checkout* `staging-<hex>` for *prod*: waiting for 1 approval
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
     under way for <n> s
@@ -154,11 +154,11 @@ async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
     So far <n> s
     [Cancel]
     ");
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     town.wait(SignedDuration::from_hours(30)).await;
     town.alice().types("/list").await;
     let over = town.alice().types(&format!("/gantry status {}", digits.to_uppercase())).await;
-    assert_snapshot!(readable(&town, &over), @"
+    assert_snapshot!(redact_volatile_parts(&town, &over), @"
     :large_green_circle: *checkout* `staging-<hex>`: running in *prod*, 3 of 3 ready
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
     <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
@@ -173,19 +173,19 @@ async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
 
 #[tokio::test]
 async fn what_can_be_cancelled_can_be_stopped_from_there() {
-    let town = Town::open().await;
-    asked(&town).await;
-    town.alice().types(&format!("/gantry status {}", digits(&town, "releases"))).await;
+    let town = World::open().await;
+    request_production(&town).await;
+    town.alice().types(&format!("/gantry status {}", newest_short_id(&town, "releases"))).await;
     town.alice().clicks("Cancel").await;
-    assert!(town.channel("releases").concat().contains("cancelled"), "{:#?}", town.channel("releases"));
+    assert!(town.public_messages("releases").concat().contains("cancelled"), "{:#?}", town.public_messages("releases"));
     let told = town.alice().types("/gantry status").await;
     assert!(told.starts_with("Nothing is under way."), "{told}");
 }
 
 #[tokio::test]
 async fn of_two_changes_with_the_same_digits_both_are_shown() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let change = waiting_change(&town).await;
     let id = change.id.to_string();
     let stage = Stage::new_merging()
@@ -199,31 +199,31 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
     let store = &town.bot.store;
     store.commit(Transaction::new().begin_change(namesake.clone())).await.unwrap();
     // The runner has it in its hands as well, until it is not due any more.
-    until("it rests", async || {
+    wait_until("it rests", async || {
         let claim = store.claim_changes(vec![namesake.id]).await.unwrap().remove(0);
         store.commit(Transaction::new().advance_change(namesake.clone(), claim.fence, None)).await.is_ok()
     })
     .await;
 
-    let told = town.alice().types(&format!("/gantry status {}", digits(&town, "releases"))).await;
+    let told = town.alice().types(&format!("/gantry status {}", newest_short_id(&town, "releases"))).await;
     assert!(told.starts_with("2 changes are called the same:"), "{told}");
     assert!(told.contains("waiting for 1 approval") && told.contains("not promoted to *prod*, cancelled"), "{told}");
 }
 
 #[tokio::test]
 async fn unknown_digits_are_said_to_be_unknown_and_what_to_do() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/list").await;
     assert_snapshot!(town.alice().types("/gantry status 0badcafe").await, @"I know no change `0badcafe`. `/gantry status` shows those that are under way, `/gantry history` those before.");
 }
 
 #[tokio::test]
 async fn what_failed_is_listed_while_it_is_watched() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
     let told = town.alice().types("/gantry status qa").await;
-    assert_snapshot!(readable(&town, &told), @"
+    assert_snapshot!(redact_volatile_parts(&town, &told), @"
     1 change is still watched in *qa*:
     :red_circle: *checkout* `develop-<hex>`: failed in *qa*
     `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
@@ -235,8 +235,8 @@ async fn what_failed_is_listed_while_it_is_watched() {
 
 #[tokio::test]
 async fn only_what_was_asked_for_is_listed() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     for (typed, found) in [
         ("/gantry status", true),
         ("/gantry status checkout", true),
@@ -255,35 +255,35 @@ async fn only_what_was_asked_for_is_listed() {
 
 #[tokio::test]
 async fn many_are_told_page_by_page_in_place() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let change = waiting_change(&town).await;
-    town.bot.open_changes.load(crowd(&change, 0, 25));
+    town.bot.open_changes.load(clone_changes(&change, 0, 25));
     town.alice().types("/gantry status").await;
-    let first = town.alice().sees();
+    let first = town.alice().reads();
     assert!(first.starts_with("26 changes are under way:") && first.ends_with("[Later]"), "{first}");
-    let seen = town.whispered("alice", "deploys").len();
+    let seen = town.ephemeral_messages("alice", "deploys").len();
     town.alice().clicks("Later").await;
-    let second = town.alice().sees();
+    let second = town.alice().reads();
     assert!(second.ends_with("[Earlier] [Later]"), "{second}");
     let (before, behind) = (numbers(&first), numbers(&second));
     assert_eq!([before.clone(), behind].concat(), (0..20).collect::<Vec<_>>());
     town.alice().clicks("Earlier").await;
-    assert_eq!(numbers(&town.alice().sees()), before);
-    assert_eq!(town.whispered("alice", "deploys").len(), seen, "one message turns its pages in place");
-    assert!(town.channel("deploys").iter().all(|told| !told.contains("under way")), "privately");
+    assert_eq!(numbers(&town.alice().reads()), before);
+    assert_eq!(town.ephemeral_messages("alice", "deploys").len(), seen, "one message turns its pages in place");
+    assert!(town.public_messages("deploys").iter().all(|told| !told.contains("under way")), "privately");
 }
 
 #[tokio::test]
 async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let change = waiting_change(&town).await;
-    town.bot.open_changes.load(crowd(&change, 0, 15));
+    town.bot.open_changes.load(clone_changes(&change, 0, 15));
     town.push("checkout", "Something to talk about");
     town.settle().await;
     let parent = town.last_message("alice", "deploys").id;
-    town.alice().says("deploys", Some(&parent), "@gantry status").await;
+    town.alice().posts("deploys", Some(&parent), "@gantry status").await;
     let answer = town.last_message("bob", "deploys");
     assert_eq!((answer.thread.as_deref(), &answer.only_to), (Some(parent.as_str()), &None));
     let messages = town.sim.slack.messages("deploys", None).len();
@@ -291,33 +291,33 @@ async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
     town.settle().await;
     let turned = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
     assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
-    assert!(shown(&turned).ends_with("[Earlier]"), "{}", shown(&turned));
+    assert!(render_message(&turned).ends_with("[Earlier]"), "{}", render_message(&turned));
     assert_eq!(town.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
 
-    town.alice().says("deploys", None, "@gantry status prod").await;
+    town.alice().posts("deploys", None, "@gantry status prod").await;
     assert_eq!(town.last_message("alice", "deploys").only_to.as_deref(), Some("alice"), "elsewhere it is private");
 }
 
 #[tokio::test]
 async fn a_page_stays_what_it_was_when_something_begins_meanwhile() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let change = waiting_change(&town).await;
-    town.bot.open_changes.load(crowd(&change, 10, 30));
+    town.bot.open_changes.load(clone_changes(&change, 10, 30));
     town.alice().types("/gantry status").await;
-    let first = numbers(&town.alice().sees());
+    let first = numbers(&town.alice().reads());
     assert_eq!(first, (10..20).collect::<Vec<_>>());
-    town.bot.open_changes.load(crowd(&change, 0, 3));
+    town.bot.open_changes.load(clone_changes(&change, 0, 3));
     town.alice().clicks("Later").await;
-    assert_eq!(numbers(&town.alice().sees()), (20..30).collect::<Vec<_>>());
+    assert_eq!(numbers(&town.alice().reads()), (20..30).collect::<Vec<_>>());
     town.alice().clicks("Earlier").await;
-    assert_eq!(numbers(&town.alice().sees()), first);
+    assert_eq!(numbers(&town.alice().reads()), first);
 }
 
 #[tokio::test]
 async fn a_forged_button_gains_nothing() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     town.alice().types("/gantry status").await;
     let before = town.sim.slack.messages("deploys", Some("alice"));
     for (action, value) in [
@@ -335,7 +335,8 @@ async fn a_forged_button_gains_nothing() {
             form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
         let secret = gantry::sim::town::SIGNING_SECRET;
         let now = town.clock.now().as_second();
-        let (status, _) = crate::ops::receiving::slack(&town, "/slack/interactions", &body, secret, now).await;
+        let (status, _) =
+            crate::ops::receiving::send_slack_request(&town, "/slack/interactions", &body, secret, now).await;
         assert_eq!(status, 200, "{value}");
         town.settle().await;
     }
@@ -344,22 +345,23 @@ async fn a_forged_button_gains_nothing() {
 
 #[tokio::test]
 async fn a_guest_gets_nothing() {
-    let town = Town::open().await;
-    asked(&town).await;
-    let digits = digits(&town, "releases");
+    let town = World::open().await;
+    request_production(&town).await;
+    let digits = newest_short_id(&town, "releases");
     for typed in ["/gantry status".to_owned(), format!("/gantry status {digits}"), "/gantry history".to_owned()] {
         town.dave().types(&typed).await;
-        let told = town.whispered("dave", "deploys").concat();
+        let told = town.ephemeral_messages("dave", "deploys").concat();
         assert!(told.contains("you are a guest here") && !told.contains("checkout"), "{told}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_forgets_nothing_of_what_is_under_way_and_what_happened() {
-    let mut apart = Apart::open().await;
-    let slack = apart.town.slack.clone();
-    let seen =
-        |words: &str| slack.messages("deploys", Some("alice")).iter().rev().map(shown).find(|it| it.contains(words));
+    let mut harness = ProcessHarness::open().await;
+    let slack = harness.town.slack.clone();
+    let seen = |words: &str| {
+        slack.messages("deploys", Some("alice")).iter().rev().map(render_message).find(|it| it.contains(words))
+    };
     slack.type_command("alice", "deploys", "/promote checkout prod").await.unwrap();
     let plan = || {
         slack
@@ -367,18 +369,18 @@ async fn a_restart_forgets_nothing_of_what_is_under_way_and_what_happened() {
             .into_iter()
             .rfind(|it| crate::harness::world::has_button(it, "Confirm"))
     };
-    until("the plan is shown", async || plan().is_some()).await;
+    wait_until("the plan is shown", async || plan().is_some()).await;
     slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
     let card =
         || slack.messages("releases", None).into_iter().find(|it| crate::harness::world::has_button(it, "Approve"));
-    until("it waits", async || card().is_some()).await;
-    apart.restart().await;
+    wait_until("it waits", async || card().is_some()).await;
+    harness.restart().await;
 
     let card = card().unwrap();
     let address = format!("<https://acme.slack.com/archives/C0RELEASES/p{}|card>", card.id.replace('.', ""));
     let ack = slack.type_command("alice", "deploys", "/gantry status").await.unwrap();
     assert_eq!(ack.body["text"], "One moment...", "nobody remembers who alice is");
-    until("it is told", async || seen("under way:").is_some()).await;
+    wait_until("it is told", async || seen("under way:").is_some()).await;
     let told = seen("under way:").unwrap();
     assert!(told.contains("waiting for 1 approval") && told.contains(&address), "{told}");
 

@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 #[tokio::test]
 async fn an_empty_command_shows_what_can_be_asked() {
-    let town = Town::open().await;
+    let town = World::open().await;
     assert_snapshot!(town.alice().types("/gantry").await, @"
     *I move artefacts from one environment to the next.*
     • `/list [artefact] [environment]` which version runs where, in what state
@@ -32,7 +32,7 @@ async fn an_empty_command_shows_what_can_be_asked() {
 
 #[tokio::test]
 async fn help_about_one_command_has_examples_to_copy() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let help = town.alice().types("/gantry help promote").await;
     assert_snapshot!(help, @"
     `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]`
@@ -45,7 +45,7 @@ async fn help_about_one_command_has_examples_to_copy() {
 
 #[tokio::test]
 async fn a_slip_is_answered_at_once_with_what_was_meant() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let mut answers = Vec::new();
     for typed in [
         "/gantry promtoe checkout",
@@ -90,42 +90,42 @@ async fn a_slip_is_answered_at_once_with_what_was_meant() {
 
 #[tokio::test]
 async fn a_mention_in_a_thread_is_answered_there_for_all_to_see() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("checkout", "Something to talk about");
     town.settle().await;
     let parent = town.last_message("alice", "deploys").id;
-    town.alice().says("deploys", Some(&parent), "@gantry list checkout").await;
+    town.alice().posts("deploys", Some(&parent), "@gantry list checkout").await;
     let answer = town.last_message("bob", "deploys");
     assert_eq!(answer.thread.as_deref(), Some(parent.as_str()));
-    assert!(crate::harness::world::shown(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
+    assert!(crate::harness::world::render_message(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
 }
 
 #[tokio::test]
 async fn a_wrong_mention_in_a_thread_is_answered_privately() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("checkout", "Something to talk about");
     town.settle().await;
     let parent = town.last_message("alice", "deploys").id;
-    town.alice().says("deploys", Some(&parent), "@gantry lsit").await;
-    assert!(town.channel("deploys").iter().all(|text| !text.contains("Did you mean")));
-    assert!(town.whispered("alice", "deploys").concat().contains("Did you mean `list`?"));
+    town.alice().posts("deploys", Some(&parent), "@gantry lsit").await;
+    assert!(town.public_messages("deploys").iter().all(|text| !text.contains("Did you mean")));
+    assert!(town.ephemeral_messages("alice", "deploys").concat().contains("Did you mean `list`?"));
 }
 
 #[tokio::test]
 async fn a_direct_message_is_answered_there() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for said in ["list checkout", "@gantry list checkout"] {
-        town.alice().says("@gantry", None, said).await;
+        town.alice().posts("@gantry", None, said).await;
         let answer = town.last_message("alice", "@gantry");
-        assert!(crate::harness::world::shown(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
+        assert!(crate::harness::world::render_message(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
     }
 }
 
 #[tokio::test]
 async fn a_guest_gets_nothing() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.dave().types("/list").await;
-    assert!(town.dave().sees().contains("you are a guest here"), "{}", town.dave().sees());
+    assert!(town.dave().reads().contains("you are a guest here"), "{}", town.dave().reads());
     assert!(town.dave().types("/list").await.contains("you are a guest here"), "remembered");
     assert!(town.dave().types("/gantry help").await.contains("you are a guest here"));
 }

@@ -9,14 +9,14 @@ use gantry::sim::town::World as Sim;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::process::{Apart, until};
-use crate::harness::world::{Town, plain, shown};
-use crate::rollback::by_branch::{REPOSITORY, head, masked};
+use crate::harness::process::{ProcessHarness, wait_until};
+use crate::harness::world::{World, redact_origin_and_ids, render_message};
+use crate::rollback::by_branch::{REPOSITORY, head, redact_commits};
 
 /// What Alice sees when she asks.
-async fn ask(town: &Town, what: &str) -> String {
+async fn ask(town: &World, what: &str) -> String {
     town.alice().types(&format!("/gantry where {what}")).await;
-    plain(town, &town.alice().sees())
+    redact_origin_and_ids(town, &town.alice().reads())
 }
 
 /// What GitHub was asked so far.
@@ -36,10 +36,10 @@ fn merge(sim: &Sim, repository: &str, number: u64) -> Sha {
 
 #[tokio::test]
 async fn a_commit_is_found_by_its_whole_name_and_by_its_beginning() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let ack = town.alice().types("/gantry where d6c66c2").await;
     assert_eq!(ack, "Looking for `d6c66c2`...");
-    let answer = plain(&town, &town.alice().sees());
+    let answer = redact_origin_and_ids(&town, &town.alice().reads());
     assert_snapshot!(answer, @"
     <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     in `acme/checkout`
@@ -60,13 +60,13 @@ async fn a_commit_is_found_by_its_whole_name_and_by_its_beginning() {
 
 #[tokio::test]
 async fn a_pull_request_is_found_by_number_and_by_address() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let number = open_pull(&town.sim, "checkout", REPOSITORY, "totals", "Round totals again");
     let merged = merge(&town.sim, REPOSITORY, number);
     town.settle().await;
     let before = requests(&town.sim).len();
     let answer = ask(&town, "#1").await;
-    assert_snapshot!(masked(&town, &answer, &[(&merged, "merge")]), @"
+    assert_snapshot!(redact_commits(&town, &answer, &[(&merged, "merge")]), @"
     <http://town/sim/github/acme/checkout/commit/<merge>|<merge>> Round totals again · Carol Castro · <http://town/sim/github/acme/checkout/pull/1|#1>
     in `acme/checkout`
     *checkout*
@@ -84,14 +84,14 @@ async fn a_pull_request_is_found_by_number_and_by_address() {
 
 #[tokio::test]
 async fn a_version_is_found_by_the_tag_of_its_image_and_by_the_tag_of_git() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let answer = ask(&town, "d6c66c2").await;
     assert_eq!(ask(&town, "develop-d6c66c2").await, answer);
 
     town.alice().types("/promote checkout qa").await;
     let merge = head(&town, "qa");
     let by_tag = ask(&town, "qa/2026.11.16-1").await;
-    assert_snapshot!(masked(&town, &by_tag, &[(&merge, "merge")]), @"
+    assert_snapshot!(redact_commits(&town, &by_tag, &[(&merge, "merge")]), @"
     <http://town/sim/github/acme/checkout/commit/<merge>|<merge>> Promote checkout develop-d6c66c2 to qa · gantry[bot]
     in `acme/checkout`
     *checkout*
@@ -106,7 +106,7 @@ async fn a_version_is_found_by_the_tag_of_its_image_and_by_the_tag_of_git() {
 
 #[tokio::test]
 async fn a_pull_request_that_is_not_merged_is_nowhere() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let number = open_pull(&town.sim, "checkout", REPOSITORY, "totals", "Round <!channel> totals");
     town.settle().await;
     assert_snapshot!(ask(&town, "#1").await, @"<http://town/sim/github/acme/checkout/pull/1|acme/checkout#1> Round &lt;!channel&gt; totals is not merged: it is nowhere yet.");
@@ -116,7 +116,7 @@ async fn a_pull_request_that_is_not_merged_is_nowhere() {
 
 #[tokio::test]
 async fn what_nobody_knows_is_said_so_and_asked_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     assert_snapshot!(ask(&town, "4f1c2ab").await, @"
     I find no commit, pull request or tag `4f1c2ab` in the 3 repositories that artefacts are built from.
     Next: `/gantry where 4f1c2ab`, `/gantry where #42 &lt;artefact&gt;`, or paste the address of the pull request or the commit.
@@ -152,7 +152,7 @@ async fn what_nobody_knows_is_said_so_and_asked_once() {
 
 #[tokio::test]
 async fn what_is_typed_wrong_is_answered_at_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let ack = town.alice().types("/gantry where").await;
     assert!(ack.contains("commit, pull request or tag"), "{ack}");
     let ack = town.alice().types("/gantry where d6c66c2 chekout").await;
@@ -161,7 +161,7 @@ async fn what_is_typed_wrong_is_answered_at_once() {
 
 #[tokio::test]
 async fn whoever_means_one_of_several_is_asked_and_a_button_answers() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let first = open_pull(&town.sim, "checkout", REPOSITORY, "totals", "Round totals again");
     merge(&town.sim, REPOSITORY, first);
     open_pull(&town.sim, "mailer", "acme/shop", "letters", "Letters in blue");
@@ -183,17 +183,17 @@ async fn whoever_means_one_of_several_is_asked_and_a_button_answers() {
     [1. #2 in shop] [2. #2 in search]
     ");
     town.alice().clicks("2. #2 in search").await;
-    let answer = plain(&town, &town.alice().sees());
+    let answer = redact_origin_and_ids(&town, &town.alice().reads());
     assert!(answer.contains("Words first is not merged: it is nowhere yet."), "{answer}");
     assert!(
-        !town.whispered("alice", "deploys").iter().any(|told| told.contains("Which")),
+        !town.ephemeral_messages("alice", "deploys").iter().any(|told| told.contains("Which")),
         "it gives way to the answer"
     );
 }
 
 #[tokio::test]
 async fn commits_that_begin_alike_are_asked_about() {
-    let town = Town::open().await;
+    let town = World::open().await;
     // Somebody copied a commit with its subject and the number in it.
     for branch in ["develop", "qa"] {
         town.sim.push("checkout", branch, "Round totals (#9)", BTreeMap::new(), "bob").unwrap();
@@ -206,14 +206,14 @@ async fn commits_that_begin_alike_are_asked_about() {
     assert!(asked.starts_with("Which `#9` is meant?"), "{asked}");
     let at = both.iter().position(|sha| *sha == other).unwrap() + 1;
     town.alice().clicks(&format!("{at}. {} in checkout", other.short())).await;
-    let answer = masked(&town, &town.alice().sees(), &[(&other, "copy")]);
+    let answer = redact_commits(&town, &town.alice().reads(), &[(&other, "copy")]);
     assert!(answer.contains(":white_check_mark: in *qa* since"), "{answer}");
     assert!(answer.contains(":heavy_minus_sign: not in *development*"), "{answer}");
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_is_not_there_though_git_has_it() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     assert!(ask(&town, "d6c66c2").await.contains(":white_check_mark: in *qa* since"));
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
@@ -236,8 +236,8 @@ async fn what_was_rolled_back_is_not_there_though_git_has_it() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
-    let town = Town::open().await;
+async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_trailers() {
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/rollback checkout qa").await;
     // Another bot, which has seen nothing of it, in the same world.
@@ -250,13 +250,13 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
         let _ = ended.await;
     }));
     let restored = head(&town, "qa");
-    until("it has compared what runs", async || {
+    wait_until("it has compared what runs", async || {
         !bot.store.find_restored_commits(&REPOSITORY.parse().unwrap(), &[&restored]).await.unwrap().is_empty()
     })
     .await;
     town.sim.slack.type_command("alice", "deploys", "/gantry where d6c66c2").await.unwrap();
-    let told = || plain(&town, &town.alice().sees());
-    until("it answers", async || told().contains("in *development*")).await;
+    let told = || redact_origin_and_ids(&town, &town.alice().reads());
+    wait_until("it answers", async || told().contains("in *development*")).await;
     assert!(told().contains("not in *qa*: it was rolled back there. It waits for a repair"), "{}", told());
     drop(end);
     served.await.unwrap().unwrap();
@@ -264,13 +264,13 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
 
 #[tokio::test]
 async fn a_hotfix_is_only_where_it_was_pushed() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.push("checkout", "prod", "Stop double charges", BTreeMap::new(), "carol").unwrap();
     town.settle().await;
     let hotfix = head(&town, "prod");
     let before = requests(&town.sim).len();
     let answer = ask(&town, hotfix.short()).await;
-    assert_snapshot!(masked(&town, &answer, &[(&hotfix, "hotfix")]), @"
+    assert_snapshot!(redact_commits(&town, &answer, &[(&hotfix, "hotfix")]), @"
     <http://town/sim/github/acme/checkout/commit/<hotfix>|<hotfix>> Stop double charges · Carol Castro
     in `acme/checkout`
     *checkout*
@@ -285,12 +285,12 @@ async fn a_hotfix_is_only_where_it_was_pushed() {
 
 #[tokio::test]
 async fn each_artefact_of_a_repository_has_its_lines() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let file = BTreeMap::from([("storefront/a.txt".to_owned(), Some("a".to_owned()))]);
     let pushed = town.sim.push("storefront", "develop", "Windows in blue", file, "alice").unwrap();
     town.settle().await;
     let answer = ask(&town, pushed.short()).await;
-    assert_snapshot!(masked(&town, &answer, &[(&pushed, "push")]), @"
+    assert_snapshot!(redact_commits(&town, &answer, &[(&pushed, "push")]), @"
     <http://town/sim/github/acme/shop/commit/<push>|<push>> Windows in blue · Alice Adler
     in `acme/shop`
     *mailer*
@@ -310,7 +310,7 @@ async fn each_artefact_of_a_repository_has_its_lines() {
 
 #[tokio::test]
 async fn it_is_there_since_the_first_version_that_had_it() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let first = town.push("checkout", "Round totals");
     town.settle().await;
     let since = ask(&town, &first[..7]).await;
@@ -322,7 +322,7 @@ async fn it_is_there_since_the_first_version_that_had_it() {
 
 #[tokio::test]
 async fn it_says_what_it_waits_for() {
-    let town = Town::open().await;
+    let town = World::open().await;
     // In staging, and next is prod, where somebody must approve.
     let staged = ask(&town, "d2aaacd").await;
     assert!(staged.contains("in *qa* since"), "{staged}");
@@ -331,16 +331,16 @@ async fn it_says_what_it_waits_for() {
     let answer = ask(&town, round.short()).await;
     assert!(answer.contains("not in *prod* yet: it waits for `/promote checkout prod`"), "{answer}");
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     let answer = ask(&town, round.short()).await;
     assert!(answer.contains("not in *prod* yet: change `<id>` brings it and is waiting for approval"), "{answer}");
-    let card = town.alice().sees();
+    let card = town.alice().reads();
     assert!(card.contains("|its card>") && !card.contains("{link}"), "{card}");
 }
 
 #[tokio::test]
 async fn what_does_not_run_well_below_waits_for_that() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
     let pushed = town.push("checkout", "Round totals");
     town.settle().await;
@@ -351,7 +351,7 @@ async fn what_does_not_run_well_below_waits_for_that() {
 
 #[tokio::test]
 async fn a_cluster_that_cannot_be_read_is_told_with_what_was_last_seen() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.cluster.set_down("qa", true);
     let mut answer = String::new();
     for _ in 0..100 {
@@ -367,15 +367,15 @@ async fn a_cluster_that_cannot_be_read_is_told_with_what_was_last_seen() {
 
 #[tokio::test]
 async fn what_rolls_out_is_not_there_yet() {
-    let town = Town::open().await;
-    let before = town.running("checkout", "development");
+    let town = World::open().await;
+    let before = town.running_tag("checkout", "development");
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("development".into()));
     let pushed = town.push("checkout", "Round totals");
-    town.settle_until(|| town.running("checkout", "development") != before).await;
-    town.quiet().await;
-    town.alice().types_in("deploys", &format!("/gantry where {}", &pushed[..7])).await;
-    town.quiet().await;
-    let answer = plain(&town, &town.alice().sees());
+    town.settle_until(|| town.running_tag("checkout", "development") != before).await;
+    town.wait_until_idle().await;
+    town.alice().types_without_waiting("deploys", &format!("/gantry where {}", &pushed[..7])).await;
+    town.wait_until_idle().await;
+    let answer = redact_origin_and_ids(&town, &town.alice().reads());
     assert!(answer.contains(":hourglass_flowing_sand: rolling out in *development*, "), "{answer}");
     assert!(
         answer.contains("not in *qa* yet: it waits to run well in *development* (it is still rolling out"),
@@ -388,11 +388,11 @@ async fn what_rolls_out_is_not_there_yet() {
 
 #[tokio::test]
 async fn what_goes_by_manifest_is_found_as_well_and_what_was_rolled_back_there() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let pushed = town.push("search", "Rank by price");
     town.settle().await;
     town.alice().types("/promote search qa").await;
-    let tag = town.running("search", "qa");
+    let tag = town.running_tag("search", "qa");
     let answer = ask(&town, &pushed[..7]).await;
     assert!(answer.contains(":white_check_mark: in *qa* since"), "{answer}");
     assert!(answer.contains("not in *staging* yet: it waits for `/promote search staging`"), "{answer}");
@@ -405,7 +405,7 @@ async fn what_goes_by_manifest_is_found_as_well_and_what_was_rolled_back_there()
 
 #[tokio::test]
 async fn a_warm_answer_costs_github_nothing_and_a_cold_one_two_requests_an_artefact() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let graph = town.sim.github.graph(REPOSITORY, 100);
     for commit in graph.iter().filter(|commit| commit.parents.len() < 2) {
         let before = requests(&town.sim).len();
@@ -421,7 +421,7 @@ async fn a_warm_answer_costs_github_nothing_and_a_cold_one_two_requests_an_artef
 
 #[tokio::test]
 async fn github_is_not_needed_for_what_is_kept() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let known = ask(&town, "d6c66c2").await;
     town.sim.faults.arm(Fault::Github502, 1000, None, None);
     assert_eq!(ask(&town, "d6c66c2").await, known);
@@ -432,46 +432,46 @@ async fn github_is_not_needed_for_what_is_kept() {
 
 #[tokio::test]
 async fn a_mention_in_a_thread_is_answered_there_for_all() {
-    let town = Town::open().await;
-    let first = town.alice().says("deploys", None, "Is it out?").await;
-    town.alice().says("deploys", Some(&first), "@gantry where d6c66c2").await;
+    let town = World::open().await;
+    let first = town.alice().posts("deploys", None, "Is it out?").await;
+    town.alice().posts("deploys", Some(&first), "@gantry where d6c66c2").await;
     let told = town.sim.slack.messages("deploys", None);
     let answer = told.iter().rfind(|message| message.thread.as_deref() == Some(first.as_str())).expect("an answer");
-    assert!(shown(answer).contains(":white_check_mark: in *development* since"), "{}", shown(answer));
+    assert!(render_message(answer).contains(":white_check_mark: in *development* since"), "{}", render_message(answer));
     assert_eq!(answer.only_to, None);
 }
 
 #[tokio::test]
 async fn a_guest_learns_nothing() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.dave().types("/gantry where d6c66c2").await;
-    let told = town.whispered("dave", "deploys");
+    let told = town.ephemeral_messages("dave", "deploys");
     assert!(told.iter().all(|told| !told.contains("development")), "{told:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_found_is_known_after_a_restart() {
-    let mut apart = Apart::open().await;
-    let sim = apart.town.clone();
+    let mut harness = ProcessHarness::open().await;
+    let sim = harness.town.clone();
     // No comparison lists it: it is older than what runs anywhere.
     let first = sim.github.graph(REPOSITORY, 100).pop().expect("the first commit").sha;
     sim.github.tag(REPOSITORY, "begin", &first, "the first").unwrap();
     let answers = || {
         let told = sim.slack.messages("deploys", Some("alice"));
-        told.iter().map(shown).filter(|told| told.contains("Start the checkout")).collect::<Vec<_>>()
+        told.iter().map(render_message).filter(|told| told.contains("Start the checkout")).collect::<Vec<_>>()
     };
     // The background learns the commits; until then the answer is another.
     for environment in ["development", "qa", "staging", "prod"] {
         let learned = "sighting WHERE artefact = 'checkout' AND environment = $1 AND commit_sha IS NOT NULL";
-        apart.until_stored(learned, environment).await;
+        harness.wait_until_stored(learned, environment).await;
     }
-    apart.until_idle().await;
+    harness.wait_until_idle().await;
     sim.slack.type_command("alice", "deploys", "/gantry where begin").await.unwrap();
-    until("it is answered", async || answers().len() == 1).await;
-    apart.until_idle().await;
-    apart.restart().await;
-    apart.until_cluster_is_read().await;
-    apart.until_idle().await;
+    wait_until("it is answered", async || answers().len() == 1).await;
+    harness.wait_until_idle().await;
+    harness.restart().await;
+    harness.wait_until_cluster_read().await;
+    harness.wait_until_idle().await;
     // The background asks for what it needs itself.
     let of_it = |request: &String| request.contains(first.short()) || request.contains("begin");
     let asked = || requests(&sim).into_iter().filter(of_it).collect::<Vec<_>>();
@@ -479,7 +479,7 @@ async fn what_was_found_is_known_after_a_restart() {
     for what in ["begin", first.short()] {
         let count = answers().len();
         sim.slack.type_command("alice", "deploys", &format!("/gantry where {what}")).await.unwrap();
-        until("it is answered again", async || answers().len() > count).await;
+        wait_until("it is answered again", async || answers().len() > count).await;
     }
     assert_eq!(asked(), before);
     let told = answers();
@@ -488,8 +488,8 @@ async fn what_was_found_is_known_after_a_restart() {
 
 #[tokio::test]
 async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
-    let town = Town::open().await;
-    let bad = town.running("checkout", "development")["develop-".len()..].to_owned();
+    let town = World::open().await;
+    let bad = town.running_tag("checkout", "development")["develop-".len()..].to_owned();
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
     let hotfix = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);

@@ -7,18 +7,18 @@ use gantry::sim::slack::Message;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, has_button, plain, shown};
-use crate::production::pull_request::{REPOSITORY, asked, card, head, newer_in_staging, pull};
-use crate::promote::gates::with;
+use crate::harness::world::{World, has_button, redact_origin_and_ids, render_message};
+use crate::production::pull_request::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
+use crate::promote::gates::with_environment_line;
 
 /// What alice is told, with what is chance in it taken out.
-async fn why(town: &Town, text: &str) -> String {
+async fn why(town: &World, text: &str) -> String {
     town.alice().types(&format!("/gantry why {text}")).await;
-    masked(town, &town.alice().sees())
+    redact_heads_and_ids(town, &town.alice().reads())
 }
 
-fn masked(town: &Town, told: &str) -> String {
-    let mut told = plain(town, told);
+fn redact_heads_and_ids(town: &World, told: &str) -> String {
+    let mut told = redact_origin_and_ids(town, told);
     for branch in ["develop", "qa", "staging", "prod"] {
         let (head, name) = (head(town, branch), format!("<{branch}>"));
         told = told.replace(head.as_str(), &name).replace(head.short(), &name);
@@ -38,12 +38,12 @@ fn masked(town: &Town, told: &str) -> String {
     }
 }
 
-async fn press(town: &Town, person: &str, message: &Message, button: &str) {
+async fn press(town: &World, person: &str, message: &Message, button: &str) {
     town.sim.slack.click(person, "deploys", &message.id, button).await.unwrap();
     town.settle().await;
 }
 
-fn parents(town: &Town, branch: &str) -> Vec<String> {
+fn parents(town: &World, branch: &str) -> Vec<String> {
     let head = head(town, branch);
     let graph = town.sim.github.graph(REPOSITORY, 100);
     let commit = graph.into_iter().find(|commit| commit.sha == head).expect("a commit");
@@ -52,7 +52,7 @@ fn parents(town: &Town, branch: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn nothing_stands_in_the_way_and_promote_brings_exactly_what_was_shown() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let (seen, before) = (head(&town, "develop"), head(&town, "qa"));
     assert_snapshot!(why(&town, "checkout qa").await, @"
     :large_green_circle: Nothing stands between *checkout* `develop-<develop>` and *qa*: `/promote checkout qa` brings it there.
@@ -68,39 +68,43 @@ async fn nothing_stands_in_the_way_and_promote_brings_exactly_what_was_shown() {
     press(&town, "alice", &answer, "Promote").await;
     assert_eq!(parents(&town, "qa"), [before.as_str(), seen.as_str()], "what was shown, and not what came since");
     let replaced = town.sim.slack.messages("deploys", Some("alice")).into_iter().find(|it| it.id == answer.id).unwrap();
-    assert!(shown(&replaced).starts_with("*checkout* is on its way to *qa*"), "{}", shown(&replaced));
+    assert!(render_message(&replaced).starts_with("*checkout* is on its way to *qa*"), "{}", render_message(&replaced));
 
     press(&town, "bob", &of_bob, "Promote").await;
     let late = town.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| it.id == of_bob.id).unwrap();
-    assert!(shown(&late).starts_with("*qa* has everything of *checkout*"), "too late: {}", shown(&late));
+    assert!(
+        render_message(&late).starts_with("*qa* has everything of *checkout*"),
+        "too late: {}",
+        render_message(&late)
+    );
 }
 
 #[tokio::test]
 async fn what_comes_next_is_said_where_the_way_is_free() {
-    let town = Town::open().await;
+    let town = World::open().await;
     assert_snapshot!(why(&town, "checkout prod").await, @"
     :large_green_circle: Nothing stands between *checkout* `staging-<staging>` and *prod*: `/promote checkout prod` brings it there.
     :raised_hand: It then needs 1 approval of @release-managers, by a pull request.
     [Promote]
     ");
     town.alice().clicks("Promote").await;
-    assert!(has_button(&town.last_message("alice", "deploys"), "Confirm"), "{}", town.alice().sees());
+    assert!(has_button(&town.last_message("alice", "deploys"), "Confirm"), "{}", town.alice().reads());
     assert_eq!(pull(&town), None, "production is asked for once more");
 }
 
 #[tokio::test]
 async fn no_environment_is_the_first_that_is_behind() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let told = why(&town, "checkout").await;
     let last = told.lines().last().unwrap();
     assert_snapshot!(last, @"*qa* is the first environment behind the one below. Also behind: `/gantry why checkout staging`, `/gantry why checkout prod`");
     town.alice().types("/promote checkout").await;
-    assert!(town.channel("deploys")[0].contains("running in *qa*"), "as promote chooses it");
+    assert!(town.public_messages("deploys")[0].contains("running in *qa*"), "as promote chooses it");
 }
 
 #[tokio::test]
 async fn two_things_at_once_are_both_told_and_promote_is_refused_by_the_first() {
-    let town = Town::configured(with("qa", "promoters: [\"@release-managers\"]")).await;
+    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     town.carol().types("/gantry lock qa for 2h the database moves").await;
     assert_snapshot!(why(&town, "checkout qa").await, @"
     2 things stand between *checkout* `develop-<develop>` and *qa*:
@@ -112,47 +116,47 @@ async fn two_things_at_once_are_both_told_and_promote_is_refused_by_the_first() 
     [Look again]
     ");
     town.alice().types("/promote checkout qa").await;
-    assert!(town.alice().sees().starts_with("You may not promote to *qa*."), "{}", town.alice().sees());
+    assert!(town.alice().reads().starts_with("You may not promote to *qa*."), "{}", town.alice().reads());
 
     town.bob().types("/gantry why checkout qa").await;
-    assert!(town.bob().sees().starts_with("1 thing stands"), "everybody by their own rights: {}", town.bob().sees());
+    assert!(town.bob().reads().starts_with("1 thing stands"), "everybody by their own rights: {}", town.bob().reads());
     town.bob().clicks("Take over").await;
-    let told = town.whispered("bob", "deploys").pop().unwrap();
+    let told = town.ephemeral_messages("bob", "deploys").pop().unwrap();
     assert!(told.starts_with("The lock on *qa* is yours now"), "{told}");
 }
 
 #[tokio::test]
 async fn a_freeze_passes_and_looking_again_takes_the_place_of_the_answer() {
     let freeze = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 10:00\", reason: inventory }]";
-    let town = Town::configured(with("qa", freeze)).await;
+    let town = World::with_config(with_environment_line("qa", freeze)).await;
     assert_snapshot!(why(&town, "checkout qa").await, @"
     1 thing stands between *checkout* `develop-<develop>` and *qa*:
     :hourglass_flowing_sand: *qa* is frozen until <!date^1794823200^{date_short_pretty} {time}|2026-11-16 10:00 UTC>: inventory.
     [Look again]
     Next: type it again then, or pass it with `--override reason` where you may.
     ");
-    let (answer, count) = (town.last_message("alice", "deploys"), town.whispered("alice", "deploys").len());
+    let (answer, count) = (town.last_message("alice", "deploys"), town.ephemeral_messages("alice", "deploys").len());
     town.clock.advance_to("2026-11-16T10:00:00Z".parse().unwrap());
     press(&town, "alice", &answer, "Look again").await;
     let now = town.last_message("alice", "deploys");
-    assert_eq!((now.id, town.whispered("alice", "deploys").len()), (answer.id, count), "in its place");
-    assert!(town.alice().sees().starts_with(":large_green_circle: Nothing stands"), "{}", town.alice().sees());
+    assert_eq!((now.id, town.ephemeral_messages("alice", "deploys").len()), (answer.id, count), "in its place");
+    assert!(town.alice().reads().starts_with(":large_green_circle: Nothing stands"), "{}", town.alice().reads());
 }
 
 #[tokio::test]
 async fn a_soak_is_said_with_its_end() {
-    let town = Town::configured(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
-    newer_in_staging(&town).await;
+    let town = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
+    promote_newer_to_staging(&town).await;
     let told = why(&town, "checkout prod").await;
     assert!(told.contains("has not run well in *staging* for 30m yet") && told.contains("[Look again]"), "{told}");
     town.wait(SignedDuration::from_mins(31)).await;
     town.alice().clicks("Look again").await;
-    assert!(town.alice().sees().contains("Nothing stands between"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("Nothing stands between"), "{}", town.alice().reads());
 }
 
 #[tokio::test]
 async fn checks_that_are_red_or_running_are_named() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let develop = head(&town, "develop");
     town.sim.github.set_check(REPOSITORY, &develop, "browser tests", "in_progress").unwrap();
     assert_snapshot!(why(&town, "checkout qa").await, @"
@@ -163,23 +167,23 @@ async fn checks_that_are_red_or_running_are_named() {
     ");
     town.sim.github.set_check(REPOSITORY, &develop, "browser tests", "failure").unwrap();
     town.alice().clicks("Look again").await;
-    assert!(town.alice().sees().contains("Checks are red on"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("Checks are red on"), "{}", town.alice().reads());
 }
 
 #[tokio::test]
 async fn what_rolls_out_below_hides_nothing_else() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.carol().types("/gantry lock qa not now").await;
     town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
     let sha = town.push("checkout", "Take your time");
     for _ in 0..3 {
         town.clock.advance(SignedDuration::from_secs(1));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
     town.sim.github.set_check(REPOSITORY, &sha.parse().unwrap(), "build", "failure").unwrap();
-    town.alice().types_in("deploys", "/gantry why checkout qa").await;
-    town.quiet().await;
-    assert_snapshot!(masked(&town, &town.alice().sees()), @"
+    town.alice().types_without_waiting("deploys", "/gantry why checkout qa").await;
+    town.wait_until_idle().await;
+    assert_snapshot!(redact_heads_and_ids(&town, &town.alice().reads()), @"
     3 things stand between *checkout* `develop-<develop>` and *qa*:
     :hourglass_flowing_sand: *checkout* `develop-<develop>` is still rolling out in *development*: 0 of 2 ready.
     [Look again]
@@ -196,11 +200,11 @@ async fn what_rolls_out_below_hides_nothing_else() {
 
 #[tokio::test]
 async fn what_does_not_run_well_below_can_be_rolled_back() {
-    let town = Town::open().await;
-    let good = town.running("checkout", "qa");
+    let town = World::open().await;
+    let good = town.running_tag("checkout", "qa");
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
-    assert_snapshot!(why(&town, "checkout staging").await.replace(&town.running("checkout", "qa"), "<bad>"), @r#"
+    assert_snapshot!(why(&town, "checkout staging").await.replace(&town.running_tag("checkout", "qa"), "<bad>"), @r#"
     1 thing stands between *checkout* `qa-<qa>` and *staging*:
     :no_entry: *checkout* `qa-<qa>` does not run well in *qa*: ReplicaSet "checkout-6b000178" has timed out progressing.
     [Roll back]
@@ -208,7 +212,7 @@ async fn what_does_not_run_well_below_can_be_rolled_back() {
     [Look again]
     "#);
     town.alice().clicks("Roll back").await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert!(told.iter().any(|told| told.contains(&good) && told.contains("restored as")), "{told:#?}");
 
     // The first rung is only repaired by a push.
@@ -221,7 +225,7 @@ async fn what_does_not_run_well_below_can_be_rolled_back() {
 
 #[tokio::test]
 async fn a_cluster_that_cannot_be_read_hides_no_lock() {
-    let town = Town::prepared(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
+    let town = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
     town.carol().types("/gantry lock staging not now").await;
     let told = why(&town, "checkout staging").await;
     assert!(told.starts_with("2 things stand between *checkout* and *staging*:"), "{told}");
@@ -235,7 +239,7 @@ async fn a_cluster_that_cannot_be_read_hides_no_lock() {
 
 #[tokio::test]
 async fn what_was_rolled_back_can_be_released_and_then_asks_once_more() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     let bad = head(&town, "qa");
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
@@ -258,8 +262,8 @@ async fn what_was_rolled_back_can_be_released_and_then_asks_once_more() {
 
 #[tokio::test]
 async fn a_change_that_waits_says_for_whom_and_can_be_approved_from_here() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let before = head(&town, "prod");
     assert_snapshot!(why(&town, "checkout prod").await, @"
     1 thing stands between *checkout* `staging-<staging>` and *prod*:
@@ -269,18 +273,18 @@ async fn a_change_that_waits_says_for_whom_and_can_be_approved_from_here() {
     [Look again]
     ");
     town.bob().types("/gantry why checkout prod").await;
-    assert!(town.bob().sees().contains("[Approve] [Cancel]"), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("[Approve] [Cancel]"), "{}", town.bob().reads());
     town.bob().clicks("Approve").await;
     assert_ne!(head(&town, "prod"), before);
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    let told = town.whispered("bob", "deploys").pop().unwrap();
+    let told = town.ephemeral_messages("bob", "deploys").pop().unwrap();
     assert!(told.starts_with("Approved: ") && told.contains("|follow it here>"), "{told}");
 }
 
 #[tokio::test]
 async fn a_change_that_waits_can_be_cancelled_by_whoever_asked_for_it() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     town.carol().types("/gantry lock prod not now").await;
     let told = why(&town, "checkout prod").await;
     assert!(told.starts_with("2 things stand") && told.contains("is locked by"), "it hides nothing: {told}");
@@ -290,15 +294,15 @@ async fn a_change_that_waits_can_be_cancelled_by_whoever_asked_for_it() {
 
 #[tokio::test]
 async fn a_change_that_rolls_out_is_linked() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
-    town.bob().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    town.bob().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     town.clock.advance(SignedDuration::from_secs(1));
-    town.quiet().await;
-    town.alice().types_in("deploys", "/gantry why checkout qa").await;
-    town.quiet().await;
-    let told = masked(&town, &town.alice().sees());
+    town.wait_until_idle().await;
+    town.alice().types_without_waiting("deploys", "/gantry why checkout qa").await;
+    town.wait_until_idle().await;
+    let told = redact_heads_and_ids(&town, &town.alice().reads());
     let line = told.lines().nth(1).unwrap();
     assert_snapshot!(line, @":hourglass_flowing_sand: <@U0BOB> is promoting *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: it is deploying, <card|follow it here>.");
     assert!(told.contains("[Look again]"), "{told}");
@@ -307,7 +311,7 @@ async fn a_change_that_rolls_out_is_linked() {
 
 #[tokio::test]
 async fn what_can_never_go_there_says_so() {
-    let town = Town::configured(|configuration| {
+    let town = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
     })
@@ -336,7 +340,7 @@ async fn what_can_never_go_there_says_so() {
 
 #[tokio::test]
 async fn nothing_runs_below() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
     town.settle().await;
     let told = why(&town, "checkout qa").await;
@@ -345,52 +349,56 @@ async fn nothing_runs_below() {
 
 #[tokio::test]
 async fn a_mention_in_a_thread_is_answered_there_and_looked_at_again_in_place() {
-    let town = Town::configured(with("qa", "promoters: [\"@release-managers\"]")).await;
+    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     town.carol().types("/gantry lock qa not now").await;
     let parent = town.last_message("alice", "deploys").id;
-    town.bob().says("deploys", Some(&parent), "@gantry why checkout qa").await;
+    town.bob().posts("deploys", Some(&parent), "@gantry why checkout qa").await;
     let answer = town.last_message("alice", "deploys");
     assert_eq!((answer.thread.as_deref(), answer.only_to.as_deref()), (Some(parent.as_str()), None));
-    assert!(shown(&answer).starts_with("1 thing stands between"), "{}", shown(&answer));
+    assert!(render_message(&answer).starts_with("1 thing stands between"), "{}", render_message(&answer));
     town.carol().types("/gantry unlock qa").await;
     press(&town, "carol", &answer, "Look again").await;
     let all = town.sim.slack.messages("deploys", Some("alice"));
     let now = all.into_iter().find(|message| message.id == answer.id).expect("still there for all");
-    assert!(now.only_to.is_none() && shown(&now).contains("Nothing stands between"), "{}", shown(&now));
+    assert!(
+        now.only_to.is_none() && render_message(&now).contains("Nothing stands between"),
+        "{}",
+        render_message(&now)
+    );
 }
 
 #[tokio::test]
 async fn what_is_for_all_does_not_give_way_to_what_is_for_one() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.carol().types("/gantry lock qa not now").await;
     let parent = town.last_message("alice", "deploys").id;
-    town.bob().says("deploys", Some(&parent), "@gantry why checkout qa").await;
+    town.bob().posts("deploys", Some(&parent), "@gantry why checkout qa").await;
     let answer = town.last_message("alice", "deploys");
     press(&town, "bob", &answer, "Take over").await;
     let all = town.sim.slack.messages("deploys", Some("alice"));
     let now = all.into_iter().find(|message| message.id == answer.id).expect("still there for all");
-    assert_eq!(shown(&now), shown(&answer));
+    assert_eq!(render_message(&now), render_message(&answer));
 }
 
 #[tokio::test]
 async fn by_manifest_promote_is_pinned_to_the_image() {
-    let town = Town::open().await;
-    let (_, tag) = crate::promote::by_manifest::pushed(&town, "Rank titles higher").await;
+    let town = World::open().await;
+    let (_, tag) = crate::promote::by_manifest::push_and_settle(&town, "Rank titles higher").await;
     let told = why(&town, "search qa").await;
     assert!(told.contains("Nothing stands between *search*") && told.contains(&tag), "{told}");
     let answer = town.last_message("alice", "deploys");
-    crate::promote::by_manifest::pushed(&town, "Something newer").await;
+    crate::promote::by_manifest::push_and_settle(&town, "Something newer").await;
     press(&town, "alice", &answer, "Promote").await;
     assert!(
-        crate::promote::by_manifest::runs(&town, "qa").ends_with(&tag),
+        crate::promote::by_manifest::running_image(&town, "qa").ends_with(&tag),
         "{}",
-        crate::promote::by_manifest::runs(&town, "qa")
+        crate::promote::by_manifest::running_image(&town, "qa")
     );
 }
 
 #[tokio::test]
 async fn what_is_known_is_told_though_github_does_not_answer() {
-    let town = Town::configured(with("qa", "promoters: [\"@release-managers\"]")).await;
+    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     town.alice().types("/gantry why checkout staging").await;
     town.sim.faults.arm(Fault::Github502, 99, None, None);
     let told = why(&town, "checkout qa").await;

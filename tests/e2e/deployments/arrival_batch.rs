@@ -8,14 +8,14 @@ use gantry::sim::slack::Message;
 use gantry::sim::town as sim;
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, shown};
+use crate::harness::world::{World, render_message};
 
-const HOUSE: &str = "acme/house";
+const REPOSITORY: &str = "acme/house";
 
 fn commit_by(sim: &sim::World, login: &str, message: &str) -> String {
     let email = format!("{login}@acme.example");
     let commit = NewCommit {
-        repository: HOUSE.to_owned(),
+        repository: REPOSITORY.to_owned(),
         branch: "develop".to_owned(),
         message: message.to_owned(),
         author: Author { name: login.to_uppercase(), email, login: Some(login.to_owned()) },
@@ -25,26 +25,26 @@ fn commit_by(sim: &sim::World, login: &str, message: &str) -> String {
     sim.github.commit(commit).unwrap().as_str().to_owned()
 }
 
-fn room(number: usize) -> String {
+fn artefact_name(number: usize) -> String {
     format!("room-{number:02}")
 }
 
 /// One repository, of which so many artefacts are built.
-async fn with_rooms(count: usize) -> Town {
-    with_rooms_and(count, |_| {}, |configuration| configuration).await
+async fn open_with_artefacts(count: usize) -> World {
+    open_with_artefacts_and(count, |_| {}, |configuration| configuration).await
 }
 
 /// The same with more before the bot comes, and another configuration.
-pub(crate) async fn with_rooms_and(
+pub(crate) async fn open_with_artefacts_and(
     count: usize,
     prepare: impl FnOnce(&sim::World),
     edit: impl FnOnce(String) -> String,
-) -> Town {
-    let names: Vec<String> = (0..count).map(room).collect();
-    Town::prepared(
+) -> World {
+    let names: Vec<String> = (0..count).map(artefact_name).collect();
+    World::with_setup(
         |sim| {
             prepare(sim);
-            sim.github.create_repository(HOUSE, "develop").unwrap();
+            sim.github.create_repository(REPOSITORY, "develop").unwrap();
             let first = commit_by(sim, "alice", "Begin");
             for name in &names {
                 let workload: Workload = format!("deployment/{name}").parse().unwrap();
@@ -55,7 +55,7 @@ pub(crate) async fn with_rooms_and(
         },
         |configuration| {
             let rooms = names.iter().map(|name| {
-                format!("  - name: {name}\n    repository: {HOUSE}\n    paths: [\"{name}/**\"]\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
+                format!("  - name: {name}\n    repository: {REPOSITORY}\n    paths: [\"{name}/**\"]\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
             });
             edit(configuration.replace("people:", &format!("{}people:", rooms.collect::<Vec<_>>().concat())))
         },
@@ -64,9 +64,9 @@ pub(crate) async fn with_rooms_and(
 }
 
 /// What was pushed comes to all of them at once; some crash, and the last takes longer.
-fn roll_out(town: &Town, count: usize, crashing: usize, sha: &str) {
+fn roll_out(town: &World, count: usize, crashing: usize, sha: &str) {
     for number in 0..count {
-        let name = room(number);
+        let name = artefact_name(number);
         let image = format!("ghcr.io/acme/{name}");
         town.sim.registry.publish(&image, &sha[..12], None, town.clock.now());
         let image = format!("{image}:{}", &sha[..12]);
@@ -78,35 +78,35 @@ fn roll_out(town: &Town, count: usize, crashing: usize, sha: &str) {
 }
 
 /// One push that comes to all of them, and is over.
-pub(crate) async fn burst(town: &Town, count: usize, crashing: usize) {
+pub(crate) async fn push_to_all_artefacts(town: &World, count: usize, crashing: usize) {
     let sha = commit_by(&town.sim, "alice", "Paint all rooms");
     roll_out(town, count, crashing, &sha);
     town.settle().await;
     town.wait(SignedDuration::from_secs(61)).await;
 }
 
-fn told(town: &Town) -> (Vec<Message>, Vec<Message>) {
+fn split_cards_and_replies(town: &World) -> (Vec<Message>, Vec<Message>) {
     town.sim.slack.messages("deploys", None).into_iter().partition(|message| message.thread.is_none())
 }
 
 /// How often somebody is called: by what is posted, not by what is edited.
-fn calls(messages: &[Message], person: &str) -> usize {
-    messages.iter().map(|message| shown(message).matches(person).count()).sum()
+fn count_mentions(messages: &[Message], person: &str) -> usize {
+    messages.iter().map(|message| render_message(message).matches(person).count()).sum()
 }
 
 #[tokio::test]
 async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
-    let town = with_rooms(20).await;
+    let town = open_with_artefacts(20).await;
     let sha = commit_by(&town.sim, "alice", "Paint all rooms");
     roll_out(&town, 20, 0, &sha);
     town.settle().await;
-    let (cards, replies) = told(&town);
+    let (cards, replies) = split_cards_and_replies(&town);
     assert_eq!((cards.len(), replies.len()), (1, 0), "{cards:#?} {replies:#?}");
-    let card = shown(&cards[0]);
+    let card = render_message(&cards[0]);
     assert!(card.starts_with(":large_green_circle: *20* artefacts arrived in *development*: 20 run\n"), "{card}");
     assert_eq!(card.matches("Paint all rooms \u{b7} ALICE").count(), 1, "the commit that all are of: {card}");
     for number in 0..20 {
-        assert!(card.contains(&format!("*{}* `{}` runs", room(number), &sha[..12])), "{card}");
+        assert!(card.contains(&format!("*{}* `{}` runs", artefact_name(number), &sha[..12])), "{card}");
     }
     assert!(cards[0].edited > 0 && cards[0].history[0].text.contains("1 roll out"), "{:#?}", cards[0].history);
     let filter = LedgerFilter { kind: Some(gantry::adapters::store::LedgerKind::Arrived), ..LedgerFilter::default() };
@@ -116,50 +116,53 @@ async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
     for _ in 0..5 {
         town.wait(SignedDuration::from_secs(61)).await;
     }
-    assert_eq!(told(&town).0, cards, "neither posted nor edited");
+    assert_eq!(split_cards_and_replies(&town).0, cards, "neither posted nor edited");
 }
 
 #[tokio::test]
-async fn one_of_a_wave_that_crashes_is_said_in_the_thread_and_the_channel_and_its_author_called_once() {
-    let town = with_rooms(20).await;
+async fn one_of_a_batch_that_crashes_is_said_in_the_thread_and_the_channel_and_its_author_called_once() {
+    let town = open_with_artefacts(20).await;
     commit_by(&town.sim, "bob", "Buy the paint");
     let sha = commit_by(&town.sim, "alice", "Paint all rooms");
     roll_out(&town, 20, 1, &sha);
     town.settle().await;
     town.wait(SignedDuration::from_secs(61)).await;
-    let (cards, replies) = told(&town);
+    let (cards, replies) = split_cards_and_replies(&town);
     assert_eq!((cards.len(), replies.len()), (1, 1), "{cards:#?} {replies:#?}");
-    let card = shown(&cards[0]);
+    let card = render_message(&cards[0]);
     assert!(card.starts_with(":red_circle: *20* artefacts arrived in *development*: 19 run, 1 failed"), "{card}");
     let lines: Vec<&str> = card.lines().filter(|line| line.contains("*room-")).collect();
     assert!(lines[0].contains("*room-00*") && lines[0].contains("failed: CrashLoopBackOff"), "{card}");
-    let reply = shown(&replies[0]);
+    let reply = render_message(&replies[0]);
     assert_eq!((replies[0].thread.as_ref(), replies[0].broadcast), (Some(&cards[0].id), true));
     assert!(reply.contains("*room-00*") && reply.contains("CrashLoopBackOff"), "{reply}");
     let all = [cards, replies].concat();
     assert_eq!(
-        (calls(&all, "<@U0ALICE>"), calls(&all, "<@U0BOB>")),
+        (count_mentions(&all, "<@U0ALICE>"), count_mentions(&all, "<@U0BOB>")),
         (1, 1),
         "all whose commits came with it: {all:#?}"
     );
 }
 
 #[tokio::test]
-async fn many_failures_of_a_wave_are_few_messages_and_one_call() {
-    let town = with_rooms(12).await;
+async fn many_failures_of_a_batch_are_few_messages_and_one_call() {
+    let town = open_with_artefacts(12).await;
     let sha = commit_by(&town.sim, "alice", "Break all rooms");
     roll_out(&town, 12, 9, &sha);
     town.settle().await;
     town.wait(SignedDuration::from_secs(61)).await;
-    let (cards, replies) = told(&town);
+    let (cards, replies) = split_cards_and_replies(&town);
     assert_eq!((cards.len(), replies.len()), (1, 6), "{replies:#?}");
-    assert!(replies.iter().any(|reply| shown(reply).contains("4 more failed in *development*")), "{replies:#?}");
-    assert_eq!(calls(&[cards, replies].concat(), "<@U0ALICE>"), 1);
+    assert!(
+        replies.iter().any(|reply| render_message(reply).contains("4 more failed in *development*")),
+        "{replies:#?}"
+    );
+    assert_eq!(count_mentions(&[cards, replies].concat(), "<@U0ALICE>"), 1);
 }
 
 #[tokio::test]
-async fn one_of_a_wave_that_recovers_is_said_once() {
-    let town = with_rooms(5).await;
+async fn one_of_a_batch_that_recovers_is_said_once() {
+    let town = open_with_artefacts(5).await;
     let sha = commit_by(&town.sim, "alice", "Paint all rooms");
     roll_out(&town, 5, 1, &sha);
     town.settle().await;
@@ -167,19 +170,22 @@ async fn one_of_a_wave_that_recovers_is_said_once() {
     town.sim.cluster.set_running("development", &"deployment/room-00".parse().unwrap(), "room-00", &image, 1);
     town.settle().await;
     town.wait(SignedDuration::from_secs(61)).await;
-    let (cards, replies) = told(&town);
+    let (cards, replies) = split_cards_and_replies(&town);
     assert_eq!((cards.len(), replies.len()), (1, 2), "{replies:#?}");
-    assert!(shown(&cards[0]).contains("arrived in *development*: 5 run\n"), "{}", shown(&cards[0]));
-    assert!(replies[1].broadcast && shown(&replies[1]).contains("runs in *development* after all."), "{replies:#?}");
+    assert!(render_message(&cards[0]).contains("arrived in *development*: 5 run\n"), "{}", render_message(&cards[0]));
+    assert!(
+        replies[1].broadcast && render_message(&replies[1]).contains("runs in *development* after all."),
+        "{replies:#?}"
+    );
 }
 
 #[tokio::test]
 async fn three_at_once_are_three_messages() {
-    let town = with_rooms(3).await;
+    let town = open_with_artefacts(3).await;
     let sha = commit_by(&town.sim, "alice", "Paint all rooms");
     roll_out(&town, 3, 0, &sha);
     town.settle().await;
-    let (messages, replies) = told(&town);
+    let (messages, replies) = split_cards_and_replies(&town);
     assert_eq!((messages.len(), replies.len()), (3, 0), "{messages:#?}");
-    assert!(messages.iter().all(|message| shown(message).contains("Paint all rooms")), "{messages:#?}");
+    assert!(messages.iter().all(|message| render_message(message).contains("Paint all rooms")), "{messages:#?}");
 }

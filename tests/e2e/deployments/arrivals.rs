@@ -5,60 +5,60 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 /// Commits differ from run to run only where the clock does; here it is moved by hand, so they do not differ.
-fn without_port(town: &Town, text: &str) -> String {
+fn redact_origin(town: &World, text: &str) -> String {
     text.replace(&town.origin, "http://town")
 }
 
 #[tokio::test]
 async fn what_runs_at_the_first_look_is_not_announced() {
-    let town = Town::open().await;
-    assert_eq!(town.channel("deploys"), Vec::<String>::new());
-    assert_eq!(town.channel("releases"), Vec::<String>::new());
+    let town = World::open().await;
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
+    assert_eq!(town.public_messages("releases"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_push_that_runs_is_told_once_in_its_channel() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let sha = town.push("checkout", "Sort the basket by name");
     town.settle().await;
 
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
-    let told = without_port(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    let told = redact_origin(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
     assert_snapshot!(told, @"
     :large_green_circle: *checkout* `develop-<short>` runs in *development*
     <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Sort the basket by name · Alice Adler · rolled out in 3 s
     Next: `/promote checkout qa`
     [Promote]
     ");
-    assert!(town.running("checkout", "development").ends_with(&sha[..7]));
-    assert_eq!(town.channel("releases"), Vec::<String>::new());
+    assert!(town.running_tag("checkout", "development").ends_with(&sha[..7]));
+    assert_eq!(town.public_messages("releases"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn nothing_is_told_before_the_cluster_shows_it() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
     town.push("checkout", "Take your time");
     for _ in 0..3 {
         town.clock.advance(SignedDuration::from_secs(2));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
     assert_eq!(
-        town.channel("deploys"),
+        town.public_messages("deploys"),
         Vec::<String>::new(),
         "the controller has reported, but not one replica is ready"
     );
     town.settle().await;
-    assert_eq!(town.channel("deploys").len(), 1);
+    assert_eq!(town.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhile() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.github.request_faults().inject("GET", "/commits/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     let first = town.push("checkout", "The first");
     let second = loop {
@@ -69,51 +69,52 @@ async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhil
             break town.push("checkout", "The second");
         }
     };
-    crate::harness::process::until("the bot's watch has seen the second run", async || {
+    crate::harness::process::wait_until("the bot's watch has seen the second run", async || {
         town.clock.advance(SignedDuration::from_millis(500));
         let is_rolled_out = town.sim.scheduler.next_due().is_none();
         is_rolled_out
-            && town.running("checkout", "development").ends_with(&second[..7])
+            && town.running_tag("checkout", "development").ends_with(&second[..7])
             && town.watches_are_up_to_date()
     })
     .await;
     town.sim.github.request_faults().resume();
     town.settle().await;
-    assert!(town.running("checkout", "development").ends_with(&second[..7]));
-    let told = town.channel("deploys");
+    assert!(town.running_tag("checkout", "development").ends_with(&second[..7]));
+    let told = town.public_messages("deploys");
     let about = |sha: &str| told.iter().find(|told| told.contains(&format!("`develop-{}`", &sha[..7]))).cloned();
     assert!(about(&second).is_some_and(|told| told.contains("The second") && !told.contains("The first")), "{told:#?}");
     assert!(about(&first).is_none_or(|told| !told.contains("The second")), "{told:#?}");
     town.alice().types("/promote checkout qa --dry-run").await;
-    assert!(town.alice().sees().contains(&format!("commit `{}`", &second[..7])), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains(&format!("commit `{}`", &second[..7])), "{}", town.alice().reads());
 }
 
 #[tokio::test]
 async fn a_report_of_success_turns_nothing_green() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
         "severity": "info", "reason": "ReconciliationSucceeded", "message": "all is well", "timestamp": "2026-11-16T09:00:00Z",
         "metadata": { "revision": format!("develop@sha1:{}", "a".repeat(40)) },
     });
     assert_eq!(
-        crate::ops::receiving::report(&town, "development", &body.to_string(), "flux-secret-of-development").await,
+        crate::ops::receiving::send_flux_report(&town, "development", &body.to_string(), "flux-secret-of-development")
+            .await,
         202
     );
     town.settle().await;
-    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_push_that_fails_is_told_with_the_reason() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     let sha = town.push("checkout", "Break the basket");
     town.settle().await;
 
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
-    let told = without_port(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    let told = redact_origin(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
     assert_snapshot!(told, @"
     :red_circle: *checkout* `develop-<short>` failed in *development*
     <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Break the basket · <@U0ALICE>
@@ -124,23 +125,23 @@ async fn a_push_that_fails_is_told_with_the_reason() {
 
 #[tokio::test]
 async fn an_image_that_is_not_there_is_the_reason() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::ImageMissing, 1, None, None);
     town.push("storefront", "Vanish");
     town.settle().await;
-    let told = town.channel("deploys").join("\n");
+    let told = town.public_messages("deploys").join("\n");
     assert!(told.contains("*storefront*") && told.contains("ImagePullBackOff"), "{told}");
 }
 
 #[tokio::test]
 async fn a_failure_that_is_repaired_by_the_next_push_is_told_as_such() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     town.push("checkout", "Break the basket");
     town.settle().await;
     town.push("checkout", "Mend the basket");
     town.settle().await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.len(), 2);
     assert!(told[0].starts_with(":red_circle:") && told[1].starts_with(":large_green_circle:"), "{told:#?}");
     assert!(told[1].contains("Mend the basket"));
@@ -148,28 +149,28 @@ async fn a_failure_that_is_repaired_by_the_next_push_is_told_as_such() {
 
 #[tokio::test]
 async fn without_its_webhook_a_push_is_told_all_the_same() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::LostWebhook, 9, None, None);
     town.push("checkout", "Nobody reports me");
     town.settle().await;
-    assert_eq!(town.channel("deploys").len(), 1);
+    assert_eq!(town.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn a_webhook_that_comes_twice_is_told_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::DuplicateWebhook, 9, None, None);
     town.push("checkout", "Reported twice");
     town.settle().await;
-    assert_eq!(town.channel("deploys").len(), 1);
+    assert_eq!(town.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn every_artefact_of_a_shared_repository_is_told() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let sha = town.push("mailer", "Write nicer mails");
     town.settle().await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.len(), 2, "{told:#?}");
     let mailer = told.iter().find(|text| text.contains("*mailer*")).expect("the mailer");
     // Its tag and its labels tell nothing: the commit is the controller's word.
@@ -179,10 +180,10 @@ async fn every_artefact_of_a_shared_repository_is_told() {
 
 #[tokio::test]
 async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("search", "Find more");
     town.settle().await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
     assert!(
         told[0].contains("*search*") && told[0].contains("Find more") && told[0].contains("Alice Adler"),
@@ -195,17 +196,17 @@ async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
 #[tokio::test]
 async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
     for artefact in ["checkout", "search"] {
-        let town = Town::open().await;
+        let town = World::open().await;
         town.push(artefact, "GitHub sleeps");
         town.sim.faults.arm(Fault::Github502, 1000, None, None);
         town.settle().await;
-        let told = town.channel("deploys");
+        let told = town.public_messages("deploys");
         assert_eq!(told.len(), 1);
         assert!(!told[0].contains("GitHub sleeps"), "{}", told[0]);
 
         while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
         town.wait(SignedDuration::from_secs(61)).await;
-        let told = town.channel("deploys");
+        let told = town.public_messages("deploys");
         assert_eq!(told.len(), 1, "the same message, edited");
         assert!(told[0].contains("GitHub sleeps") && told[0].contains("Alice Adler"), "{}", told[0]);
     }
@@ -213,21 +214,21 @@ async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
 
 #[tokio::test]
 async fn text_from_a_commit_cannot_call_the_channel() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("checkout", "<!channel> <@U0BOB> & `rm`");
     town.settle().await;
-    let told = &town.channel("deploys")[0];
+    let told = &town.public_messages("deploys")[0];
     assert!(told.contains("&lt;!channel&gt; &lt;@U0BOB&gt; &amp; `rm`"), "{told}");
 }
 
 /// Nobody is called twice: what is edited calls nobody, and nothing is posted again.
 #[tokio::test]
 async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_channel() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     town.push("checkout", "Break the basket");
     town.settle().await;
-    let image = format!("ghcr.io/acme/checkout:{}", town.running("checkout", "development"));
+    let image = format!("ghcr.io/acme/checkout:{}", town.running_tag("checkout", "development"));
     town.sim.cluster.set_running("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
     town.settle().await;
     for _ in 0..3 {
@@ -235,7 +236,7 @@ async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_chann
     }
     let told = town.sim.slack.messages("deploys", None);
     assert_eq!(told.len(), 2, "{told:#?}");
-    let texts: Vec<String> = told.iter().map(crate::harness::world::shown).collect();
+    let texts: Vec<String> = told.iter().map(crate::harness::world::render_message).collect();
     assert!(texts[0].starts_with(":large_green_circle:") && !texts[0].contains("<@"), "{texts:#?}");
     assert!(texts[1].contains("runs in *development* after all."), "{texts:#?}");
     assert_eq!((told[1].thread.as_ref(), told[1].broadcast), (Some(&told[0].id), true));
@@ -243,25 +244,25 @@ async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_chann
 
 #[tokio::test]
 async fn who_wrote_it_and_is_learned_late_is_called_in_the_thread() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     town.push("checkout", "Break the basket");
     town.sim.faults.arm(Fault::Github502, 1000, None, None);
     town.settle().await;
-    assert!(!town.channel("deploys").concat().contains("<@U0ALICE>"), "{:#?}", town.channel("deploys"));
+    assert!(!town.public_messages("deploys").concat().contains("<@U0ALICE>"), "{:#?}", town.public_messages("deploys"));
     while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
     for _ in 0..3 {
         town.wait(SignedDuration::from_secs(61)).await;
     }
     let told = town.sim.slack.messages("deploys", None);
     assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(crate::harness::world::shown(&told[0]).contains("Break the basket"));
-    assert!(told[1].broadcast && crate::harness::world::shown(&told[1]).contains("<@U0ALICE>"), "{told:#?}");
+    assert!(crate::harness::world::render_message(&told[0]).contains("Break the basket"));
+    assert!(told[1].broadcast && crate::harness::world::render_message(&told[1]).contains("<@U0ALICE>"), "{told:#?}");
 }
 
 #[tokio::test]
 async fn what_is_reported_and_seen_again_and_again_is_told_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let sha = town.push("checkout", "Sort the basket by name");
     town.settle().await;
     let before = town.sim.slack.messages("deploys", None);
@@ -273,9 +274,13 @@ async fn what_is_reported_and_seen_again_and_again_is_told_once() {
                 "severity": "info", "reason": "ReconciliationSucceeded", "message": message,
                 "timestamp": "2026-11-16T09:00:09Z", "metadata": { "revision": format!("develop@sha1:{sha}") },
             });
-            let answer =
-                crate::ops::receiving::report(&town, "development", &body.to_string(), "flux-secret-of-development")
-                    .await;
+            let answer = crate::ops::receiving::send_flux_report(
+                &town,
+                "development",
+                &body.to_string(),
+                "flux-secret-of-development",
+            )
+            .await;
             assert_eq!(answer, 202);
         }
         town.wait(SignedDuration::from_secs(61)).await;

@@ -4,11 +4,11 @@ use gantry::adapters::cluster::fetch_image_history;
 use gantry::domain::model::artefact::{Namespace, Workload};
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 #[tokio::test]
 async fn a_forbidden_namespace_is_shown_as_such_and_hinders_nobody_else() {
-    let town = Town::prepared(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
+    let town = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
     town.alice().types("/list checkout").await;
     let list = town.alice().types("/list checkout").await;
     let qa = list.lines().find(|line| line.starts_with("qa")).expect("qa's line");
@@ -17,7 +17,7 @@ async fn a_forbidden_namespace_is_shown_as_such_and_hinders_nobody_else() {
 
     town.push("checkout", "Told in spite of it");
     town.settle().await;
-    assert_eq!(town.channel("deploys").len(), 1);
+    assert_eq!(town.public_messages("deploys").len(), 1);
 
     let ready = reqwest::get(format!("{}/readyz", town.origin)).await.unwrap();
     assert_eq!(ready.status(), 200);
@@ -26,12 +26,12 @@ async fn a_forbidden_namespace_is_shown_as_such_and_hinders_nobody_else() {
 
 #[tokio::test]
 async fn a_cluster_that_comes_back_is_seen_again_and_nothing_is_announced_twice() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/list").await;
     town.sim.cluster.set_down("development", true);
     let mut list = String::new();
     for _ in 0..100 {
-        list = town.alice().types_in("deploys", "/list checkout development").await;
+        list = town.alice().types_without_waiting("deploys", "/list checkout development").await;
         if list.contains("unreadable") {
             break;
         }
@@ -41,34 +41,34 @@ async fn a_cluster_that_comes_back_is_seen_again_and_nothing_is_announced_twice(
 
     town.push("checkout", "Behind closed doors");
     town.wait(SignedDuration::from_secs(30)).await;
-    assert_eq!(town.channel("deploys"), Vec::<String>::new(), "what cannot be seen is not told");
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new(), "what cannot be seen is not told");
 
     town.sim.cluster.set_down("development", false);
     for _ in 0..200 {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        if !town.channel("deploys").is_empty() {
+        if !town.public_messages("deploys").is_empty() {
             break;
         }
     }
     town.settle().await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
     assert!(told[0].contains("Behind closed doors"));
 }
 
 #[tokio::test]
-async fn a_watch_that_is_too_old_starts_anew_without_a_word() {
-    let town = Town::open().await;
+async fn a_watch_that_is_too_old_starts_anew_without_a_message() {
+    let town = World::open().await;
     town.sim.cluster.compact();
     town.settle().await;
     town.push("checkout", "After the compaction");
     town.settle().await;
-    assert_eq!(town.channel("deploys").len(), 1);
+    assert_eq!(town.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let qa = Namespace { context: None, name: "qa".into() };
     let agent: Workload = "daemonset/agent".parse().unwrap();
     let mailer: Workload = "statefulset/mailer".parse().unwrap();
@@ -85,7 +85,7 @@ async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
     }
     // What ran in the days before the bot came is in the history as well.
     let past = fetch_image_history(clients, &qa, &checkout, None, "ghcr.io/acme/checkout").await.unwrap();
-    let now = town.running("checkout", "qa");
+    let now = town.running_tag("checkout", "qa");
     assert!(!past.is_empty() && past.iter().all(|past| past.image.tag.as_deref() != Some(&now)), "{past:?}");
 
     let nothing = fetch_image_history(clients, &qa, &"deployment/nothing".parse().unwrap(), None, "acme").await;

@@ -14,18 +14,18 @@ use gantry::sim::faults::Fault;
 use gantry::sim::town::{ARTEFACTS, ENVIRONMENTS, SimArtefact};
 use jiff::SignedDuration;
 
-use crate::harness::world::{Person, Town, has_button};
+use crate::harness::world::{Person, World, has_button};
 
 const SEEDS: std::ops::Range<u64> = 2..5;
 const ROUNDS: usize = 3;
-const ONE_LOOK: SignedDuration = SignedDuration::from_secs(60);
+const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// Their images tell the commit; of the mailer's only the controller does.
-const TELLING: [&str; 3] = ["checkout", "search", "storefront"];
+const WITH_COMMIT_IN_IMAGE: [&str; 3] = ["checkout", "search", "storefront"];
 
 /// A stateful set has no deadline of its own: that it fails is known by looking at it after ours.
-async fn town() -> Town {
-    Town::configured(|configuration| {
+async fn open_world() -> World {
+    World::with_config(|configuration| {
         configuration
             .replace("workload: [statefulset/mailer, deployment/mailer-web]", "workload: statefulset/mailer")
             .replace("deploy_timeout: 90s", "deploy_timeout: 30s")
@@ -34,31 +34,31 @@ async fn town() -> Town {
 }
 
 /// What people and the cluster do, by chance.
-struct Life<'a> {
-    town: &'a Town,
-    chance: Rng,
+struct RandomRun<'a> {
+    town: &'a World,
+    rng: Rng,
     things: &'a [&'static str],
     /// What was done, for whoever reads that it went wrong.
-    done: Vec<String>,
+    actions: Vec<String>,
 }
 
-impl Life<'_> {
+impl RandomRun<'_> {
     async fn round(&mut self, round: usize) {
         for step in 0..3 {
-            let thing = self.things[self.chance.next_below(self.things.len())];
-            let rung = ["qa", "qa", "staging"][self.chance.next_below(3)];
-            match self.chance.next_below(5) {
+            let thing = self.things[self.rng.next_below(self.things.len())];
+            let environment = ["qa", "qa", "staging"][self.rng.next_below(3)];
+            match self.rng.next_below(5) {
                 0 => self.push(thing, round, step).await,
                 1 => {
                     self.crash(thing, "development");
                     self.push(thing, round, step).await;
                 }
-                2 => self.types(&format!("/promote {thing} {rung}")).await,
+                2 => self.types_and_confirms(&format!("/promote {thing} {environment}")).await,
                 3 => {
-                    self.crash(thing, rung);
-                    self.types(&format!("/promote {thing} {rung}")).await;
+                    self.crash(thing, environment);
+                    self.types_and_confirms(&format!("/promote {thing} {environment}")).await;
                 }
-                _ => self.types(&format!("/rollback {thing} {rung} --reason it is broken")).await,
+                _ => self.types_and_confirms(&format!("/rollback {thing} {environment} --reason it is broken")).await,
             }
         }
         if round == 1 && self.things.contains(&"mailer") {
@@ -68,18 +68,18 @@ impl Life<'_> {
     }
 
     async fn push(&mut self, thing: &str, round: usize, step: usize) {
-        self.done.push(format!("push {thing}"));
+        self.actions.push(format!("push {thing}"));
         self.town.push(thing, &format!("Round {round}, step {step}"));
         self.town.settle().await;
     }
 
     fn crash(&mut self, thing: &str, environment: &str) {
-        self.done.push(format!("crash {thing} in {environment}"));
+        self.actions.push(format!("crash {thing} in {environment}"));
         self.town.sim.faults.arm(Fault::CrashLoop, 1, Some(thing.to_owned()), Some(environment.to_owned()));
     }
 
-    async fn types(&mut self, command: &str) {
-        self.done.push(command.to_owned());
+    async fn types_and_confirms(&mut self, command: &str) {
+        self.actions.push(command.to_owned());
         let alice: Person<'_> = self.town.alice();
         alice.types(command).await;
         if has_button(&self.town.last_message("alice", "deploys"), "Confirm") {
@@ -93,43 +93,43 @@ impl Life<'_> {
 }
 
 /// What stands somewhere, in one word for all of its workloads, and by which tag.
-fn stands(town: &Town, thing: &SimArtefact, environment: &str) -> (String, &'static str) {
+fn cluster_state(town: &World, thing: &SimArtefact, environment: &str) -> (String, &'static str) {
     let workload = thing.workloads().remove(0);
     let state = town.sim.cluster.state(environment, &workload);
     (Image::parse(&state.image.expect("an image")).tag.expect("a tag").to_string(), state.state)
 }
 
 /// The same as we keep it.
-fn kept(sighting: &Sighting) -> (String, &'static str) {
-    let word = match (&sighting.failure, sighting.healthy_since) {
+fn stored_state(sighting: &Sighting) -> (String, &'static str) {
+    let state = match (&sighting.failure, sighting.healthy_since) {
         (Some(_), _) => "degraded",
         (None, Some(_)) => "running",
         (None, None) => "rolling_out",
     };
-    (sighting.version.tag.as_deref().expect("a tag").to_owned(), word)
+    (sighting.version.tag.as_deref().expect("a tag").to_owned(), state)
 }
 
-type Everywhere = BTreeMap<(&'static str, &'static str), (String, &'static str)>;
-type Ends = BTreeMap<(&'static str, &'static str), &'static str>;
+type StateByPlace = BTreeMap<(&'static str, &'static str), (String, &'static str)>;
+type StageByPlace = BTreeMap<(&'static str, &'static str), &'static str>;
 
-async fn sightings(town: &Town) -> BTreeMap<(String, String), Sighting> {
+async fn sightings(town: &World) -> BTreeMap<(String, String), Sighting> {
     let now = town.bot.store.list_current_sightings().await.unwrap();
     now.into_iter().map(|seen| ((seen.artefact.to_string(), seen.environment.to_string()), seen)).collect()
 }
 
 /// Holds what we keep against the cluster, and every newest change that is over against both; gives how the changes ended.
-async fn agrees(town: &Town, after: &str) -> Ends {
+async fn assert_store_matches_cluster(town: &World, after: &str) -> StageByPlace {
     let seen = sightings(town).await;
-    let (mut runs, mut keeps, mut ends) = (Everywhere::new(), Everywhere::new(), Ends::new());
+    let (mut runs, mut keeps, mut ends) = (StateByPlace::new(), StateByPlace::new(), StageByPlace::new());
     for thing in &ARTEFACTS {
         for (environment, _) in ENVIRONMENTS {
             let here = (thing.name, environment);
             let sighting = &seen[&(thing.name.to_owned(), environment.to_owned())];
-            runs.insert(here, stands(town, thing, environment));
-            keeps.insert(here, kept(sighting));
-            if let Some(change) = newest(town, thing, environment).await {
+            runs.insert(here, cluster_state(town, thing, environment));
+            keeps.insert(here, stored_state(sighting));
+            if let Some(change) = find_newest_ended_change(town, thing, environment).await {
                 ends.insert(here, change.stage.name());
-                says_what_runs(thing, &change, sighting, &runs[&here], after);
+                assert_stage_matches_cluster(thing, &change, sighting, &runs[&here], after);
             }
         }
     }
@@ -138,7 +138,7 @@ async fn agrees(town: &Town, after: &str) -> Ends {
 }
 
 /// The change that was the last to move what it moves, if it is over.
-async fn newest(town: &Town, thing: &SimArtefact, environment: &str) -> Option<Change> {
+async fn find_newest_ended_change(town: &World, thing: &SimArtefact, environment: &str) -> Option<Change> {
     let store = &town.bot.store;
     let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
     let change = store.find_last_change(&artefact, &environment).await.unwrap()?;
@@ -146,38 +146,44 @@ async fn newest(town: &Town, thing: &SimArtefact, environment: &str) -> Option<C
     (newest.id == change.id && !change.stage.is_active()).then_some(change)
 }
 
-fn says_what_runs(thing: &SimArtefact, change: &Change, sighting: &Sighting, runs: &(String, &str), after: &str) {
+fn assert_stage_matches_cluster(
+    thing: &SimArtefact,
+    change: &Change,
+    sighting: &Sighting,
+    runs: &(String, &str),
+    after: &str,
+) {
     let Some(deploying) = change.stage.deploying() else { return };
-    let (tag, word) = runs;
+    let (tag, state) = runs;
     let is_result = if thing.uses_manifest {
         change.plan.version.tag.as_deref() == Some(tag)
     } else {
         sighting.version.commit.as_ref() == Some(&deploying.result)
     };
-    let there = is_result && *word == "running";
+    let there = is_result && *state == "running";
     let name = change.stage.name();
     assert_eq!(name == "deployed", there, "{} is {name}, and there stands {runs:?} {after}", change.id);
 }
 
 /// A life under a weather; gives how the changes ended, and how often the channels were spoken to.
-async fn lived(seed: u64, weather: WebhookFaults, things: &[&'static str]) -> (Vec<Ends>, usize) {
-    let town = town().await;
+async fn run_seed(seed: u64, weather: WebhookFaults, things: &[&'static str]) -> (Vec<StageByPlace>, usize) {
+    let town = open_world().await;
     town.sim.controller.set_webhook_faults(weather, seed);
-    let mut life = Life { town: &town, chance: Rng::new(seed), things, done: Vec::new() };
+    let mut life = RandomRun { town: &town, rng: Rng::new(seed), things, actions: Vec::new() };
     let mut ends = Vec::new();
     for round in 0..ROUNDS {
         life.round(round).await;
-        town.wait(ONE_LOOK).await;
-        ends.push(agrees(&town, &format!("with seed {seed} after {:#?}", life.done)).await);
+        town.wait(POLL_INTERVAL).await;
+        ends.push(assert_store_matches_cluster(&town, &format!("with seed {seed} after {:#?}", life.actions)).await);
     }
-    (ends, ["deploys", "releases"].iter().map(|channel| town.channel(channel).len()).sum())
+    (ends, ["deploys", "releases"].iter().map(|channel| town.public_messages(channel).len()).sum())
 }
 
 #[tokio::test]
 async fn with_three_of_ten_webhooks_lost_the_ledger_equals_the_cluster_within_one_look() {
     let weather = WebhookFaults { lost_percent: 30, ..WebhookFaults::default() };
     let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
-    let lives = join_all(SEEDS.map(|seed| lived(seed, weather, &all))).await;
+    let lives = join_all(SEEDS.map(|seed| run_seed(seed, weather, &all))).await;
     let ended: Vec<&str> = lives.iter().flat_map(|(ends, _)| ends.iter().flat_map(BTreeMap::values).copied()).collect();
     assert!(ended.contains(&"deployed") && ended.contains(&"failed"), "these lives show little: {ended:?}");
 }
@@ -185,7 +191,7 @@ async fn with_three_of_ten_webhooks_lost_the_ledger_equals_the_cluster_within_on
 #[tokio::test]
 async fn without_any_webhook_every_change_ends_as_the_cluster_does() {
     let weather = WebhookFaults { lost_percent: 100, ..WebhookFaults::default() };
-    for (ends, _) in join_all(SEEDS.map(|seed| lived(seed, weather, &TELLING))).await {
+    for (ends, _) in join_all(SEEDS.map(|seed| run_seed(seed, weather, &WITH_COMMIT_IN_IMAGE))).await {
         for (place, end) in ends.iter().flatten() {
             assert!(["deployed", "failed"].contains(end), "{place:?} is {end}");
         }
@@ -196,7 +202,8 @@ async fn without_any_webhook_every_change_ends_as_the_cluster_does() {
 async fn webhooks_that_come_twice_late_and_out_of_order_change_nothing() {
     let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
     let storm = WebhookFaults { lost_percent: 0, duplicate_percent: 100, max_delay: SignedDuration::from_secs(8) };
-    let lives = SEEDS.skip(1).map(|seed| join(lived(seed, WebhookFaults::default(), &all), lived(seed, storm, &all)));
+    let lives =
+        SEEDS.skip(1).map(|seed| join(run_seed(seed, WebhookFaults::default(), &all), run_seed(seed, storm, &all)));
     for (fine, stormy) in join_all(lives).await {
         assert_eq!(stormy, fine);
     }

@@ -37,23 +37,23 @@ pub(crate) const SECRETS: [&str; 8] = [
 ];
 
 /// How the town's bot comes to its services.
-pub(crate) struct Ways {
+pub(crate) struct ProcessOptions {
     pub(crate) variables: Vec<(&'static str, String)>,
     /// For the cluster.
-    pub(crate) token: &'static str,
+    pub(crate) cluster_token: &'static str,
     /// Slack sends its requests by a socket.
-    pub(crate) by_socket: bool,
+    pub(crate) uses_socket_mode: bool,
 }
 
-impl Default for Ways {
+impl Default for ProcessOptions {
     fn default() -> Self {
         let variables = SECRETS.map(|name| (name, World::secret(name).unwrap())).into();
-        Self { variables, token: "town", by_socket: false }
+        Self { variables, cluster_token: "town", uses_socket_mode: false }
     }
 }
 
 /// What the bot is started with, whatever it is asked to do.
-fn command(folder: &std::path::Path, verb: &str, variables: &[(&'static str, String)]) -> Command {
+fn build_command(folder: &std::path::Path, verb: &str, variables: &[(&'static str, String)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
     command.arg(verb).arg("--config").arg(folder.join("gantry.yaml"));
     command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
@@ -71,7 +71,7 @@ struct Bot {
 
 impl Bot {
     fn start(folder: &std::path::Path, listen: &str, variables: &[(&'static str, String)]) -> Self {
-        let mut command = command(folder, "serve", variables);
+        let mut command = build_command(folder, "serve", variables);
         command.args(["--metrics-listen", "127.0.0.1:0", "--listen", listen]);
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
@@ -88,12 +88,12 @@ impl Drop for Bot {
 
 /// Where a request of the bot's is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum PauseWhen {
     BeforeTheEffect,
     AfterTheEffect,
 }
 
-impl Hold {
+impl PauseWhen {
     /// The change ended without reaching `point`. Asserts that `point` lies beyond the minimum number of requests: a third of
     /// `min_requests` when only requests with an effect count. Additional edits of the card add requests.
     pub(crate) fn assert_is_beyond_last_request(self, point: KillPoint, min_requests: usize, held_at: &[String]) {
@@ -110,61 +110,61 @@ impl Hold {
 
 /// Which of the requests is held.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum RequestSelector {
     Nth(usize),
     /// Every one whose method and path end so.
-    Ends(&'static str),
+    PathSuffix(&'static str),
 }
 
 /// Counts what the bot asks of GitHub, Slack and the registry, and holds one of it.
 #[derive(Clone)]
-pub(crate) struct Gate(Arc<Inner>);
+pub(crate) struct RequestInterceptor(Arc<Inner>);
 
 struct Inner {
     count: AtomicUsize,
-    plan: Mutex<Option<(Which, Hold)>>,
-    asked: Mutex<Vec<String>>,
+    pause_rule: Mutex<Option<(RequestSelector, PauseWhen)>>,
+    requests: Mutex<Vec<String>>,
     credentials: Mutex<BTreeSet<String>>,
     bodies: Mutex<Vec<(String, Bytes)>>,
     /// What is held, once it is.
-    held: watch::Sender<Option<String>>,
+    paused: watch::Sender<Option<String>>,
 }
 
-impl Gate {
+impl RequestInterceptor {
     fn new() -> Self {
         let (held, _) = watch::channel(None);
         Self(Arc::new(Inner {
             count: AtomicUsize::new(0),
-            plan: Mutex::default(),
-            asked: Mutex::default(),
+            pause_rule: Mutex::default(),
+            requests: Mutex::default(),
             credentials: Mutex::default(),
             bodies: Mutex::default(),
-            held,
+            paused: held,
         }))
     }
 
     /// The `nth` request from now on is held until the gate is opened. After the effect: the `nth` that has one, since to be
     /// killed after a question is the same as before whatever comes next.
-    fn close(&self, nth: usize, hold: Hold) {
-        *self.0.plan.lock().unwrap() = Some((Which::Nth(nth), hold));
+    fn pause_nth(&self, nth: usize, pause: PauseWhen) {
+        *self.0.pause_rule.lock().unwrap() = Some((RequestSelector::Nth(nth), pause));
         self.0.count.store(0, Ordering::SeqCst);
     }
 
-    pub(crate) fn close_at(&self, point: KillPoint, hold: Hold) {
+    pub(crate) fn pause_at(&self, point: KillPoint, pause: PauseWhen) {
         match point {
-            KillPoint::Named(end) => self.close_for(end, hold),
-            KillPoint::Nth(nth) => self.close(nth, hold),
+            KillPoint::Named(end) => self.pause_matching(end, pause),
+            KillPoint::Nth(nth) => self.pause_nth(nth, pause),
         }
     }
 
     /// Requests whose method and path end so are held until the gate is opened.
-    pub(crate) fn close_for(&self, end: &'static str, hold: Hold) {
-        *self.0.plan.lock().unwrap() = Some((Which::Ends(end), hold));
+    pub(crate) fn pause_matching(&self, end: &'static str, pause: PauseWhen) {
+        *self.0.pause_rule.lock().unwrap() = Some((RequestSelector::PathSuffix(end), pause));
     }
 
     /// How often it was asked for what ends so.
-    pub(crate) fn asked(&self, end: &str) -> usize {
-        self.0.asked.lock().unwrap().iter().filter(|what| what.ends_with(end)).count()
+    pub(crate) fn count_requests(&self, end: &str) -> usize {
+        self.0.requests.lock().unwrap().iter().filter(|what| what.ends_with(end)).count()
     }
 
     /// What the bot has shown to be let in, each without the word before it.
@@ -177,17 +177,17 @@ impl Gate {
         self.0.bodies.lock().unwrap().clone()
     }
 
-    pub(crate) fn held(&self) -> Option<String> {
-        self.0.held.borrow().clone()
+    pub(crate) fn paused_request(&self) -> Option<String> {
+        self.0.paused.borrow().clone()
     }
 
-    pub(crate) fn open(&self) {
-        *self.0.plan.lock().unwrap() = None;
-        self.0.held.send_replace(None);
+    pub(crate) fn resume(&self) {
+        *self.0.pause_rule.lock().unwrap() = None;
+        self.0.paused.send_replace(None);
     }
 
     /// Takes down what comes; `None` where it breaks off.
-    async fn read(&self, request: Request) -> Option<Request> {
+    async fn record_request(&self, request: Request) -> Option<Request> {
         let (parts, body) = request.into_parts();
         let body = to_bytes(body, usize::MAX).await.ok()?;
         let shown = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
@@ -198,41 +198,43 @@ impl Gate {
         Some(Request::from_parts(parts, Body::from(body)))
     }
 
-    async fn wait(&self, what: String) {
-        let mut opened = self.0.held.subscribe();
-        self.0.held.send_replace(Some(what));
+    async fn pause_request(&self, what: String) {
+        let mut opened = self.0.paused.subscribe();
+        self.0.paused.send_replace(Some(what));
         let _ = opened.wait_for(Option::is_none).await;
     }
 }
 
-async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    let Some(request) = gate.read(request).await else { return StatusCode::BAD_REQUEST.into_response() };
+async fn intercept_request(State(interceptor): State<RequestInterceptor>, request: Request, next: Next) -> Response {
+    let Some(request) = interceptor.record_request(request).await else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
     let path = request.uri().path();
     // The cluster is watched all the time, and the controller's own webhooks are not requests of the bot.
     if path.starts_with("/sim/cluster") || path.starts_with("/webhooks/") {
         return next.run(request).await;
     }
     let what = format!("{} {path}", request.method());
-    gate.0.asked.lock().unwrap().push(what.clone());
-    let plan = *gate.0.plan.lock().unwrap();
+    interceptor.0.requests.lock().unwrap().push(what.clone());
+    let plan = *interceptor.0.pause_rule.lock().unwrap();
     let hold = plan.and_then(|(which, hold)| {
-        let counts = || hold == Hold::BeforeTheEffect || !request.method().is_safe();
+        let counts = || hold == PauseWhen::BeforeTheEffect || !request.method().is_safe();
         let meant = match which {
-            Which::Nth(nth) => counts() && gate.0.count.fetch_add(1, Ordering::SeqCst) + 1 == nth,
-            Which::Ends(end) => what.ends_with(end),
+            RequestSelector::Nth(nth) => counts() && interceptor.0.count.fetch_add(1, Ordering::SeqCst) + 1 == nth,
+            RequestSelector::PathSuffix(end) => what.ends_with(end),
         };
         meant.then_some(hold)
     });
     match hold {
         None => next.run(request).await,
-        Some(Hold::BeforeTheEffect) => {
-            gate.wait(what).await;
+        Some(PauseWhen::BeforeTheEffect) => {
+            interceptor.pause_request(what).await;
             // Whoever asked is dead by now.
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         }
-        Some(Hold::AfterTheEffect) => {
+        Some(PauseWhen::AfterTheEffect) => {
             let response = next.run(request).await;
-            gate.wait(what).await;
+            interceptor.pause_request(what).await;
             response
         }
     }
@@ -263,9 +265,9 @@ pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(
     futures::future::join_all(lanes).await;
 }
 
-pub(crate) struct Apart {
+pub(crate) struct ProcessHarness {
     pub(crate) town: World,
-    pub(crate) gate: Gate,
+    pub(crate) interceptor: RequestInterceptor,
     folder: tempfile::TempDir,
     pub(crate) address: String,
     variables: Vec<(&'static str, String)>,
@@ -273,19 +275,19 @@ pub(crate) struct Apart {
     tasks: Vec<JoinHandle<()>>,
 }
 
-impl Apart {
+impl ProcessHarness {
     /// A quick town with its bot, which has read the cluster and told of a first push.
     pub(crate) async fn open() -> Self {
-        Self::configured(|yaml| yaml).await
+        Self::with_config(|yaml| yaml).await
     }
 
-    pub(crate) async fn configured(edit: impl FnOnce(String) -> String) -> Self {
-        Self::told(Ways::default(), |yaml, _| edit(yaml)).await
+    pub(crate) async fn with_config(edit: impl FnOnce(String) -> String) -> Self {
+        Self::with_options(ProcessOptions::default(), |yaml, _| edit(yaml)).await
     }
 
     /// The same by other ways; `edit` gets the town's address as well.
-    pub(crate) async fn told(ways: Ways, edit: impl FnOnce(String, &str) -> String) -> Self {
-        let Ways { variables, token, by_socket } = ways;
+    pub(crate) async fn with_options(options: ProcessOptions, edit: impl FnOnce(String, &str) -> String) -> Self {
+        let ProcessOptions { variables, cluster_token: token, uses_socket_mode: by_socket } = options;
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -306,20 +308,21 @@ impl Apart {
         let configuration =
             edit(town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "), &town.origin);
         std::fs::write(folder.path().join("gantry.yaml"), configuration).unwrap();
-        let gate = Gate::new();
-        let router = town.router().layer(middleware::from_fn_with_state(gate.clone(), pass));
+        let gate = RequestInterceptor::new();
+        let router = town.router().layer(middleware::from_fn_with_state(gate.clone(), intercept_request));
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
         });
-        let agenda = tokio::spawn(town.scheduler.clone().run(town.closing.clone()));
-        let mut apart = Self { town, gate, folder, address, variables, bot: None, tasks: vec![server, agenda] };
-        apart.restart().await;
+        let scheduler = tokio::spawn(town.scheduler.clone().run(town.closing.clone()));
+        let mut harness =
+            Self { town, interceptor: gate, folder, address, variables, bot: None, tasks: vec![server, scheduler] };
+        harness.restart().await;
         // The first look records what runs, so that what comes after it is news.
-        apart.until_cluster_is_read().await;
+        harness.wait_until_cluster_read().await;
         // What is told now proves that the first look is over and stored.
-        apart.town.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
-        until("the first look is over", async || apart.says("The first push of all") > 0).await;
-        apart
+        harness.town.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
+        wait_until("the first look is over", async || harness.count_messages_with("The first push of all") > 0).await;
+        harness
     }
 
     /// `kill -9`, and another start on the same file.
@@ -327,7 +330,7 @@ impl Apart {
         self.kill();
         self.bot = Some(Bot::start(self.folder.path(), &self.address, &self.variables));
         let readyz = format!("http://{}/readyz", self.address);
-        until("the bot is ready", async || reqwest::get(&readyz).await.is_ok_and(|answer| answer.status() == 200))
+        wait_until("the bot is ready", async || reqwest::get(&readyz).await.is_ok_and(|answer| answer.status() == 200))
             .await;
     }
 
@@ -335,9 +338,9 @@ impl Apart {
         self.bot = None;
     }
 
-    pub(crate) async fn until_cluster_is_read(&self) {
+    pub(crate) async fn wait_until_cluster_read(&self) {
         let readyz = format!("http://{}/readyz", self.address);
-        until("the bot has read the cluster", async || match reqwest::get(&readyz).await {
+        wait_until("the bot has read the cluster", async || match reqwest::get(&readyz).await {
             Ok(answer) => answer.text().await.is_ok_and(|text| text.matches("\"readable\"").count() == 4),
             Err(_) => false,
         })
@@ -346,23 +349,23 @@ impl Apart {
 
     /// Waits until the bot has handled its input: every inbox row is done, every message is sent, and no request reached the
     /// gate between two polls. Input that the HTTP endpoints have acknowledged is in the inbox.
-    pub(crate) async fn until_idle(&self) {
+    pub(crate) async fn wait_until_idle(&self) {
         let left = "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL) + (SELECT COUNT(*) FROM outbox)";
         let mut store = self.read_store().await;
         let mut asked_before = None;
-        until("the bot is idle", async || {
+        wait_until("the bot is idle", async || {
             let left: i64 = sqlx::query_scalar(left).fetch_one(&mut store).await.unwrap();
-            let asked = self.gate.asked("");
+            let asked = self.interceptor.count_requests("");
             asked_before.replace(asked) == Some(asked) && left == 0
         })
         .await;
     }
 
     /// Waits until a row of the bot's database matches, as in `comparison WHERE head = $1`.
-    pub(crate) async fn until_stored(&self, row: &str, value: &str) {
+    pub(crate) async fn wait_until_stored(&self, row: &str, value: &str) {
         let query = format!("SELECT COUNT(*) FROM {row}");
         let mut store = self.read_store().await;
-        until(&format!("stored: {row}, {value}"), async || {
+        wait_until(&format!("stored: {row}, {value}"), async || {
             let rows = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(query.clone())).bind(value);
             rows.fetch_one(&mut store).await.unwrap() > 0
         })
@@ -380,21 +383,21 @@ impl Apart {
     }
 
     /// How the bot ended, once it has.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+    pub(crate) fn exit_status(&mut self) -> Option<ExitStatus> {
         self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
     }
 
     /// What `gantry doctor` says of the same configuration.
     pub(crate) async fn doctor(&self) -> Output {
-        let command = command(self.folder.path(), "doctor", &self.variables);
+        let command = build_command(self.folder.path(), "doctor", &self.variables);
         tokio::process::Command::from(command).output().await.unwrap()
     }
 
     /// Where the metrics of the newest start are.
-    pub(crate) fn metrics(&self) -> String {
+    pub(crate) fn metrics_url(&self) -> String {
         let log = self.log();
-        let told = log.iter().rfind(|line| line["message"] == "metrics are told").expect("they are told");
-        format!("http://{}", told["bound"].as_str().unwrap())
+        let line = log.iter().rfind(|line| line["message"] == "metrics are told").expect("they are told");
+        format!("http://{}", line["bound"].as_str().unwrap())
     }
 
     pub(crate) fn database_url(&self) -> String {
@@ -402,7 +405,7 @@ impl Apart {
     }
 
     /// Nobody can write to the database until what is given is dropped.
-    pub(crate) async fn hold_the_store(&self) -> SqliteConnection {
+    pub(crate) async fn block_database_writes(&self) -> SqliteConnection {
         let mut held = SqliteConnection::connect(&self.database_url()).await.unwrap();
         sqlx::query("BEGIN IMMEDIATE").execute(&mut held).await.unwrap();
         held
@@ -430,12 +433,12 @@ impl Apart {
     }
 
     /// How many messages in #deploys have these words.
-    pub(crate) fn says(&self, words: &str) -> usize {
-        self.messages().iter().filter(|message| crate::harness::world::shown(message).contains(words)).count()
+    pub(crate) fn count_messages_with(&self, words: &str) -> usize {
+        self.messages().iter().filter(|message| crate::harness::world::render_message(message).contains(words)).count()
     }
 }
 
-impl Drop for Apart {
+impl Drop for ProcessHarness {
     fn drop(&mut self) {
         self.kill();
         self.town.close();
@@ -443,7 +446,7 @@ impl Drop for Apart {
     }
 }
 
-pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..1200 {
         if holds().await {
             return;

@@ -25,26 +25,26 @@ pub(crate) type Files = BTreeMap<String, String>;
 
 /// What became of a promotion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Promoted {
-    To(Sha),
-    AlreadyThere,
+pub(crate) enum PromotionResult {
+    Merged(Sha),
+    AlreadyMerged,
     Conflict,
 }
 
 /// A GitHub for many repositories, each of which is a test of its own.
-pub(crate) struct Hub {
+pub(crate) struct GithubHarness {
     pub(crate) github: GitHub,
     pub(crate) client: Client,
     pub(crate) clock: Clock,
     moves: Arc<Mutex<BTreeMap<String, Vec<BranchMove>>>>,
 }
 
-pub(crate) struct Rungs<'a> {
-    pub(crate) hub: &'a Hub,
+pub(crate) struct TestRepository<'a> {
+    pub(crate) harness: &'a GithubHarness,
     pub(crate) repository: Repository,
 }
 
-impl Hub {
+impl GithubHarness {
     pub(crate) async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
@@ -63,25 +63,25 @@ impl Hub {
     }
 
     /// A repository in which every branch stands on one first commit.
-    pub(crate) fn repository(&self, name: &str, branches: &[&str], files: &Files) -> (Rungs<'_>, Sha) {
-        let rungs = Rungs { hub: self, repository: name.parse().unwrap() };
+    pub(crate) fn create_repository(&self, name: &str, branches: &[&str], files: &Files) -> (TestRepository<'_>, Sha) {
+        let repo = TestRepository { harness: self, repository: name.parse().unwrap() };
         self.github.create_repository(name, branches[0]).unwrap();
-        let first = rungs.commit(branches[0], "Begin", &Files::new(), files);
+        let first = repo.commit(branches[0], "Begin", &Files::new(), files);
         for branch in &branches[1..] {
             self.github.create_branch(name, branch, &first).unwrap();
         }
-        rungs.moves();
-        (rungs, first)
+        repo.take_moves();
+        (repo, first)
     }
 }
 
-impl Rungs<'_> {
+impl TestRepository<'_> {
     pub(crate) fn name(&self) -> String {
         self.repository.to_string()
     }
 
     pub(crate) fn head(&self, branch: &str) -> Sha {
-        self.hub.github.head(&self.name(), branch).unwrap()
+        self.harness.github.head(&self.name(), branch).unwrap()
     }
 
     /// A push by somebody else, from one state of the files to another.
@@ -89,75 +89,81 @@ impl Rungs<'_> {
         let changed = to.iter().filter(|(path, text)| from.get(*path) != Some(text));
         let put = changed.map(|(path, text)| (path.clone(), Some(text.clone())));
         let gone = from.keys().filter(|path| !to.contains_key(*path)).map(|path| (path.clone(), None));
-        self.hub.clock.advance(SignedDuration::from_secs(60));
+        self.harness.clock.advance(SignedDuration::from_secs(60));
         let commit = NewCommit {
             repository: self.name(),
             branch: branch.to_owned(),
             message: message.to_owned(),
             author: Author { name: "A".into(), email: "a@acme.example".into(), login: None },
             files: put.chain(gone).collect(),
-            at: self.hub.clock.now(),
+            at: self.harness.clock.now(),
         };
-        self.hub.github.commit(commit).unwrap()
+        self.harness.github.commit(commit).unwrap()
     }
 
     /// Where branches of environments stood since this was last asked.
-    pub(crate) fn moves(&self) -> Vec<BranchMove> {
-        let mut all = self.hub.moves.lock().unwrap();
+    pub(crate) fn take_moves(&self) -> Vec<BranchMove> {
+        let mut all = self.harness.moves.lock().unwrap();
         let moves = all.get_mut(&self.name()).map(std::mem::take).unwrap_or_default();
         moves.into_iter().filter(|moved| !moved.branch.starts_with("gantry/")).collect()
     }
 
     pub(crate) async fn open_rollbacks(&self, branch: &str) -> Vec<OpenRollback> {
-        self.hub.client.find_open_rollbacks(&self.repository, &self.head(branch)).await.unwrap()
+        self.harness.client.find_open_rollbacks(&self.repository, &self.head(branch)).await.unwrap()
     }
 
     /// GitHub's limits are not what this is about.
-    fn rest(&self, writes: usize) -> ChangeId {
-        self.hub.clock.advance(SignedDuration::from_secs(120 * i64::try_from(writes).unwrap()));
-        ChangeId::new(self.hub.clock.now())
+    fn advance_and_create_id(&self, writes: usize) -> ChangeId {
+        self.harness.clock.advance(SignedDuration::from_secs(120 * i64::try_from(writes).unwrap()));
+        ChangeId::new(self.harness.clock.now())
     }
 
     /// Straight where nothing is open, else by a result that is made beside the branch.
-    pub(crate) async fn promote(&self, branch: &str, pinned: &Sha) -> Promoted {
-        self.promote_over(branch, pinned, &self.open_rollbacks(branch).await).await
+    pub(crate) async fn promote(&self, branch: &str, pinned: &Sha) -> PromotionResult {
+        self.promote_past_rollbacks(branch, pinned, &self.open_rollbacks(branch).await).await
     }
 
-    pub(crate) async fn promote_over(&self, branch: &str, pinned: &Sha, open: &[OpenRollback]) -> Promoted {
-        let (client, repository) = (&self.hub.client, &self.repository);
-        let change = self.rest(6 + 2 * open.len());
+    pub(crate) async fn promote_past_rollbacks(
+        &self,
+        branch: &str,
+        pinned: &Sha,
+        open: &[OpenRollback],
+    ) -> PromotionResult {
+        let (client, repository) = (&self.harness.client, &self.repository);
+        let change = self.advance_and_create_id(6 + 2 * open.len());
         let message = format!("Promote\n\n{pinned} was seen running well.\n\n{}\n", Trailers::Change(change));
         let base = self.head(branch);
         if open.is_empty() {
             return match client.merge_into_branch(repository, branch, pinned, &message).await.unwrap() {
                 MergeOutcome::Done { commit, parents } => {
                     assert_eq!(parents, [base, pinned.clone()], "a merge commit of exactly that");
-                    Promoted::To(commit)
+                    PromotionResult::Merged(commit)
                 }
-                MergeOutcome::AlreadyMerged => Promoted::AlreadyThere,
-                MergeOutcome::Conflict => Promoted::Conflict,
+                MergeOutcome::AlreadyMerged => PromotionResult::AlreadyMerged,
+                MergeOutcome::Conflict => PromotionResult::Conflict,
                 other => panic!("{other:?}"),
             };
         }
-        let bench = format!("gantry/{change}");
-        client.put_own_branch(repository, &bench, &base).await.unwrap();
+        let scratch_branch = format!("gantry/{change}");
+        client.put_own_branch(repository, &scratch_branch, &base).await.unwrap();
         let promoting = PromotionMerge { change, pinned, message: &message };
-        let promoted = match client.build_promotion_commit(repository, &bench, &base, open, promoting).await.unwrap() {
-            BuildPromotionOutcome::Done(result) => {
-                let moved = client.fast_forward(repository, branch, &result).await.unwrap();
-                assert_eq!(moved, FastForwardOutcome::Done);
-                Promoted::To(result)
-            }
-            BuildPromotionOutcome::Conflict => Promoted::Conflict,
-            other => panic!("{other:?}"),
-        };
-        client.delete_own_branch(repository, &bench).await.unwrap();
+        let promoted =
+            match client.build_promotion_commit(repository, &scratch_branch, &base, open, promoting).await.unwrap() {
+                BuildPromotionOutcome::Done(result) => {
+                    let moved = client.fast_forward(repository, branch, &result).await.unwrap();
+                    assert_eq!(moved, FastForwardOutcome::Done);
+                    PromotionResult::Merged(result)
+                }
+                BuildPromotionOutcome::Conflict => PromotionResult::Conflict,
+                other => panic!("{other:?}"),
+            };
+        client.delete_own_branch(repository, &scratch_branch).await.unwrap();
         promoted
     }
 
     pub(crate) async fn roll_back(&self, branch: &str, restore: &Sha) -> OpenRollback {
-        let (client, repository) = (&self.hub.client, &self.repository);
-        let change = self.rest(3);
+        let (client, repository) = (&self.harness.client, &self.repository);
+        let change = self.advance_and_create_id(3);
         let parent = self.head(branch);
         let trailers = Trailers::Rollback { change, restores: Some(restore.clone()) };
         let message = format!("Roll back to {restore}\n\n{trailers}\n");
@@ -169,12 +175,12 @@ impl Rungs<'_> {
 
     /// The files of a commit by the names of their contents.
     pub(crate) fn tree(&self, commit: &Sha) -> BTreeMap<String, Sha> {
-        self.hub.github.files(&self.name(), commit).unwrap()
+        self.harness.github.files(&self.name(), commit).unwrap()
     }
 }
 
 /// The same of files that are only expected.
-pub(crate) fn tree_of(files: &Files) -> BTreeMap<String, Sha> {
+pub(crate) fn expected_tree(files: &Files) -> BTreeMap<String, Sha> {
     let name = |text: &String| git2::Oid::hash_object(git2::ObjectType::Blob, text.as_bytes()).unwrap().to_string();
     files.iter().map(|(path, text)| (path.clone(), name(text).parse().unwrap())).collect()
 }

@@ -1,7 +1,7 @@
 //! The length of random series: 50 cases in every run, all of them with `tests/run --long`. Seeds that ever failed are in
 //! `tests/data/failed_seeds.txt` and repeat in every run.
 
-const SHORT: u64 = 50;
+const SHORT_RUN_SEEDS: u64 = 50;
 
 const FAILED_SEEDS: &str = include_str!("../../data/failed_seeds.txt");
 
@@ -26,7 +26,7 @@ impl Series {
 
     /// The seeds to run. `long` is the number of seeds in a long run.
     pub(crate) fn seeds(self, long: u64) -> Vec<u64> {
-        let mut seeds: Vec<u64> = (0..if is_long() { long } else { SHORT.min(long) }).collect();
+        let mut seeds: Vec<u64> = (0..if is_long() { long } else { SHORT_RUN_SEEDS.min(long) }).collect();
         for (series, seed) in parse_failed_seeds(FAILED_SEEDS) {
             if series == self && !seeds.contains(&seed) {
                 seeds.push(seed);

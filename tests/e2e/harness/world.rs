@@ -18,50 +18,60 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 /// Nothing in the town takes so long in real time, however busy the machine; whatever does is stuck.
-const STUCK: Duration = Duration::from_secs(90);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(90);
 
-pub(crate) struct Town {
+pub(crate) struct World {
     pub(crate) sim: sim::World,
     pub(crate) bot: Context,
     pub(crate) clock: Clock,
     pub(crate) origin: String,
-    end: Option<oneshot::Sender<()>>,
+    shutdown: Option<oneshot::Sender<()>>,
 }
 
-impl Town {
+impl World {
     pub(crate) async fn open() -> Self {
-        Self::configured(|configuration| configuration).await
+        Self::with_config(|configuration| configuration).await
     }
 
     /// A town whose bot has another configuration than the demo's.
-    pub(crate) async fn configured(edit: impl FnOnce(String) -> String) -> Self {
-        Self::prepared(|_| {}, edit).await
+    pub(crate) async fn with_config(edit: impl FnOnce(String) -> String) -> Self {
+        Self::with_setup(|_| {}, edit).await
     }
 
     /// A town in which something happened before the bot came.
-    pub(crate) async fn prepared(prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
-        Self::remembering(true, prepare, edit).await
+    pub(crate) async fn with_setup(prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
+        Self::build_at_default_start(true, prepare, edit).await
     }
 
     /// A town whose bot came today, and knows nothing of the past.
-    pub(crate) async fn newcomer(prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
-        Self::remembering(false, prepare, edit).await
+    pub(crate) async fn without_history(
+        prepare: impl FnOnce(&sim::World),
+        edit: impl FnOnce(String) -> String,
+    ) -> Self {
+        Self::build_at_default_start(false, prepare, edit).await
     }
 
-    async fn remembering(past: bool, prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
+    async fn build_at_default_start(
+        with_history: bool,
+        prepare: impl FnOnce(&sim::World),
+        edit: impl FnOnce(String) -> String,
+    ) -> Self {
         let start = "2026-11-16T09:00:00Z".parse().unwrap();
-        Self::founded(start, past, async |_, _| {}, prepare, edit).await
+        Self::build(start, with_history, async |_, _| {}, prepare, edit).await
     }
 
     /// A town whose bot finds the file of another, which `leave` puts into the folder, given the town's address.
-    pub(crate) async fn inheriting(start: Timestamp, leave: impl AsyncFnOnce(&Path, &str)) -> Self {
-        Self::founded(start, false, leave, |_| {}, |configuration| configuration).await
+    pub(crate) async fn with_existing_database(
+        start: Timestamp,
+        write_database: impl AsyncFnOnce(&Path, &str),
+    ) -> Self {
+        Self::build(start, false, write_database, |_| {}, |configuration| configuration).await
     }
 
-    async fn founded(
+    async fn build(
         start: Timestamp,
-        past: bool,
-        leave: impl AsyncFnOnce(&Path, &str),
+        with_history: bool,
+        write_database: impl AsyncFnOnce(&Path, &str),
         prepare: impl FnOnce(&sim::World),
         edit: impl FnOnce(String) -> String,
     ) -> Self {
@@ -72,14 +82,14 @@ impl Town {
         let sim = sim::World::new(clock.clone(), Pace::default(), &origin).unwrap();
         prepare(&sim);
         let folder = tempfile::tempdir().unwrap();
-        leave(folder.path(), &origin).await;
-        let demo = Demo::build_in_directory(folder, past, sim.clone(), edit).await.unwrap();
+        write_database(folder.path(), &origin).await;
+        let demo = Demo::build_in_directory(folder, with_history, sim.clone(), edit).await.unwrap();
         let bot = demo.app.context.clone();
         let (end, ended) = oneshot::channel();
         tokio::spawn(demo.serve(listener, async {
             let _ = ended.await;
         }));
-        let town = Self { sim, bot, clock, origin, end: Some(end) };
+        let town = Self { sim, bot, clock, origin, shutdown: Some(end) };
         town.settle().await;
         town
     }
@@ -106,19 +116,25 @@ impl Town {
     }
 
     /// What the whole channel sees, oldest first.
-    pub(crate) fn channel(&self, name: &str) -> Vec<String> {
-        self.sim.slack.messages(name, None).iter().filter(|message| message.only_to.is_none()).map(shown).collect()
+    pub(crate) fn public_messages(&self, name: &str) -> Vec<String> {
+        self.sim
+            .slack
+            .messages(name, None)
+            .iter()
+            .filter(|message| message.only_to.is_none())
+            .map(render_message)
+            .collect()
     }
 
     /// What only `person` sees in a channel, oldest first.
-    pub(crate) fn whispered(&self, person: &str, channel: &str) -> Vec<String> {
+    pub(crate) fn ephemeral_messages(&self, person: &str, channel: &str) -> Vec<String> {
         let messages = self.sim.slack.messages(channel, Some(person));
-        messages.iter().filter(|message| message.only_to.is_some()).map(shown).collect()
+        messages.iter().filter(|message| message.only_to.is_some()).map(render_message).collect()
     }
 
     /// What the bot told one person directly, oldest first.
-    pub(crate) fn told(&self, person: &str) -> Vec<String> {
-        self.sim.slack.messages("@gantry", Some(person)).iter().map(shown).collect()
+    pub(crate) fn direct_messages(&self, person: &str) -> Vec<String> {
+        self.sim.slack.messages("@gantry", Some(person)).iter().map(render_message).collect()
     }
 
     pub(crate) fn last_message(&self, person: &str, channel: &str) -> Message {
@@ -126,7 +142,7 @@ impl Town {
     }
 
     /// The tag that runs, by the cluster's own word.
-    pub(crate) fn running(&self, artefact: &str, environment: &str) -> String {
+    pub(crate) fn running_tag(&self, artefact: &str, environment: &str) -> String {
         let workload = format!("deployment/{artefact}").parse().unwrap();
         let image = self.sim.cluster.state(environment, &workload).image.expect("an image");
         image.rsplit_once(':').unwrap().1.to_owned()
@@ -145,23 +161,23 @@ impl Town {
 
     /// Until nothing is left to do: inbox, outbox and the simulated world are empty, and the watches have seen it all.
     pub(crate) async fn settle(&self) {
-        self.settle_within(STUCK).await;
+        self.settle_within(SETTLE_TIMEOUT).await;
     }
 
     /// The same for a town in which much is to be done.
-    pub(crate) async fn settle_within(&self, patience: Duration) {
-        let resting = tokio::time::timeout(patience, async {
+    pub(crate) async fn settle_within(&self, timeout: Duration) {
+        let resting = tokio::time::timeout(timeout, async {
             loop {
-                self.quiet().await;
+                self.wait_until_idle().await;
                 let Some(due) = self.next_due().await else { return };
                 self.clock.advance_to(due);
             }
         });
-        assert!(resting.await.is_ok(), "the town does not come to rest: {}", self.unrest().await);
+        assert!(resting.await.is_ok(), "the town does not come to rest: {}", self.describe_pending_work().await);
     }
 
     /// What keeps it from resting.
-    async fn unrest(&self) -> String {
+    async fn describe_pending_work(&self) -> String {
         format!(
             "at {} {:?} is left in the store, {:?} on the agenda; idle: {}; the watches have seen all: {}",
             self.clock.now(),
@@ -173,32 +189,32 @@ impl Town {
     }
 
     /// The same, or until it has come so far: whoever is held somewhere never comes to rest.
-    pub(crate) async fn settle_until(&self, so_far: impl Fn() -> bool) {
-        let arriving = tokio::time::timeout(STUCK, async {
-            let mut calm = 0;
-            while !so_far() {
-                calm = if self.is_quiet().await { calm + 1 } else { 0 };
-                if calm == 4 {
+    pub(crate) async fn settle_until(&self, condition: impl Fn() -> bool) {
+        let arriving = tokio::time::timeout(SETTLE_TIMEOUT, async {
+            let mut idle_polls = 0;
+            while !condition() {
+                idle_polls = if self.is_idle().await { idle_polls + 1 } else { 0 };
+                if idle_polls == 4 {
                     let Some(due) = self.next_due().await else { return };
                     self.clock.advance_to(due);
-                    calm = 0;
+                    idle_polls = 0;
                 }
                 tokio::time::sleep(Duration::from_millis(8)).await;
             }
         });
-        assert!(arriving.await.is_ok(), "the town does not come so far: {}", self.unrest().await);
+        assert!(arriving.await.is_ok(), "the town does not come so far: {}", self.describe_pending_work().await);
     }
 
     /// Until nothing more happens without the clock being moved.
-    pub(crate) async fn quiet(&self) {
-        let mut calm = 0;
-        while calm < 4 {
-            calm = if self.is_quiet().await { calm + 1 } else { 0 };
+    pub(crate) async fn wait_until_idle(&self) {
+        let mut idle_polls = 0;
+        while idle_polls < 4 {
+            idle_polls = if self.is_idle().await { idle_polls + 1 } else { 0 };
             tokio::time::sleep(Duration::from_millis(8)).await;
         }
     }
 
-    async fn is_quiet(&self) -> bool {
+    async fn is_idle(&self) -> bool {
         let nothing_due = self.next_due().await.is_none_or(|due| due > self.clock.now());
         nothing_due && self.bot.wake.is_idle() && self.watches_are_up_to_date()
     }
@@ -224,10 +240,10 @@ impl Town {
     }
 }
 
-impl Drop for Town {
+impl Drop for World {
     fn drop(&mut self) {
         self.sim.close();
-        drop(self.end.take());
+        drop(self.shutdown.take());
         if !std::thread::panicking() {
             assert_eq!(
                 self.sim.unknown_requests.all(),
@@ -239,28 +255,28 @@ impl Drop for Town {
 }
 
 pub(crate) struct Person<'a> {
-    town: &'a Town,
+    town: &'a World,
     name: &'static str,
 }
 
 impl Person<'_> {
     /// Types a command in #deploys and waits until all is answered; gives what was acknowledged at once.
     pub(crate) async fn types(&self, text: &str) -> String {
-        let ack = self.types_in("deploys", text).await;
+        let ack = self.types_without_waiting("deploys", text).await;
         self.town.settle().await;
         ack
     }
 
-    pub(crate) async fn types_in(&self, channel: &str, text: &str) -> String {
+    pub(crate) async fn types_without_waiting(&self, channel: &str, text: &str) -> String {
         let ack = self.town.sim.slack.type_command(self.name, channel, text).await.unwrap();
         assert_eq!(ack.status, 200, "{ack:?}");
-        shown_ack(&ack)
+        render_ack(&ack)
     }
 
-    pub(crate) async fn says(&self, channel: &str, thread: Option<&str>, text: &str) -> String {
-        let said = self.town.sim.slack.type_message(self.name, channel, thread, text).await.unwrap();
+    pub(crate) async fn posts(&self, channel: &str, thread: Option<&str>, text: &str) -> String {
+        let message = self.town.sim.slack.type_message(self.name, channel, thread, text).await.unwrap();
         self.town.settle().await;
-        said.id
+        message.id
     }
 
     /// Presses a button of the newest message that this person sees in #deploys.
@@ -271,13 +287,13 @@ impl Person<'_> {
     }
 
     /// Presses a button of the newest message in the channel that has it.
-    pub(crate) async fn presses(&self, channel: &str, button: &str) {
-        self.presses_only(channel, button).await;
+    pub(crate) async fn clicks_in(&self, channel: &str, button: &str) {
+        self.clicks_without_waiting(channel, button).await;
         self.town.settle().await;
     }
 
     /// The same without waiting for what follows.
-    pub(crate) async fn presses_only(&self, channel: &str, button: &str) {
+    pub(crate) async fn clicks_without_waiting(&self, channel: &str, button: &str) {
         let messages = self.town.sim.slack.messages(channel, Some(self.name));
         let found = messages.iter().rev().find(|message| has_button(message, button));
         let message = found.unwrap_or_else(|| panic!("{} sees no {button} in {channel}: {messages:#?}", self.name));
@@ -293,8 +309,8 @@ impl Person<'_> {
         self.town.settle().await;
     }
 
-    pub(crate) fn sees(&self) -> String {
-        shown(&self.town.last_message(self.name, "deploys"))
+    pub(crate) fn reads(&self) -> String {
+        render_message(&self.town.last_message(self.name, "deploys"))
     }
 }
 
@@ -305,21 +321,21 @@ pub(crate) fn has_button(message: &Message, label: &str) -> bool {
         .any(|element| element["text"]["text"] == label)
 }
 
-fn shown_ack(ack: &Ack) -> String {
+fn render_ack(ack: &Ack) -> String {
     let blocks = ack.body["blocks"].as_array().cloned().unwrap_or_default();
-    if blocks.is_empty() { ack.body["text"].as_str().unwrap_or_default().to_owned() } else { shown_blocks(&blocks) }
+    if blocks.is_empty() { ack.body["text"].as_str().unwrap_or_default().to_owned() } else { render_blocks(&blocks) }
 }
 
-pub(crate) fn shown(message: &Message) -> String {
-    if message.blocks.is_empty() { message.text.clone() } else { shown_blocks(&message.blocks) }
+pub(crate) fn render_message(message: &Message) -> String {
+    if message.blocks.is_empty() { message.text.clone() } else { render_blocks(&message.blocks) }
 }
 
 /// A message as a person reads it: a line for each line, cells apart by a bar, buttons in brackets.
-pub(crate) fn shown_blocks(blocks: &[Value]) -> String {
-    blocks.iter().map(shown_block).collect::<Vec<_>>().join("\n")
+pub(crate) fn render_blocks(blocks: &[Value]) -> String {
+    blocks.iter().map(render_block).collect::<Vec<_>>().join("\n")
 }
 
-fn shown_block(block: &Value) -> String {
+fn render_block(block: &Value) -> String {
     let texts = |values: &Value, join: &str| {
         let all = values.as_array().into_iter().flatten();
         all.filter_map(|value| value["text"].as_str().or(value["text"]["text"].as_str())).collect::<Vec<_>>().join(join)
@@ -336,7 +352,7 @@ fn shown_block(block: &Value) -> String {
 }
 
 /// A line of steps without the time that each took.
-pub(crate) fn untimed(line: &str) -> String {
+pub(crate) fn remove_durations(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let is_count =
         |at: usize| words.get(at).is_some_and(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()));
@@ -349,7 +365,7 @@ pub(crate) fn untimed(line: &str) -> String {
 }
 
 /// What differs from run to run stands for itself.
-pub(crate) fn plain(town: &Town, text: &str) -> String {
+pub(crate) fn redact_origin_and_ids(town: &World, text: &str) -> String {
     let text = text.replace(&town.origin, "http://town");
     let mut out = String::new();
     let mut rest = text.as_str();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 use crate::ops::metrics::scrape::Scrape;
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ fn rules() -> Vec<Rule> {
 type Matcher = (String, Vec<String>);
 
 /// Each metric that an expression names, with what stands in the braces behind it.
-fn named(expr: &str) -> Vec<(String, Vec<Matcher>)> {
+fn find_metrics(expr: &str) -> Vec<(String, Vec<Matcher>)> {
     let mut named = Vec::new();
     let mut rest = expr;
     while let Some(at) = rest.find("gantry_") {
@@ -74,25 +74,25 @@ fn named(expr: &str) -> Vec<(String, Vec<Matcher>)> {
 }
 
 /// The labels behind each `by`.
-fn grouped(expr: &str) -> Vec<String> {
+fn find_group_labels(expr: &str) -> Vec<String> {
     let inner = expr.split("by (").skip(1).map(|behind| behind.split_once(')').unwrap().0);
     inner.flat_map(|labels| labels.split(", ").map(str::to_owned)).collect()
 }
 
 #[tokio::test]
 async fn every_alert_asks_for_what_a_scrape_has() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     town.sim.slack.revoke_scope("users:read");
     town.bob().types("/gantry locks").await;
     let mut scrape = Scrape::of(&town.origin).await;
     // Only who is spoken to by a socket tells of it.
-    let by_socket = Town::prepared(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
+    let by_socket = World::with_setup(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
     scrape.samples.extend(Scrape::of(&by_socket.origin).await.samples);
     let rules = rules();
     assert!(rules.len() >= 10);
     for rule in rules {
-        let named = named(&rule.expr);
+        let named = find_metrics(&rule.expr);
         assert!(!named.is_empty(), "{}", rule.alert);
         let mut labels = BTreeSet::new();
         for (name, matchers) in named {
@@ -109,7 +109,7 @@ async fn every_alert_asks_for_what_a_scrape_has() {
         }
         let in_summary = rule.annotations.summary.split("$labels.").skip(1);
         let in_summary = in_summary.map(|rest| rest.split(' ').next().unwrap().to_owned());
-        for label in grouped(&rule.expr).into_iter().chain(in_summary) {
+        for label in find_group_labels(&rule.expr).into_iter().chain(in_summary) {
             assert!(labels.contains(&label), "{}: nothing it asks for has the label {label}", rule.alert);
         }
         assert!(rule.lasting.ends_with('m'), "{}: {}", rule.alert, rule.lasting);

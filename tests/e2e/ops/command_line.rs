@@ -13,7 +13,7 @@ fn gantry() -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+fn combined_output(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
@@ -59,8 +59,8 @@ impl Drop for Demo {
 #[test]
 fn the_example_configuration_is_right() {
     let output = gantry().arg("check").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("development -> qa -> staging -> prod"), "{}", said(&output));
+    assert!(output.status.success(), "{}", combined_output(&output));
+    assert!(combined_output(&output).contains("development -> qa -> staging -> prod"), "{}", combined_output(&output));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_wrong_configuration_is_named_by_line_and_column() {
     std::fs::write(file.path(), text.replacen("    branch: qa", "    brnach: qa", 1)).unwrap();
     let output = gantry().args(["check", "--config"]).arg(file.path()).output().unwrap();
     assert!(!output.status.success());
-    let said = said(&output);
+    let said = combined_output(&output);
     let place = said.split(": ").next().unwrap();
     assert!(place.rsplitn(3, ':').take(2).all(|number| number.parse::<u32>().is_ok()), "{said}");
     assert!(said.contains("`brnach`") && said.contains("`branch`"), "{said}");
@@ -80,7 +80,7 @@ fn a_wrong_configuration_is_named_by_line_and_column() {
 fn a_configuration_that_is_not_there_is_said_so() {
     let output = gantry().args(["check", "--config", "config/nowhere.yaml"]).output().unwrap();
     assert!(!output.status.success());
-    assert!(said(&output).contains("config/nowhere.yaml"), "{}", said(&output));
+    assert!(combined_output(&output).contains("config/nowhere.yaml"), "{}", combined_output(&output));
 }
 
 #[test]
@@ -103,14 +103,18 @@ fn serve_says_which_secret_is_missing() {
     ]);
     let output = serve.env("FLUX_PROD_SECRET", "x").output().unwrap();
     assert!(!output.status.success());
-    assert!(said(&output).contains("SLACK_SIGNING_SECRET"), "{}", said(&output));
+    assert!(combined_output(&output).contains("SLACK_SIGNING_SECRET"), "{}", combined_output(&output));
 
     let output = serve.env("SLACK_SIGNING_SECRET", "").output().unwrap();
-    assert!(said(&output).contains("SLACK_SIGNING_SECRET") && said(&output).contains("empty"), "{}", said(&output));
+    assert!(
+        combined_output(&output).contains("SLACK_SIGNING_SECRET") && combined_output(&output).contains("empty"),
+        "{}",
+        combined_output(&output)
+    );
 }
 
 /// A database that another process holds, and a `serve` that wants it.
-fn waits_for_the_lock(folder: &Path) -> (File, Command) {
+fn hold_process_lock(folder: &Path) -> (File, Command) {
     let path = folder.join("gantry.db");
     let lock = format!("{}.lock", path.display());
     let holder = File::options().create(true).truncate(false).write(true).open(lock).unwrap();
@@ -123,7 +127,7 @@ fn waits_for_the_lock(folder: &Path) -> (File, Command) {
 }
 
 /// Waits until the process has opened the lock file, which another process holds.
-fn until_it_waits_for_the_lock(child: &mut Child) {
+fn wait_until_lock_file_open(child: &mut Child) {
     let files = format!("/proc/{}/fd", child.id());
     let is_lock = |file: std::fs::DirEntry| {
         std::fs::read_link(file.path()).is_ok_and(|target| target.to_string_lossy().ends_with("gantry.db.lock"))
@@ -138,19 +142,19 @@ fn until_it_waits_for_the_lock(child: &mut Child) {
 fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start() {
     let folder = tempfile::tempdir().unwrap();
     let begun = Instant::now();
-    let (_holder, mut serve) = waits_for_the_lock(folder.path());
+    let (_holder, mut serve) = hold_process_lock(folder.path());
     let output = serve.output().unwrap();
     assert!(!output.status.success());
     assert!(begun.elapsed() >= Duration::from_secs(9), "it waits first");
-    assert!(said(&output).contains("gantry.db"), "{}", said(&output));
+    assert!(combined_output(&output).contains("gantry.db"), "{}", combined_output(&output));
 }
 
 #[test]
 fn who_is_asked_to_end_while_it_starts_ends_at_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
-    let (_holder, mut serve) = waits_for_the_lock(folder.path());
+    let (_holder, mut serve) = hold_process_lock(folder.path());
     let mut child = serve.stderr(Stdio::null()).spawn().unwrap();
-    until_it_waits_for_the_lock(&mut child);
+    wait_until_lock_file_open(&mut child);
     let begun = Instant::now();
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     let status = child.wait().unwrap();
@@ -165,7 +169,7 @@ fn postgres_is_refused_with_a_sentence_until_it_is_there() {
     serve.args(["--metrics-listen", "off"]);
     let output = serve.env("SLACK_SIGNING_SECRET", "s").env("SLACK_BOT_TOKEN", "t").output().unwrap();
     assert!(!output.status.success());
-    assert!(said(&output).to_lowercase().contains("postgres"), "{}", said(&output));
+    assert!(combined_output(&output).to_lowercase().contains("postgres"), "{}", combined_output(&output));
 }
 
 #[test]
@@ -199,7 +203,11 @@ fn a_taken_port_is_said_plainly() {
     let address = taken.local_addr().unwrap().to_string();
     let output = gantry().args(["demo", "--listen", &address]).output().unwrap();
     assert!(!output.status.success());
-    assert!(said(&output).contains(&format!("{address} is taken by another program")), "{}", said(&output));
+    assert!(
+        combined_output(&output).contains(&format!("{address} is taken by another program")),
+        "{}",
+        combined_output(&output)
+    );
 }
 
 #[test]
@@ -210,7 +218,7 @@ fn a_taken_port_of_the_metrics_is_said_with_the_option_to_change_it() {
     serve.arg("serve").env_clear().env("FLUX_PROD_SECRET", "x").args(["--listen", "127.0.0.1:0"]);
     let output = serve.args(["--metrics-listen", &address]).output().unwrap();
     assert!(!output.status.success());
-    let said = said(&output);
+    let said = combined_output(&output);
     assert!(said.contains(&format!("{address} is taken")) && said.contains("`--metrics-listen 127.0.0.1:0`"), "{said}");
 
     let output = gantry().args(["serve", "--metrics-listen", "here"]).output().unwrap();
@@ -221,7 +229,7 @@ fn a_taken_port_of_the_metrics_is_said_with_the_option_to_change_it() {
 fn a_filter_of_the_log_that_means_nothing_is_said_and_silences_nothing() {
     let output = gantry().arg("check").env("RUST_LOG", "verbose").output().unwrap();
     assert!(output.status.success());
-    let said = said(&output);
+    let said = combined_output(&output);
     assert!(said.contains("RUST_LOG is not understood") && said.contains("`verbose`"), "{said}");
     let output = gantry().arg("check").env("RUST_LOG", "warn,gantry=debug").output().unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -243,7 +251,7 @@ fn the_demo_does_not_look_at_real_secrets() {
 }
 
 #[test]
-fn a_foreign_page_cannot_use_the_hands() {
+fn a_foreign_page_cannot_use_the_control_api() {
     let demo = Demo::start();
     let answer = request(
         &demo.address,
@@ -276,7 +284,7 @@ fn a_huge_unsigned_body_costs_no_memory() {
     for header in [format!("Content-Length: {}", 256 * MIB), "Transfer-Encoding: chunked".to_owned()] {
         let signed = "X-Slack-Request-Timestamp: 1\r\nX-Slack-Signature: v0=00";
         for extra in ["", signed] {
-            pour(&demo.address, &format!("{header}\r\n{extra}"), 256);
+            send_large_body(&demo.address, &format!("{header}\r\n{extra}"), 256);
         }
     }
     let grown = demo.peak() - before;
@@ -284,7 +292,7 @@ fn a_huge_unsigned_body_costs_no_memory() {
 }
 
 /// Sends up to `mib` MiB of body, for as long as the other side takes it.
-fn pour(address: &str, headers: &str, mib: usize) {
+fn send_large_body(address: &str, headers: &str, mib: usize) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
     let headers = headers.trim_end();

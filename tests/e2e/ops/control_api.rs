@@ -2,28 +2,28 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
-async fn post(town: &Town, hand: &str, body: Value) -> (u16, Value) {
-    let sent = reqwest::Client::new().post(format!("{}/sim/{hand}", town.origin)).json(&body).send().await.unwrap();
+async fn post(town: &World, route: &str, body: Value) -> (u16, Value) {
+    let sent = reqwest::Client::new().post(format!("{}/sim/{route}", town.origin)).json(&body).send().await.unwrap();
     let status = sent.status().as_u16();
     let answer = sent.json().await.unwrap();
     town.settle().await;
     (status, answer)
 }
 
-async fn look(town: &Town, path: &str) -> Value {
+async fn fetch_from_sim(town: &World, path: &str) -> Value {
     reqwest::get(format!("{}/sim/{path}", town.origin)).await.unwrap().json().await.unwrap()
 }
 
 #[tokio::test]
 async fn a_command_gives_its_acknowledgement_and_its_answer_appears() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let typed = json!({ "user": "alice", "channel": "deploys", "text": "/list checkout" });
     let (status, ack) = post(&town, "command", typed).await;
     assert_eq!((status, &ack["status"]), (200, &json!(200)));
     assert!(ack["body"]["text"].is_string(), "{ack}");
-    let messages = look(&town, "messages?channel=deploys").await;
+    let messages = fetch_from_sim(&town, "messages?channel=deploys").await;
     let last = messages["messages"].as_array().unwrap().last().unwrap();
     for key in ["id", "user", "text", "blocks", "thread", "edited", "only_to"] {
         assert!(last.get(key).is_some(), "{key} is missing: {last}");
@@ -33,18 +33,18 @@ async fn a_command_gives_its_acknowledgement_and_its_answer_appears() {
 
 #[tokio::test]
 async fn a_person_can_talk_and_click() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let (status, said) = post(&town, "say", json!({ "user": "alice", "channel": "@gantry", "text": "list qa" })).await;
     assert_eq!(status, 200, "{said}");
-    let direct = look(&town, "messages?channel=@gantry&user=alice").await;
+    let direct = fetch_from_sim(&town, "messages?channel=@gantry&user=alice").await;
     assert!(direct["messages"].as_array().unwrap().len() >= 2, "{direct}");
 
     post(&town, "command", json!({ "user": "alice", "channel": "deploys", "text": "/list" })).await;
-    let messages = look(&town, "messages?channel=deploys").await;
+    let messages = fetch_from_sim(&town, "messages?channel=deploys").await;
     let id = messages["messages"].as_array().unwrap().last().unwrap()["id"].clone();
     let click = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Share" });
     assert_eq!(post(&town, "click", click).await.0, 200);
-    let messages = look(&town, "messages?channel=deploys").await;
+    let messages = fetch_from_sim(&town, "messages?channel=deploys").await;
     assert!(messages["messages"].as_array().unwrap().last().unwrap().get("only_to").is_none());
 
     let nothing = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Explode" });
@@ -55,11 +55,11 @@ async fn a_person_can_talk_and_click() {
 
 #[tokio::test]
 async fn a_push_moves_the_truth() {
-    let town = Town::open().await;
-    let before = look(&town, "state").await;
+    let town = World::open().await;
+    let before = fetch_from_sim(&town, "state").await;
     let (status, pushed) = post(&town, "push", json!({ "artefact": "checkout", "message": "Move the truth" })).await;
     assert_eq!(status, 200);
-    let after = look(&town, "state").await;
+    let after = fetch_from_sim(&town, "state").await;
     assert_eq!(after["repositories"]["acme/checkout"]["branches"]["develop"], pushed["commit"]);
     let (was, is) =
         (&before["environments"]["development"]["checkout"], &after["environments"]["development"]["checkout"]);
@@ -70,15 +70,15 @@ async fn a_push_moves_the_truth() {
     let hotfix =
         json!({ "artefact": "checkout", "message": "Hotfix", "branch": "prod", "files": { "src/fix.txt": "fixed\n" } });
     let (_, pushed) = post(&town, "push", hotfix).await;
-    let after = look(&town, "state").await;
+    let after = fetch_from_sim(&town, "state").await;
     assert_eq!(after["environments"]["prod"]["checkout"]["commit"], pushed["commit"]);
-    assert_eq!(town.channel("releases").len(), 1, "told in the channel of prod");
+    assert_eq!(town.public_messages("releases").len(), 1, "told in the channel of prod");
 }
 
 #[tokio::test]
-async fn every_workload_runs_at_the_start_and_each_rung_of_checkout_is_one_behind() {
-    let town = Town::open().await;
-    let state = look(&town, "state").await;
+async fn every_workload_runs_at_the_start_and_each_environment_of_checkout_is_one_behind() {
+    let town = World::open().await;
+    let state = fetch_from_sim(&town, "state").await;
     let mut seen = std::collections::BTreeSet::new();
     for environment in ["development", "qa", "staging", "prod"] {
         for artefact in ["checkout", "mailer", "search", "storefront"] {
@@ -101,11 +101,11 @@ async fn every_workload_runs_at_the_start_and_each_rung_of_checkout_is_one_behin
 
 #[tokio::test]
 async fn a_fault_is_armed_by_its_name_and_a_wrong_one_is_refused() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let fault = json!({ "fault": "crash_loop", "times": 1, "artefact": "checkout", "environment": "development" });
     assert_eq!(post(&town, "fault", fault).await.0, 200);
     post(&town, "push", json!({ "artefact": "checkout", "message": "Doomed" })).await;
-    assert_eq!(look(&town, "state").await["environments"]["development"]["checkout"]["state"], "degraded");
+    assert_eq!(fetch_from_sim(&town, "state").await["environments"]["development"]["checkout"]["state"], "degraded");
     let (status, wrong) = post(&town, "fault", json!({ "fault": "meteor", "times": 1 })).await;
     assert_eq!(status, 400);
     assert!(wrong["error"].as_str().unwrap().contains("meteor"), "{wrong}");
@@ -113,14 +113,14 @@ async fn a_fault_is_armed_by_its_name_and_a_wrong_one_is_refused() {
 
 #[tokio::test]
 async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let review = |user: &str, number: u64, verdict: &str| json!({ "user": user, "repository": "acme/checkout", "number": number, "verdict": verdict });
     let (status, wrong) = post(&town, "review", review("bob", 1, "approve")).await;
     assert_eq!((status, &wrong["error"]), (404, &json!("There is no pull request 1 in acme/checkout.")));
 
     let number = town.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
     assert_eq!(number, 1);
-    let state = look(&town, "state").await;
+    let state = fetch_from_sim(&town, "state").await;
     let url = format!("{}/sim/github/acme/checkout/pull/1", town.origin);
     let expected =
         json!([{ "number": 1, "title": "Ship it", "url": url, "head": "develop", "base": "prod", "state": "open" }]);
@@ -138,17 +138,17 @@ async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
     for verdict in ["approve", "request_changes", "comment"] {
         assert_eq!(post(&town, "review", review("bob", 1, verdict)).await.0, 200);
     }
-    let reviews = look(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
+    let reviews = fetch_from_sim(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
     let given: Vec<_> = reviews.as_array().unwrap().iter().map(|review| review["state"].as_str().unwrap()).collect();
     assert_eq!(given, ["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]);
     town.sim.github.merge_pull("acme/checkout", 1, "bob").unwrap();
     town.settle().await;
-    assert_eq!(look(&town, "state").await["repositories"]["acme/checkout"]["pulls"][0]["state"], "merged");
+    assert_eq!(fetch_from_sim(&town, "state").await["repositories"]["acme/checkout"]["pulls"][0]["state"], "merged");
 }
 
 #[tokio::test]
 async fn the_page_of_a_pull_request_takes_forms_from_here_only() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
     let form = |origin: &str| {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
@@ -161,29 +161,29 @@ async fn the_page_of_a_pull_request_takes_forms_from_here_only() {
         assert_eq!(form(origin).await.unwrap().status().as_u16(), status, "{origin}");
     }
     town.settle().await;
-    let reviews = look(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
+    let reviews = fetch_from_sim(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
     assert_eq!(reviews.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn there_is_nothing_to_submit_yet() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let (status, wrong) = post(&town, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
     assert_eq!(status, 422, "{wrong}");
-    assert!(look(&town, "home?user=alice&open=true").await.is_null(), "alice has not opened it yet");
-    assert_eq!(look(&town, "home?user=alice").await["type"], "home");
-    let messages = look(&town, "messages?channel=deploys&user=bob").await;
+    assert!(fetch_from_sim(&town, "home?user=alice&open=true").await.is_null(), "alice has not opened it yet");
+    assert_eq!(fetch_from_sim(&town, "home?user=alice").await["type"], "home");
+    let messages = fetch_from_sim(&town, "messages?channel=deploys&user=bob").await;
     assert_eq!(messages["views"], json!([]), "no modal stands open");
-    assert!(look(&town, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");
+    assert!(fetch_from_sim(&town, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");
 }
 
 #[tokio::test]
 async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_for_long() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let prod = gantry::domain::model::environment::EnvironmentName::new("prod");
     let policy = &town.bot.config.policies[&prod];
-    let rung = town.bot.config.catalogue.ladder.find("prod").unwrap();
-    assert_eq!(rung.promotion_method, gantry::domain::model::environment::PromotionMethod::PullRequest);
+    let environment = town.bot.config.catalogue.ladder.find("prod").unwrap();
+    assert_eq!(environment.promotion_method, gantry::domain::model::environment::PromotionMethod::PullRequest);
     assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));
     assert!(policy.soak.is_some_and(|soak| soak <= jiff::SignedDuration::from_secs(10)));
     assert!(policy.freezes.is_empty() && !policy.overriders.is_empty());

@@ -16,20 +16,20 @@ use crate::harness::process::SECRETS;
 const BIN: &str = env!("CARGO_BIN_EXE_gantry");
 
 /// A town without a bot, and a folder from which doctor is run.
-struct Desk {
+struct DoctorFixture {
     town: World,
     folder: tempfile::TempDir,
     server: JoinHandle<()>,
 }
 
-impl Drop for Desk {
+impl Drop for DoctorFixture {
     fn drop(&mut self) {
         self.town.close();
         self.server.abort();
     }
 }
 
-impl Desk {
+impl DoctorFixture {
     async fn open(edit: impl FnOnce(&str) -> String) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
@@ -78,7 +78,7 @@ fn without_mailer(yaml: &str) -> String {
 }
 
 /// The lines that are no tick.
-fn ill(lines: &[String]) -> Vec<&str> {
+fn list_problem_lines(lines: &[String]) -> Vec<&str> {
     lines
         .iter()
         .map(String::as_str)
@@ -88,10 +88,10 @@ fn ill(lines: &[String]) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_all_is_well_each_line_has_a_tick_and_it_ends_with_0() {
-    let desk = Desk::open(without_mailer).await;
-    let (lines, code, _) = desk.doctor(&[], &[]).await;
-    assert_eq!(ill(&lines), Vec::<&str>::new());
-    let place = desk.database().display().to_string();
+    let fixture = DoctorFixture::open(without_mailer).await;
+    let (lines, code, _) = fixture.doctor(&[], &[]).await;
+    assert_eq!(list_problem_lines(&lines), Vec::<&str>::new());
+    let place = fixture.database().display().to_string();
     let told: Vec<String> = lines.iter().map(|line| line.replace(&place, "gantry.db")).collect();
     let hour = told.iter().position(|line| line.contains("requests are left until")).unwrap();
     let mut told = told;
@@ -130,14 +130,14 @@ async fn where_all_is_well_each_line_has_a_tick_and_it_ends_with_0() {
         ]
     );
     assert_eq!(code, 0);
-    assert!(!desk.database().exists(), "looking makes nothing");
+    assert!(!fixture.database().exists(), "looking makes nothing");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_should_be_looked_at_ends_with_1() {
-    let desk = Desk::open(|yaml| yaml.replace("    webhook_secret: { env: FLUX_QA_SECRET }\n", "")).await;
-    let (lines, code, _) = desk.doctor(&[("GITHUB_WEBHOOK_SECRET", "")], &[]).await;
-    let mut ill = ill(&lines);
+    let fixture = DoctorFixture::open(|yaml| yaml.replace("    webhook_secret: { env: FLUX_QA_SECRET }\n", "")).await;
+    let (lines, code, _) = fixture.doctor(&[("GITHUB_WEBHOOK_SECRET", "")], &[]).await;
+    let mut ill = list_problem_lines(&lines);
     assert_eq!(
         ill.pop(),
         Some(
@@ -155,11 +155,11 @@ async fn what_should_be_looked_at_ends_with_1() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
-    let desk = Desk::open(without_mailer).await;
+    let fixture = DoctorFixture::open(without_mailer).await;
     let (lines, code, _) =
-        desk.doctor(&[("SLACK_BOT_TOKEN", ""), ("SLACK_SIGNING_SECRET", ""), ("GITHUB_TOKEN", "")], &[]).await;
+        fixture.doctor(&[("SLACK_BOT_TOKEN", ""), ("SLACK_SIGNING_SECRET", ""), ("GITHUB_TOKEN", "")], &[]).await;
     assert_eq!(
-        ill(&lines),
+        list_problem_lines(&lines),
         [
             "  \u{2717} `SLACK_BOT_TOKEN` is not set. Set it, or `SLACK_BOT_TOKEN_FILE`, to the app's Bot User OAuth Token (`xoxb-...`).",
             "  \u{2717} `SLACK_SIGNING_SECRET` is not set, so no request of Slack's can be let in. Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
@@ -169,9 +169,9 @@ async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
     assert!(lines.iter().any(|line| line.contains("The cluster answers")), "{lines:#?}");
     assert_eq!(code, 2);
 
-    let (lines, code, _) = desk.doctor(&[("SLACK_BOT_TOKEN", "xoxb-another"), ("GITHUB_APP_ID", "1")], &[]).await;
+    let (lines, code, _) = fixture.doctor(&[("SLACK_BOT_TOKEN", "xoxb-another"), ("GITHUB_APP_ID", "1")], &[]).await;
     assert_eq!(
-        ill(&lines),
+        list_problem_lines(&lines),
         [
             "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.",
             "  \u{2717} Slack does not take the token: invalid_auth. Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
@@ -185,9 +185,9 @@ async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
         ("SLACK_SIGNING_SECRET", ""),
         ("GITHUB_TOKEN", "a b\n"),
     ];
-    let (lines, code, _) = desk.doctor(&swapped, &[]).await;
+    let (lines, code, _) = fixture.doctor(&swapped, &[]).await;
     assert_eq!(
-        ill(&lines),
+        list_problem_lines(&lines),
         [
             "  \u{2717} SLACK_BOT_TOKEN holds an app-level token, not a bot's (`xoxb-`): swap the two.",
             "  \u{2717} SLACK_APP_TOKEN holds a bot's token, not an app-level one (`xapp-`): swap the two.",
@@ -200,19 +200,19 @@ async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_not_there_is_told_in_a_line() {
-    let desk = Desk::open(without_mailer).await;
-    desk.server.abort();
-    let (lines, code, _) = desk.doctor(&[], &[]).await;
+    let fixture = DoctorFixture::open(without_mailer).await;
+    fixture.server.abort();
+    let (lines, code, _) = fixture.doctor(&[], &[]).await;
     for service in ["Slack", "GitHub", "The cluster"] {
         let told = format!("  \u{2717} {service} cannot be asked: ");
-        assert!(ill(&lines).iter().any(|line| line.starts_with(&told)), "{service}: {lines:#?}");
+        assert!(list_problem_lines(&lines).iter().any(|line| line.starts_with(&told)), "{service}: {lines:#?}");
     }
     assert_eq!(code, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_app_is_held_against_its_permissions_events_and_webhook() {
-    let desk = Desk::open(|yaml| {
+    let fixture = DoctorFixture::open(|yaml| {
         without_mailer(yaml).replace("[\"@release-managers\"] }", "[\"github:acme/release-managers\"] }")
     })
     .await;
@@ -223,8 +223,8 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
         ("GITHUB_APP_PRIVATE_KEY", key.as_str()),
         ("GITHUB_APP_INSTALLATION_ID", "2"),
     ];
-    let (lines, code, _) = desk.doctor(&app, &[]).await;
-    assert_eq!((ill(&lines), code), (vec![], 0));
+    let (lines, code, _) = fixture.doctor(&app, &[]).await;
+    assert_eq!((list_problem_lines(&lines), code), (vec![], 0));
     for expected in [
         "  \u{2713} I am the App gantry.",
         "  \u{2713} The App has the permissions that I need.",
@@ -235,10 +235,10 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
     let hook = |line: &&String| line.starts_with("  \u{2713} The App's webhooks go to 127.0.0.1:");
     assert!(lines.iter().find(hook).is_some_and(|line| line.ends_with(", with a secret.")), "{lines:#?}");
     let away = RequestFault::Reply(502, "Bad gateway", Vec::new());
-    desk.town.github.request_faults().inject("GET", "/app/hook/config", FaultTiming::BeforeEffect, away, 1);
-    let (lines, code, _) = desk.doctor(&app, &[]).await;
+    fixture.town.github.request_faults().inject("GET", "/app/hook/config", FaultTiming::BeforeEffect, away, 1);
+    let (lines, code, _) = fixture.doctor(&app, &[]).await;
     assert_eq!(
-        (ill(&lines), code),
+        (list_problem_lines(&lines), code),
         (
             vec![
                 "  ! Where the App's webhooks go cannot be seen: it answered 502. See its Webhook URL and secret in the App's settings; without webhooks I look once a minute."
@@ -246,14 +246,14 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
             1
         )
     );
-    desk.town.github.update_installation(|it| {
+    fixture.town.github.update_installation(|it| {
         it.permissions.retain(|(name, _)| *name != "checks");
         it.events.retain(|event| *event != "status");
         it.hook_secret = false;
     });
-    let (lines, code, _) = desk.doctor(&app, &[]).await;
+    let (lines, code, _) = fixture.doctor(&app, &[]).await;
     assert_eq!(
-        ill(&lines),
+        list_problem_lines(&lines),
         [
             "  \u{2717} The App lacks the permission `checks: read`. Add it in the App's settings, and accept it where the App is installed.",
             "  ! The App is not subscribed to `status`. Subscribe it under Permissions & events; without webhooks I look once a minute.",
@@ -261,39 +261,43 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
         ]
     );
     assert_eq!(code, 2);
-    desk.town.github.update_installation(|it| it.suspended = true);
-    let (lines, _, _) = desk.doctor(&app, &[]).await;
+    fixture.town.github.update_installation(|it| it.suspended = true);
+    let (lines, _, _) = fixture.doctor(&app, &[]).await;
     assert_eq!(
-        ill(&lines)[0],
+        list_problem_lines(&lines)[0],
         "  \u{2717} The installation of the App gantry is suspended. Unsuspend it in the organisation's settings, under GitHub Apps."
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed() {
-    let desk = Desk::open(without_mailer).await;
+    let fixture = DoctorFixture::open(without_mailer).await;
     let by_socket = [("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", APP_TOKEN)];
-    let (lines, _, _) = desk.doctor(&by_socket, &[]).await;
-    assert!(ill(&lines)[0].contains("opens no socket: socket_mode_not_enabled. Turn Socket Mode on"), "{lines:#?}");
-    desk.town.slack.use_sockets();
-    let (lines, code, _) = desk.doctor(&by_socket, &[]).await;
-    assert_eq!((ill(&lines), code), (vec![], 0));
+    let (lines, _, _) = fixture.doctor(&by_socket, &[]).await;
+    assert!(
+        list_problem_lines(&lines)[0].contains("opens no socket: socket_mode_not_enabled. Turn Socket Mode on"),
+        "{lines:#?}"
+    );
+    fixture.town.slack.use_sockets();
+    let (lines, code, _) = fixture.doctor(&by_socket, &[]).await;
+    assert_eq!((list_problem_lines(&lines), code), (vec![], 0));
     for expected in
         ["  \u{2713} By Socket Mode nothing has to be signed.", "  \u{2713} The app-level token opens sockets."]
     {
         assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
     }
-    let (lines, code, _) = desk.doctor(&by_socket, &["--url", "https://gantry.example.com"]).await;
+    let (lines, code, _) = fixture.doctor(&by_socket, &["--url", "https://gantry.example.com"]).await;
     assert_eq!(
-        ill(&lines),
+        list_problem_lines(&lines),
         [
             "  ! By Socket Mode nothing has to be signed, so https://gantry.example.com/slack/events was not tried. Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
         ]
     );
     assert_eq!(code, 1);
-    let (lines, code, _) = desk.doctor(&[("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", "xapp-another")], &[]).await;
+    let (lines, code, _) =
+        fixture.doctor(&[("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", "xapp-another")], &[]).await;
     assert_eq!(
-        ill(&lines),
+        list_problem_lines(&lines),
         [
             "  \u{2717} The app-level token opens no socket: invalid_auth. Turn Socket Mode on, and put an app-level token with `connections:write` into `SLACK_APP_TOKEN`.",
         ]
@@ -303,14 +307,14 @@ async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_hangs_says_so_in_a_line_and_it_ends_in_time() {
-    let desk = Desk::open(without_mailer).await;
-    let manners = &desk.town.service_faults;
-    for service in [&manners.slack, &manners.github, &manners.cluster, &manners.registry] {
+    let fixture = DoctorFixture::open(without_mailer).await;
+    let service_faults = &fixture.town.service_faults;
+    for service in [&service_faults.slack, &service_faults.github, &service_faults.cluster, &service_faults.registry] {
         service.set_hanging(true);
     }
-    let (lines, code, took) = desk.doctor(&[], &[]).await;
+    let (lines, code, took) = fixture.doctor(&[], &[]).await;
     assert!(took < Duration::from_secs(20), "{took:?}");
-    let ill = ill(&lines);
+    let ill = list_problem_lines(&lines);
     assert!(ill[0].starts_with("  \u{2717} Slack cannot be asked: no answer in 6 s. Ask again later"), "{ill:#?}");
     assert!(ill[1].starts_with("  \u{2717} GitHub cannot be asked: no answer in 6 s. Ask again later"), "{ill:#?}");
     assert!(ill[2].starts_with("  \u{2717} The cluster cannot be asked: no answer in 6 s."), "{ill:#?}");
@@ -320,22 +324,22 @@ async fn whoever_hangs_says_so_in_a_line_and_it_ends_in_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_is_told() {
-    let desk = Desk::open(without_mailer).await;
-    let mut lock = desk.database().into_os_string();
+    let fixture = DoctorFixture::open(without_mailer).await;
+    let mut lock = fixture.database().into_os_string();
     lock.push(".lock");
     std::fs::write(&lock, "4711").unwrap();
     let holder = std::fs::File::options().write(true).open(&lock).unwrap();
     holder.lock().unwrap();
-    let (lines, code, took) = desk.doctor(&[], &[]).await;
+    let (lines, code, took) = fixture.doctor(&[], &[]).await;
     assert!(took < Duration::from_secs(9), "{took:?}");
     let store = lines.iter().position(|line| line == "Store").unwrap();
     assert!(lines[store + 1].ends_with("is in use by process 4711."), "{lines:#?}");
     assert_eq!(code, 0);
     drop(holder);
 
-    let (lines, code, _) = desk.doctor(&[("DATABASE_URL", "sqlite:///proc/nowhere/gantry.db")], &[]).await;
+    let (lines, code, _) = fixture.doctor(&[("DATABASE_URL", "sqlite:///proc/nowhere/gantry.db")], &[]).await;
     assert!(
-        ill(&lines)[0]
+        list_problem_lines(&lines)[0]
             .starts_with("  \u{2717} The database cannot be used: nothing can be written in `/proc/nowhere`: "),
         "{lines:#?}"
     );
@@ -345,24 +349,24 @@ async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_
 /// Beside the Gantry that serves, and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() {
-    let mut apart = crate::harness::process::Apart::open().await;
+    let mut harness = crate::harness::process::ProcessHarness::open().await;
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "infra", "namespace": "flux-system" },
         "severity": "error", "timestamp": Clock::new_system().now().to_string(), "reason": "BuildFailed",
         "message": "kustomize build failed", "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
     });
-    let flux = reqwest::Client::new().post(format!("http://{}/webhooks/flux/qa", apart.address));
+    let flux = reqwest::Client::new().post(format!("http://{}/webhooks/flux/qa", harness.address));
     let sent = flux.bearer_auth(World::secret("FLUX_QA_SECRET").unwrap()).json(&body).send().await.unwrap();
     assert_eq!(sent.status(), 202);
-    let desk = Desk::open(without_mailer).await;
-    let url = apart.database_url();
+    let fixture = DoctorFixture::open(without_mailer).await;
+    let url = harness.database_url();
     let reports = async || {
-        let (lines, code, _) = desk.doctor(&[("DATABASE_URL", &url)], &[]).await;
+        let (lines, code, _) = fixture.doctor(&[("DATABASE_URL", &url)], &[]).await;
         assert_eq!(code, 1, "{lines:#?}");
         let from = lines.iter().position(|line| line == "Reports").unwrap();
         lines[from + 1..lines.len() - 1].to_vec()
     };
-    crate::harness::process::until("it is told", async || reports().await[0].contains("infra")).await;
+    crate::harness::process::wait_until("it is told", async || reports().await[0].contains("infra")).await;
     for _ in 0..2 {
         let told = reports().await;
         let (what, why) = told[0].split_once(" ago: ").unwrap();
@@ -377,14 +381,14 @@ async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() 
             )
         };
         assert_eq!(told[1..], ["development", "staging", "prod"].map(silent));
-        apart.kill();
+        harness.kill();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_configuration_is_said_by_line_and_column() {
-    let desk = Desk::open(|yaml| yaml.replacen("    branch: qa", "    brnach: qa", 1)).await;
-    let (lines, code, _) = desk.doctor(&[], &[]).await;
+    let fixture = DoctorFixture::open(|yaml| yaml.replacen("    branch: qa", "    brnach: qa", 1)).await;
+    let (lines, code, _) = fixture.doctor(&[], &[]).await;
     assert_eq!(lines[0], "Configuration");
     assert!(lines[1].contains("gantry.yaml:") && lines[1].contains("`brnach`"), "{lines:#?}");
     assert_eq!(code, 2);
@@ -392,23 +396,26 @@ async fn a_wrong_configuration_is_said_by_line_and_column() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_address_that_slack_calls_is_knocked_at() {
-    let mut apart = crate::harness::process::Apart::open().await;
-    let desk = Desk::open(without_mailer).await;
-    let url = format!("http://{}", apart.address);
-    let (lines, _, _) = desk.doctor(&[], &["--url", &url]).await;
+    let mut harness = crate::harness::process::ProcessHarness::open().await;
+    let fixture = DoctorFixture::open(without_mailer).await;
+    let url = format!("http://{}", harness.address);
+    let (lines, _, _) = fixture.doctor(&[], &["--url", &url]).await;
     let expected = format!("  \u{2713} {url}/slack/events let in a request that I signed myself.");
     assert!(lines.contains(&expected), "{lines:#?}");
-    let (lines, code, _) = desk.doctor(&[("SLACK_SIGNING_SECRET", "another")], &["--url", &url]).await;
+    let (lines, code, _) = fixture.doctor(&[("SLACK_SIGNING_SECRET", "another")], &["--url", &url]).await;
     assert_eq!(
-        ill(&lines),
+        list_problem_lines(&lines),
         [format!(
             "  \u{2717} {url}/slack/events does not let in what I sign. Give the Gantry that serves there the same `SLACK_SIGNING_SECRET`, or set its clock right."
         )]
     );
     assert_eq!(code, 2);
-    apart.kill();
+    harness.kill();
     let with_secrets = url.replace("http://", "http://me:hush@");
-    let (lines, _, _) = desk.doctor(&[], &["--url", &with_secrets]).await;
+    let (lines, _, _) = fixture.doctor(&[], &["--url", &with_secrets]).await;
     assert!(!lines.concat().contains("hush"), "{lines:#?}");
-    assert!(ill(&lines)[0].starts_with(&format!("  \u{2717} {url}/slack/events cannot be reached: ")), "{lines:#?}");
+    assert!(
+        list_problem_lines(&lines)[0].starts_with(&format!("  \u{2717} {url}/slack/events cannot be reached: ")),
+        "{lines:#?}"
+    );
 }

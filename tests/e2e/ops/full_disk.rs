@@ -9,7 +9,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::harness::process::{Apart, Ways, until};
+use crate::harness::process::{ProcessHarness, ProcessOptions, wait_until};
 use crate::ops::receiving::hex_hmac;
 
 /// Fills and frees the disk under the bot's database.
@@ -47,22 +47,22 @@ impl FullDisk {
     }
 }
 
-async fn open() -> (Apart, FullDisk) {
+async fn open() -> (ProcessHarness, FullDisk) {
     let disk = FullDisk::compile();
-    let mut ways = Ways::default();
-    ways.variables.extend(disk.variables());
-    (Apart::told(ways, |yaml, _| yaml).await, disk)
+    let mut options = ProcessOptions::default();
+    options.variables.extend(disk.variables());
+    (ProcessHarness::with_options(options, |yaml, _| yaml).await, disk)
 }
 
 /// Sends a command, and returns the acknowledgement.
-async fn ask(apart: &Apart, text: &str) -> String {
-    let ack = apart.town.slack.type_command("alice", "deploys", text).await.unwrap();
+async fn ask(harness: &ProcessHarness, text: &str) -> String {
+    let ack = harness.town.slack.type_command("alice", "deploys", text).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
     ack.body.to_string()
 }
 
 /// Sends a report as Flux would, different at each call.
-async fn report(apart: &Apart, number: usize) -> StatusCode {
+async fn report(harness: &ProcessHarness, number: usize) -> StatusCode {
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
         "severity": "info", "timestamp": "2026-11-16T09:00:01Z", "reason": "Progressing",
@@ -70,79 +70,79 @@ async fn report(apart: &Apart, number: usize) -> StatusCode {
     })
     .to_string();
     let signature = format!("sha256={}", hex_hmac("flux-secret-of-qa", &[body.as_bytes()]));
-    let url = format!("http://{}/webhooks/flux/qa", apart.address);
+    let url = format!("http://{}/webhooks/flux/qa", harness.address);
     let sent = reqwest::Client::new().post(url).header("x-signature", signature).body(body).send().await;
     sent.unwrap().status()
 }
 
-async fn readyz(apart: &Apart) -> (StatusCode, Value) {
-    let answer = reqwest::get(format!("http://{}/readyz", apart.address)).await.unwrap();
+async fn readyz(harness: &ProcessHarness) -> (StatusCode, Value) {
+    let answer = reqwest::get(format!("http://{}/readyz", harness.address)).await.unwrap();
     (answer.status(), answer.json().await.unwrap())
 }
 
 /// The commands and reports that another connection sees: they are there after a kill, too.
-async fn stored(apart: &Apart) -> (i64, i64) {
-    let mut connection = SqliteConnection::connect(&apart.database_url()).await.unwrap();
+async fn count_stored_requests(harness: &ProcessHarness) -> (i64, i64) {
+    let mut connection = SqliteConnection::connect(&harness.database_url()).await.unwrap();
     let count =
         "SELECT COUNT(*) FILTER (WHERE source = 'slack_command'), COUNT(*) FILTER (WHERE source = 'flux') FROM inbox";
     sqlx::query_as(count).fetch_one(&mut connection).await.unwrap()
 }
 
 /// Sends commands and reports, each of which must be refused, and without a wait.
-async fn assert_refused_at_once(apart: &Apart) {
+async fn assert_refused_at_once(harness: &ProcessHarness) {
     for number in 0..4 {
         let begun = Instant::now();
-        let refusal = ask(apart, "/promote checkout qa").await;
+        let refusal = ask(harness, "/promote checkout qa").await;
         assert!(refusal.contains("I could not keep your request, so nothing was done"), "{refusal}");
-        assert_eq!(report(apart, number).await, 503);
+        assert_eq!(report(harness, number).await, 503);
         assert!(begun.elapsed() < Duration::from_secs(2), "refused only after {:?}", begun.elapsed());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_moment_of_a_full_disk_all_that_is_acknowledged_is_stored() {
-    let (mut apart, disk) = open().await;
+    let (mut harness, disk) = open().await;
     disk.fill();
     // Several failures in a row: sqlx loses count at the first, and leaves its transaction open at the second.
-    assert_refused_at_once(&apart).await;
-    until("it is not ready", async || readyz(&apart).await.0 == 503).await;
-    let (_, body) = readyz(&apart).await;
+    assert_refused_at_once(&harness).await;
+    wait_until("it is not ready", async || readyz(&harness).await.0 == 503).await;
+    let (_, body) = readyz(&harness).await;
     assert!(body["missing"][0].as_str().unwrap().starts_with("The store cannot be written."), "{body}");
 
     disk.free();
-    until("it is ready again", async || readyz(&apart).await.0 == 200).await;
-    let (commands, reports) = stored(&apart).await;
+    wait_until("it is ready again", async || readyz(&harness).await.0 == 200).await;
+    let (commands, reports) = count_stored_requests(&harness).await;
     for number in 10..15 {
-        let ack = ask(&apart, "/gantry why checkout qa").await;
+        let ack = ask(&harness, "/gantry why checkout qa").await;
         assert!(!ack.contains("could not keep"), "{ack}");
-        assert_eq!(report(&apart, number).await, 202);
+        assert_eq!(report(&harness, number).await, 202);
     }
-    assert_eq!(stored(&apart).await, (commands + 5, reports + 5), "acknowledged and stored");
+    assert_eq!(count_stored_requests(&harness).await, (commands + 5, reports + 5), "acknowledged and stored");
 
-    apart.terminate();
-    until("the bot ends", async || apart.ended().is_some()).await;
-    assert_eq!(stored(&apart).await, (commands + 5, reports + 5), "and not discarded at the end");
+    harness.terminate();
+    wait_until("the bot ends", async || harness.exit_status().is_some()).await;
+    assert_eq!(count_stored_requests(&harness).await, (commands + 5, reports + 5), "and not discarded at the end");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_the_database_cannot_be_opened_again_requests_are_refused_at_once() {
-    let (apart, disk) = open().await;
-    let file = apart.database_url().strip_prefix("sqlite://").map(PathBuf::from).unwrap();
+    let (harness, disk) = open().await;
+    let file = harness.database_url().strip_prefix("sqlite://").map(PathBuf::from).unwrap();
     let aside = file.with_file_name("aside.db");
     disk.fill();
-    ask(&apart, "/promote checkout qa").await;
+    ask(&harness, "/promote checkout qa").await;
     // The failed connection is thrown away. The file that the next one needs is not there.
     std::fs::rename(&file, &aside).unwrap();
     disk.free();
-    assert_refused_at_once(&apart).await;
-    until("it is not ready", async || {
-        readyz(&apart).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be reopened"))
+    assert_refused_at_once(&harness).await;
+    wait_until("it is not ready", async || {
+        readyz(&harness).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be reopened"))
     })
     .await;
 
     std::fs::rename(&aside, &file).unwrap();
-    until("it is ready again", async || readyz(&apart).await.0 == 200).await;
-    let (commands, _) = stored(&apart).await;
-    ask(&apart, "/gantry why checkout qa").await;
-    assert_eq!(stored(&apart).await.0, commands + 1);
+    wait_until("it is ready again", async || readyz(&harness).await.0 == 200).await;
+    let (commands, _) = count_stored_requests(&harness).await;
+    ask(&harness, "/gantry why checkout qa").await;
+    assert_eq!(count_stored_requests(&harness).await.0, commands + 1);
 }

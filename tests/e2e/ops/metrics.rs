@@ -10,13 +10,13 @@ use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::harness::process::Apart;
-use crate::harness::world::Town;
+use crate::harness::process::ProcessHarness;
+use crate::harness::world::World;
 use crate::ops::receiving::hex_hmac;
 use scrape::Scrape;
 
 /// A webhook of Flux for qa, signed with `secret`.
-pub(crate) async fn flux(town: &Town, secret: &str, body: &str) -> u16 {
+pub(crate) async fn send_flux_webhook(town: &World, secret: &str, body: &str) -> u16 {
     let sent = reqwest::Client::new()
         .post(format!("{}/webhooks/flux/qa", town.origin))
         .header("x-signature", format!("sha256={}", hex_hmac(secret, &[body.as_bytes()])))
@@ -34,8 +34,8 @@ fn kustomization(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_quiet_town_shows_every_stage_of_every_environment() {
-    let town = Town::open().await;
+async fn a_quiet_world_shows_every_stage_of_every_environment() {
+    let town = World::open().await;
     let scrape = Scrape::of(&town.origin).await;
     for stage in ["awaiting_approval", "merging", "deploying", "failed", "stalled"] {
         for environment in ["development", "qa", "staging", "prod"] {
@@ -62,7 +62,7 @@ async fn a_quiet_town_shows_every_stage_of_every_environment() {
 
 #[tokio::test]
 async fn what_happens_to_changes_is_counted_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::Github502, 1, None, None);
     town.alice().types("/promote checkout qa").await;
     let of = [("kind", "promotion"), ("environment", "qa")];
@@ -114,7 +114,7 @@ async fn what_happens_to_changes_is_counted_once() {
 
 #[tokio::test]
 async fn what_waits_for_people_is_there_to_be_seen_with_its_age() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout prod").await;
     town.alice().clicks("Confirm").await;
     town.wait(SignedDuration::from_mins(10)).await;
@@ -123,7 +123,7 @@ async fn what_waits_for_people_is_there_to_be_seen_with_its_age() {
     assert_eq!(scrape.sum("gantry_changes", &waits), Some(1.0));
     let age = scrape.sum("gantry_change_oldest_seconds", &waits).unwrap();
     assert!((600.0..700.0).contains(&age), "{age}");
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     let scrape = Scrape::of(&town.origin).await;
     assert_eq!(scrape.sum("gantry_changes", &waits), Some(0.0));
     assert_eq!(scrape.sum("gantry_change_oldest_seconds", &waits), Some(0.0));
@@ -133,13 +133,13 @@ async fn what_waits_for_people_is_there_to_be_seen_with_its_age() {
 
 #[tokio::test]
 async fn commands_and_refusals_are_counted_by_what_they_are() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for text in
         ["/list", "/list checkout", "/gantry help", "/gantry staus", "/gantry status", "/promote checkout development"]
     {
         town.alice().types(text).await;
     }
-    town.alice().says("deploys", None, "@gantry list").await;
+    town.alice().posts("deploys", None, "@gantry list").await;
     town.carol().types("/gantry lock qa for 1h testing").await;
     town.alice().types("/promote checkout qa").await;
     let scrape = Scrape::of(&town.origin).await;
@@ -156,7 +156,7 @@ async fn commands_and_refusals_are_counted_by_what_they_are() {
 
 #[tokio::test]
 async fn refusals_to_lock_and_unlock_are_counted_like_any_other() {
-    let town = Town::configured(|configuration| {
+    let town = World::with_config(|configuration| {
         let qa = "  - name: qa\n";
         configuration.replace(qa, &format!("{qa}    promoters: [\"@release-managers\"]\n"))
     })
@@ -183,14 +183,14 @@ async fn refusals_to_lock_and_unlock_are_counted_like_any_other() {
 
 #[tokio::test]
 async fn what_becomes_of_webhooks_is_counted_by_who_sent_them() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let secret = "flux-secret-of-qa";
-    assert_eq!(flux(&town, secret, &kustomization("nobody")).await, 202);
+    assert_eq!(send_flux_webhook(&town, secret, &kustomization("nobody")).await, 202);
     town.settle().await;
-    assert_eq!(flux(&town, secret, &kustomization("nobody")).await, 202);
-    assert_eq!(flux(&town, secret, "nonsense").await, 400);
-    assert_eq!(flux(&town, "not the secret", &kustomization("x")).await, 401);
-    assert_eq!(flux(&town, "not the secret", "nonsense").await, 401);
+    assert_eq!(send_flux_webhook(&town, secret, &kustomization("nobody")).await, 202);
+    assert_eq!(send_flux_webhook(&town, secret, "nonsense").await, 400);
+    assert_eq!(send_flux_webhook(&town, "not the secret", &kustomization("x")).await, 401);
+    assert_eq!(send_flux_webhook(&town, "not the secret", "nonsense").await, 401);
     town.push("checkout", "Round totals");
     town.settle().await;
     let status = json!({ "repository": { "full_name": "acme/checkout" }, "sha": "a".repeat(40) }).to_string();
@@ -209,14 +209,14 @@ async fn what_becomes_of_webhooks_is_counted_by_who_sent_them() {
 
 #[tokio::test]
 async fn what_slack_does_not_take_is_seen_to_wait() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::SlackDown, 1_000, None, None);
     town.push("checkout", "Round totals");
     let begun = town.clock.now();
     let failed = [("method", "chat.postMessage"), ("result", "transient")];
     // It tries again and again, a little later each time.
     let waits = loop {
-        town.quiet().await;
+        town.wait_until_idle().await;
         let scrape = Scrape::of(&town.origin).await;
         if scrape.count("gantry_slack_calls_total", &failed) >= 3 {
             break scrape;
@@ -230,7 +230,7 @@ async fn what_slack_does_not_take_is_seen_to_wait() {
 
 #[tokio::test]
 async fn a_watch_that_hears_nothing_grows_old() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let of = [("namespace", "staging"), ("kind", "deployment")];
     town.clock.advance(SignedDuration::from_secs(400));
     let scrape = Scrape::of(&town.origin).await;
@@ -242,7 +242,7 @@ async fn a_watch_that_hears_nothing_grows_old() {
 
 #[tokio::test]
 async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bot.store.close().await;
     let begun = Instant::now();
     let scrape = Scrape::of(&town.origin).await;
@@ -256,11 +256,11 @@ async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
 /// As it is run for real: a listener of its own, and not on the one that the world reaches.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serve_tells_metrics_on_a_listener_of_their_own() {
-    let apart = Apart::open().await;
-    let metrics = apart.metrics();
+    let harness = ProcessHarness::open().await;
+    let metrics = harness.metrics_url();
     let scrape = Scrape::of(&metrics).await;
     assert_eq!(scrape.sum("gantry_store_readable", &[]), Some(1.0));
-    let outside = reqwest::get(format!("http://{}/metrics", apart.address)).await.unwrap();
+    let outside = reqwest::get(format!("http://{}/metrics", harness.address)).await.unwrap();
     assert_eq!(outside.status(), 404);
     let inside = reqwest::get(format!("{metrics}/readyz")).await.unwrap();
     assert_eq!(inside.status(), 404);
@@ -268,7 +268,7 @@ async fn serve_tells_metrics_on_a_listener_of_their_own() {
 
 #[tokio::test]
 async fn a_scrape_of_a_thousand_changes_is_cheap() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout prod").await;
     town.alice().clicks("Confirm").await;
     let one = town.bot.store.list_open_changes().await.unwrap().pop().expect("a change that waits");

@@ -9,7 +9,7 @@ use gantry::sim::faults::Fault;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::town::World as Sim;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 /// Two more artefacts in a repository with one commit, so that only the cluster knows what ran before.
 fn prepare(sim: &Sim) {
@@ -39,7 +39,7 @@ async fn everything_that_the_rules_grant_is_asked_for() {
         )
     };
     let more: String = [("agent", "daemonset/agent"), ("part", "deployment/part")].map(artefact).concat();
-    let town = Town::newcomer(prepare, |yaml| yaml.replace("people:", &format!("{more}people:"))).await;
+    let town = World::without_history(prepare, |yaml| yaml.replace("people:", &format!("{more}people:"))).await;
 
     // A workload that fails is asked for its pods; one of which nothing is known, for its history.
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("mailer".into()), Some("development".into()));

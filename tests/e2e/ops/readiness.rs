@@ -6,8 +6,8 @@ use gantry::sim::faults::Fault;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use crate::harness::process::{Apart, Hold, until};
-use crate::harness::world::Town;
+use crate::harness::process::{PauseWhen, ProcessHarness, wait_until};
+use crate::harness::world::World;
 use crate::ops::metrics::scrape::Scrape;
 
 async fn readyz(origin: &str) -> (StatusCode, Value) {
@@ -17,47 +17,49 @@ async fn readyz(origin: &str) -> (StatusCode, Value) {
 
 #[tokio::test]
 async fn a_dead_cluster_is_said_and_keeps_nobody_out() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let (status, body) = readyz(&town.origin).await;
     assert_eq!((status.as_u16(), &body["ready"], body["missing"].as_array().unwrap().len()), (200, &true.into(), 0));
     town.sim.faults.arm(Fault::ClusterDown, 100_000, None, None);
     town.sim.cluster.end_streams();
-    until("the cluster is dead", async || readyz(&town.origin).await.1.to_string().contains("unreadable since")).await;
+    wait_until("the cluster is dead", async || readyz(&town.origin).await.1.to_string().contains("unreadable since"))
+        .await;
     let (status, body) = readyz(&town.origin).await;
     assert_eq!((status.as_u16(), &body["ready"]), (200, &true.into()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_cannot_be_written_is_named_and_comes_back_by_itself() {
-    let apart = Apart::open().await;
-    let origin = format!("http://{}", apart.address);
+    let harness = ProcessHarness::open().await;
+    let origin = format!("http://{}", harness.address);
     assert_eq!(readyz(&origin).await.0, 200);
-    let held = apart.hold_the_store().await;
-    until("it is not ready", async || readyz(&origin).await.0 == 503).await;
+    let held = harness.block_database_writes().await;
+    wait_until("it is not ready", async || readyz(&origin).await.0 == 503).await;
     let begun = Instant::now();
     let (_, body) = readyz(&origin).await;
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!(body["ready"], false);
     assert!(body["missing"][0].as_str().unwrap().starts_with("The store"), "{body}");
-    let scrape = Scrape::of(&apart.metrics()).await;
+    let scrape = Scrape::of(&harness.metrics_url()).await;
     assert_eq!(scrape.sum("gantry_ready", &[]), Some(0.0));
     drop(held);
-    until("it is ready again", async || readyz(&origin).await.0 == 200).await;
-    let healed = Scrape::of(&apart.metrics()).await;
+    wait_until("it is ready again", async || readyz(&origin).await.0 == 200).await;
+    let healed = Scrape::of(&harness.metrics_url()).await;
     assert_eq!(healed.sum("gantry_ready", &[]), Some(1.0));
 }
 
 /// Who is still at work has closed its door, and says so where it can still be asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_shutting_down_is_not_ready() {
-    let apart = Apart::open().await;
-    let metrics = apart.metrics();
+    let harness = ProcessHarness::open().await;
+    let metrics = harness.metrics_url();
     // A step of a change is finished first; a question in the background would be broken off, and with it the process ended.
-    apart.gate.close_for("POST /sim/github/repos/acme/checkout/merges", Hold::AfterTheEffect);
-    apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
-    until("a request is held", async || apart.gate.held().is_some()).await;
+    harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
+    harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+    wait_until("a request is held", async || harness.interceptor.paused_request().is_some()).await;
     assert_eq!(Scrape::of(&metrics).await.sum("gantry_ready", &[]), Some(1.0));
-    apart.terminate();
-    until("it is not ready any more", async || Scrape::of(&metrics).await.sum("gantry_ready", &[]) == Some(0.0)).await;
-    apart.gate.open();
+    harness.terminate();
+    wait_until("it is not ready any more", async || Scrape::of(&metrics).await.sum("gantry_ready", &[]) == Some(0.0))
+        .await;
+    harness.interceptor.resume();
 }

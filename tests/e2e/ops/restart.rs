@@ -7,61 +7,61 @@ use std::time::Duration;
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
 
-use crate::harness::process::{Apart, Hold, KillPoint, kill_in_lanes, until};
-use crate::harness::world::{has_button, shown};
+use crate::harness::process::{KillPoint, PauseWhen, ProcessHarness, kill_in_lanes, wait_until};
+use crate::harness::world::{has_button, render_message};
 
 /// Each is killed a little later than the one before.
 const ROUNDS: u64 = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_at_any_moment_loses_no_message() {
-    let mut apart = Apart::open().await;
+    let mut harness = ProcessHarness::open().await;
     let words = |round: u64| format!("Round {round} ");
     for round in 0..ROUNDS {
-        apart.town.push("checkout", "develop", &format!("Round {round}"), BTreeMap::new(), "alice").unwrap();
+        harness.town.push("checkout", "develop", &format!("Round {round}"), BTreeMap::new(), "alice").unwrap();
         // Each round is killed a little later: while it is built, rolled out, stored, said. The delay must be real.
         tokio::time::sleep(Duration::from_millis(90 * (round + 1))).await;
-        apart.restart().await;
-        until("the round is told", async || apart.says(&words(round)) > 0).await;
+        harness.restart().await;
+        wait_until("the round is told", async || harness.count_messages_with(&words(round)) > 0).await;
     }
     // A repeated message would be posted before this one, which is in the same queue, or wait in the outbox.
-    apart.town.push("checkout", "develop", "The last push of all", BTreeMap::new(), "alice").unwrap();
-    until("the last push is told", async || apart.says("The last push of all") > 0).await;
-    apart.until_idle().await;
+    harness.town.push("checkout", "develop", "The last push of all", BTreeMap::new(), "alice").unwrap();
+    wait_until("the last push is told", async || harness.count_messages_with("The last push of all") > 0).await;
+    harness.wait_until_idle().await;
     for round in 0..ROUNDS {
-        let told = apart.says(&words(round));
+        let told = harness.count_messages_with(&words(round));
         assert!((1..=2).contains(&told), "round {round} was told {told} times");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
-    let mut apart = Apart::open().await;
-    apart.town.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
+    let mut harness = ProcessHarness::open().await;
+    harness.town.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
-    let pushed = apart.town.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
+    let pushed = harness.town.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
     let workload = "statefulset/mailer".parse().unwrap();
-    let before = apart.town.cluster.state("development", &workload).image;
-    until("it rolls out", async || apart.town.cluster.state("development", &workload).image != before).await;
+    let before = harness.town.cluster.state("development", &workload).image;
+    wait_until("it rolls out", async || harness.town.cluster.state("development", &workload).image != before).await;
     // While it rolls out, nothing but the controller's word tells its commit, and that is told once.
-    let image = apart.town.cluster.state("development", &workload).image.unwrap();
+    let image = harness.town.cluster.state("development", &workload).image.unwrap();
     let seen = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
-    apart.until_stored(seen, image.rsplit_once(':').unwrap().1).await;
+    harness.wait_until_stored(seen, image.rsplit_once(':').unwrap().1).await;
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "mailer", "namespace": "flux-system" },
-        "severity": "info", "timestamp": apart.town.clock.now().to_string(), "reason": "ReconciliationSucceeded",
+        "severity": "info", "timestamp": harness.town.clock.now().to_string(), "reason": "ReconciliationSucceeded",
         "message": "Reconciliation finished", "metadata": { "revision": format!("develop@sha1:{pushed}") },
     });
     let signature = crate::ops::receiving::hex_hmac("flux-secret-of-development", &[event.to_string().as_bytes()]);
     let told = reqwest::Client::new()
-        .post(format!("http://{}/webhooks/flux/development", apart.address))
+        .post(format!("http://{}/webhooks/flux/development", harness.address))
         .header("x-signature", format!("sha256={signature}"))
         .body(event.to_string());
     assert_eq!(told.send().await.unwrap().status(), 202);
-    apart.until_idle().await;
-    apart.restart().await;
-    until("its commit is told", async || {
-        let told = apart.messages().iter().map(shown).collect::<Vec<_>>();
+    harness.wait_until_idle().await;
+    harness.restart().await;
+    wait_until("its commit is told", async || {
+        let told = harness.messages().iter().map(render_message).collect::<Vec<_>>();
         told.iter().any(|told| told.contains("*mailer*") && told.contains("Mails in blue"))
     })
     .await;
@@ -69,77 +69,81 @@ async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_promotion_that_is_killed_before_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::BeforeTheEffect, false).await;
+    kill_at_every_request(PauseWhen::BeforeTheEffect, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_promotion_that_is_killed_after_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::AfterTheEffect, false).await;
+    kill_at_every_request(PauseWhen::AfterTheEffect, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pull_request_that_is_killed_before_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::BeforeTheEffect, true).await;
+    kill_at_every_request(PauseWhen::BeforeTheEffect, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::AfterTheEffect, true).await;
+    kill_at_every_request(PauseWhen::AfterTheEffect, true).await;
 }
 
 /// A promotion for every request that one makes: at that request the bot is killed, and started again.
-async fn killed_at_every_request(hold: Hold, by_pull: bool) {
+async fn kill_at_every_request(pause: PauseWhen, by_pull: bool) {
     let by_both = ["/merges", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs", "chat.postMessage"];
     let by_pull_alone = ["POST /sim/github/repos/acme/checkout/pulls", "/merge"];
     let named = if by_pull { [&by_both[..], &by_pull_alone].concat() } else { by_both.to_vec() };
-    kill_in_lanes(&named, |points| killed_at(points, hold, by_pull)).await;
+    kill_in_lanes(&named, |points| kill_at_points(points, pause, by_pull)).await;
 }
 
-async fn killed_at(points: Vec<KillPoint>, hold: Hold, by_pull: bool) {
+async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen, by_pull: bool) {
     let qa = "    cluster: { namespace: qa }\n";
     let by_pull_request = format!("{qa}    promote: pull_request\n");
-    let mut apart = Apart::configured(|yaml| if by_pull { yaml.replace(qa, &by_pull_request) } else { yaml }).await;
+    let mut harness =
+        ProcessHarness::with_config(|yaml| if by_pull { yaml.replace(qa, &by_pull_request) } else { yaml }).await;
     let mut held_at = Vec::new();
     for (round, point) in points.into_iter().enumerate() {
         let pinned =
-            apart.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
-        until("the push runs", async || apart.says(&format!("Push {round} ")) > 0).await;
+            harness.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+        wait_until("the push runs", async || harness.count_messages_with(&format!("Push {round} ")) > 0).await;
         // The observer compares commits in the background; these requests are not part of the promotion.
-        apart.until_stored("comparison WHERE head = $1", pinned.as_str()).await;
-        apart.until_idle().await;
+        harness.wait_until_stored("comparison WHERE head = $1", pinned.as_str()).await;
+        harness.wait_until_idle().await;
 
         if !by_pull {
-            apart.gate.close_at(point, hold);
+            harness.interceptor.pause_at(point, pause);
         }
-        let ack = apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+        let ack = harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         assert_eq!(ack.status, 200);
         if by_pull {
             let plan = || {
-                apart.town.slack.messages("deploys", Some("alice")).into_iter().rfind(|it| has_button(it, "Confirm"))
+                harness.town.slack.messages("deploys", Some("alice")).into_iter().rfind(|it| has_button(it, "Confirm"))
             };
-            let of_it = |plan: &gantry::sim::slack::Message| shown(plan).contains(pinned.short());
-            until("the plan is shown", async || plan().as_ref().is_some_and(of_it)).await;
-            apart.gate.close_at(point, hold);
-            apart.town.slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
+            let of_it = |plan: &gantry::sim::slack::Message| render_message(plan).contains(pinned.short());
+            wait_until("the plan is shown", async || plan().as_ref().is_some_and(of_it)).await;
+            harness.interceptor.pause_at(point, pause);
+            harness.town.slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
         }
         let version = format!("`develop-{}`", pinned.short());
-        let ended = |apart: &Apart| {
+        let ended = |harness: &ProcessHarness| {
             let green = |text: String| text.contains(&version) && text.contains("running in *qa*");
-            apart.messages().iter().any(|message| message.thread.is_some() && green(shown(message)))
+            harness.messages().iter().any(|message| message.thread.is_some() && green(render_message(message)))
         };
-        until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
-        let Some(request) = apart.gate.held() else {
-            hold.assert_is_beyond_last_request(point, 9, &held_at);
+        wait_until("it is held, or it ends", async || {
+            harness.interceptor.paused_request().is_some() || ended(&harness)
+        })
+        .await;
+        let Some(request) = harness.interceptor.paused_request() else {
+            pause.assert_is_beyond_last_request(point, 9, &held_at);
             return;
         };
         let at = request.clone();
         held_at.push(request);
-        apart.kill();
-        apart.gate.open();
-        apart.restart().await;
-        until(&format!("it ends, though killed at {at}"), async || ended(&apart)).await;
+        harness.kill();
+        harness.interceptor.resume();
+        harness.restart().await;
+        wait_until(&format!("it ends, though killed at {at}"), async || ended(&harness)).await;
 
-        let (github, name) = (&apart.town.github, "acme/checkout");
+        let (github, name) = (&harness.town.github, "acme/checkout");
         let graph = github.graph(name, 1000);
         let merges: Vec<_> = graph.iter().filter(|commit| commit.parents.get(1) == Some(&pinned)).collect();
         assert_eq!(merges.len(), 1, "one merge, though killed at {at}");
@@ -152,10 +156,12 @@ async fn killed_at(points: Vec<KillPoint>, hold: Hold, by_pull: bool) {
         let tags = github.tags(name);
         let of_it = tags.values().filter(|commit| **commit == result).count();
         assert_eq!(of_it, 1, "one tag, though killed at {at}");
-        let cards = apart
+        let cards = harness
             .messages()
             .iter()
-            .filter(|message| shown(message).contains(&version) && shown(message).contains("asked by"))
+            .filter(|message| {
+                render_message(message).contains(&version) && render_message(message).contains("asked by")
+            })
             .count();
         assert!((1..=2).contains(&cards), "{cards} cards, though killed at {at}");
     }

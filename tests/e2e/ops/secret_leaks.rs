@@ -12,19 +12,20 @@ use gantry::sim::slack::VERIFICATION_TOKEN;
 use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, GITHUB_TOKEN, World};
 use serde_json::{Value, json};
 
-use crate::harness::process::{Apart, Ways};
+use crate::harness::process::{ProcessHarness, ProcessOptions};
 
 mod walk;
 
-use walk::Walk;
+use walk::LeakScenario;
 
 const LOGIN: &str = "canary-of-the-registry";
 const RECEIVER: &str = "canary-of-the-flux-receiver";
 const KUBE: &str = "canary-of-the-kubeconfig";
 
 /// What each secret looks like in a header, a form, a dump.
-fn forms(secret: &str) -> BTreeSet<String> {
-    let mut forms = BTreeSet::from([secret.to_owned(), hex(secret), hex(secret).to_uppercase(), escaped(secret)]);
+fn list_encodings(secret: &str) -> BTreeSet<String> {
+    let mut forms =
+        BTreeSet::from([secret.to_owned(), hex(secret), hex(secret).to_uppercase(), percent_encode(secret)]);
     // Whatever stands before it moves its bits: what is left of the middle is the same for each of three ways.
     for before in ["", "x", "xy"] {
         for engine in [&STANDARD, &URL_SAFE_NO_PAD] {
@@ -43,7 +44,7 @@ fn hex(text: &str) -> String {
 }
 
 /// As a form or an address may have it, with every letter spelled out.
-fn escaped(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     let digits = hex(text).to_uppercase();
     digits.as_bytes().chunks(2).flat_map(|pair| ['%', char::from(pair[0]), char::from(pair[1])]).collect()
 }
@@ -55,22 +56,22 @@ impl Canaries {
     fn of(secrets: &[String]) -> Self {
         let mut all = vec![Vec::new(); 1 << 16];
         for secret in secrets {
-            for form in forms(secret) {
+            for form in list_encodings(secret) {
                 let begin = form.as_bytes();
-                all[Self::begin(begin[0], begin[1])].push((form, secret.clone()));
+                all[Self::bucket_index(begin[0], begin[1])].push((form, secret.clone()));
             }
         }
         Self(all)
     }
 
-    fn begin(first: u8, second: u8) -> usize {
+    fn bucket_index(first: u8, second: u8) -> usize {
         u16::from_be_bytes([first, second]).into()
     }
 
-    fn found(&self, where_from: &str, bytes: &[u8]) -> BTreeSet<String> {
+    fn find_leaks(&self, where_from: &str, bytes: &[u8]) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for at in 1..bytes.len() {
-            for (form, secret) in &self.0[Self::begin(bytes[at - 1], bytes[at])] {
+            for (form, secret) in &self.0[Self::bucket_index(bytes[at - 1], bytes[at])] {
                 if bytes[at - 1..].starts_with(form.as_bytes()) {
                     found.insert(format!("{secret} in {where_from}"));
                 }
@@ -96,13 +97,13 @@ fn private_key() -> String {
 }
 
 /// Requests over HTTP, and a token for GitHub.
-fn by_http() -> Ways {
-    Ways { token: KUBE, ..Ways::default() }
+fn http_options() -> ProcessOptions {
+    ProcessOptions { cluster_token: KUBE, ..ProcessOptions::default() }
 }
 
 /// Socket Mode, and a GitHub App.
-fn by_socket() -> Ways {
-    let mut variables = Ways::default().variables;
+fn socket_options() -> ProcessOptions {
+    let mut variables = ProcessOptions::default().variables;
     variables.retain(|(name, _)| !["SLACK_SIGNING_SECRET", "GITHUB_TOKEN"].contains(name));
     variables.extend([
         ("SLACK_APP_TOKEN", APP_TOKEN.to_owned()),
@@ -110,11 +111,11 @@ fn by_socket() -> Ways {
         ("GITHUB_APP_INSTALLATION_ID", "2".to_owned()),
         ("GITHUB_APP_PRIVATE_KEY", private_key()),
     ]);
-    Ways { variables, token: KUBE, by_socket: true }
+    ProcessOptions { variables, cluster_token: KUBE, uses_socket_mode: true }
 }
 
 /// A login for the registry, a receiver whose address is a permission, and a token for the cluster.
-fn armed(yaml: &str, folder: &std::path::Path, origin: &str) -> String {
+fn add_secrets_to_config(yaml: &str, folder: &std::path::Path, origin: &str) -> String {
     let auth = STANDARD.encode(format!("robot:{LOGIN}"));
     let host = origin.trim_start_matches("http://");
     let docker = json!({ "auths": { host: { "auth": auth } } });
@@ -125,35 +126,36 @@ fn armed(yaml: &str, folder: &std::path::Path, origin: &str) -> String {
 }
 
 /// Opens a town by these ways, lets everything happen, and searches all that came out. Gives what the bot was let in by.
-async fn searched(ways: Ways) -> BTreeSet<String> {
+async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
-    let mut apart = Apart::told(ways, |yaml, origin| armed(&yaml, folder.path(), origin)).await;
-    let walk = Walk::new(&apart);
+    let mut harness =
+        ProcessHarness::with_options(options, |yaml, origin| add_secrets_to_config(&yaml, folder.path(), origin)).await;
+    let walk = LeakScenario::new(&harness);
     walk.all().await;
     let mut answers = walk.answers.into_inner().unwrap();
-    let doctor = apart.doctor().await;
+    let doctor = harness.doctor().await;
     answers.extend([doctor.stdout, doctor.stderr].map(|bytes| String::from_utf8(bytes).unwrap()));
-    let metrics = reqwest::get(format!("{}/metrics", apart.metrics())).await.unwrap().text().await.unwrap();
-    let readyz = reqwest::get(format!("http://{}/readyz", apart.address)).await.unwrap().text().await.unwrap();
-    Walk::shut_out(&apart);
-    apart.restart().await;
-    let walk = Walk::new(&apart);
-    walk.outside().await;
+    let metrics = reqwest::get(format!("{}/metrics", harness.metrics_url())).await.unwrap().text().await.unwrap();
+    let readyz = reqwest::get(format!("http://{}/readyz", harness.address)).await.unwrap().text().await.unwrap();
+    LeakScenario::revoke_github_access(&harness);
+    harness.restart().await;
+    let walk = LeakScenario::new(&harness);
+    walk.run_without_access().await;
     answers.extend(walk.answers.into_inner().unwrap());
 
-    let slack = &apart.town.slack;
+    let slack = &harness.town.slack;
     let mut out = vec![("the metrics", metrics), ("/readyz", readyz)];
     out.extend(answers.into_iter().map(|answer| ("an answer", answer)));
     let everything = |channel| (channel, format!("{:?}", slack.messages(channel, None)));
     out.extend(["deploys", "releases", "@gantry"].map(everything));
     out.extend(["alice", "bob", "carol", "dave"].map(|person| ("a Home", slack.home(person).to_string())));
-    let files = apart.files();
+    let files = harness.files();
     assert!(files.iter().any(|(name, bytes)| name == "gantry.db" && !bytes.is_empty()));
     let (kept, logs): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| name != "log");
     out.push(("the log", String::from_utf8_lossy(&logs[0].1).into_owned()));
 
     // What the bot was let in by is secret, whatever it was made of: a token for an hour, what the private key has signed.
-    let credentials = apart.gate.credentials();
+    let credentials = harness.interceptor.credentials();
     let mut secrets = secrets();
     secrets.extend(credentials.iter().cloned());
     secrets
@@ -162,19 +164,19 @@ async fn searched(ways: Ways) -> BTreeSet<String> {
     let canaries = Canaries::of(&secrets);
     let mut leaks = Vec::new();
     for (name, text) in &out {
-        leaks.extend(canaries.found(name, text.as_bytes()));
+        leaks.extend(canaries.find_leaks(name, text.as_bytes()));
         // These must outlive the process, so the database has them; nobody else has a use for them.
         let shows = |permission: &String| text.contains(permission.as_str());
         leaks.extend(slack.issued_secrets().into_iter().filter(shows).map(|it| format!("{it} in {name}")));
     }
     for (name, bytes) in kept {
-        leaks.extend(canaries.found(name, bytes));
+        leaks.extend(canaries.find_leaks(name, bytes));
     }
-    for (path, body) in apart.gate.bodies() {
-        leaks.extend(canaries.found(&path, &body));
+    for (path, body) in harness.interceptor.bodies() {
+        leaks.extend(canaries.find_leaks(&path, &body));
     }
     // Over TLS, libraries would log headers that they do not log here: so none may say anything below `info`.
-    let log = apart.log();
+    let log = harness.log();
     let low = |line: &&Value| line["level"] == "DEBUG" || line["level"] == "TRACE";
     assert!(log.iter().any(|line| low(&line)), "it says what it does");
     let loud: BTreeSet<&str> = log.iter().filter(low).map(|line| line["target"].as_str().unwrap()).collect();
@@ -185,7 +187,7 @@ async fn searched(ways: Ways) -> BTreeSet<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_comes_out_by_http_and_a_token() {
-    let shown = searched(by_http()).await;
+    let shown = search_for_leaks(http_options()).await;
     for token in [BOT_TOKEN, GITHUB_TOKEN, KUBE, TOKEN, &STANDARD.encode(format!("robot:{LOGIN}"))] {
         assert!(shown.contains(token), "{token}: {shown:?}");
     }
@@ -193,7 +195,7 @@ async fn no_secret_comes_out_by_http_and_a_token() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_comes_out_by_socket_mode_and_a_github_app() {
-    let shown = searched(by_socket()).await;
+    let shown = search_for_leaks(socket_options()).await;
     for token in [BOT_TOKEN, APP_TOKEN, KUBE, TOKEN, &STANDARD.encode(format!("robot:{LOGIN}"))] {
         assert!(shown.contains(token), "{token}: {shown:?}");
     }
@@ -211,10 +213,10 @@ fn a_leak_would_be_found_in_every_form() {
         format!("Authorization: Bearer {token}"),
         format!("Basic {}", STANDARD.encode(format!("robot:{token}"))),
         format!("x{}", STANDARD.encode(token)),
-        escaped(token),
+        percent_encode(token),
         hex(token),
     ] {
-        assert_eq!(canaries.found("a leak", leak.as_bytes()).len(), 1, "{leak}");
+        assert_eq!(canaries.find_leaks("a leak", leak.as_bytes()).len(), 1, "{leak}");
     }
 }
 

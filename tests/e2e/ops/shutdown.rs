@@ -9,101 +9,101 @@ use std::time::{Duration, Instant};
 use gantry::domain::model::version::Sha;
 use gantry::sim::town::SIGNING_SECRET;
 
-use crate::harness::process::{Apart, Hold, until};
-use crate::harness::world::shown;
+use crate::harness::process::{PauseWhen, ProcessHarness, wait_until};
+use crate::harness::world::render_message;
 use crate::ops::receiving::hex_hmac;
 
-const WITHIN: Duration = Duration::from_secs(10);
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 /// A push that runs in development, and can be promoted.
-async fn pushed(apart: &Apart, message: &str) -> Sha {
-    let pushed = apart.town.push("checkout", "develop", message, BTreeMap::new(), "alice").unwrap();
-    until("the push runs", async || apart.says(message) > 0).await;
+async fn push_and_wait(harness: &ProcessHarness, message: &str) -> Sha {
+    let pushed = harness.town.push("checkout", "develop", message, BTreeMap::new(), "alice").unwrap();
+    wait_until("the push runs", async || harness.count_messages_with(message) > 0).await;
     pushed
 }
 
-async fn promote(apart: &Apart) {
-    let ack = apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+async fn promote(harness: &ProcessHarness) {
+    let ack = harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     assert_eq!(ack.status, 200);
 }
 
-fn is_green(apart: &Apart, commit: &Sha) -> bool {
+fn is_running_in_qa(harness: &ProcessHarness, commit: &Sha) -> bool {
     let version = format!("`develop-{}`", commit.short());
     let green = |text: String| text.contains(&version) && text.contains("running in *qa*");
-    apart.messages().iter().any(|message| message.thread.is_some() && green(shown(message)))
+    harness.messages().iter().any(|message| message.thread.is_some() && green(render_message(message)))
 }
 
-async fn ends(apart: &mut Apart, begun: Instant) {
-    until("the bot ends", async || apart.ended().is_some()).await;
-    assert!(apart.ended().unwrap().success(), "{:?}", apart.ended());
-    assert!(begun.elapsed() < WITHIN, "{:?}", begun.elapsed());
+async fn assert_ends_in_time(harness: &mut ProcessHarness, begun: Instant) {
+    wait_until("the bot ends", async || harness.exit_status().is_some()).await;
+    assert!(harness.exit_status().unwrap().success(), "{:?}", harness.exit_status());
+    assert!(begun.elapsed() < SHUTDOWN_LIMIT, "{:?}", begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_is_under_way_is_finished_and_not_done_again() {
-    let mut apart = Apart::open().await;
-    let commit = pushed(&apart, "A push to merge").await;
-    apart.gate.close_for("POST /sim/github/repos/acme/checkout/merges", Hold::AfterTheEffect);
-    promote(&apart).await;
-    until("the merge is held", async || apart.gate.held().is_some()).await;
+    let mut harness = ProcessHarness::open().await;
+    let commit = push_and_wait(&harness, "A push to merge").await;
+    harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
+    promote(&harness).await;
+    wait_until("the merge is held", async || harness.interceptor.paused_request().is_some()).await;
 
     let begun = Instant::now();
-    apart.terminate();
-    until("nobody is let in", async || TcpStream::connect(&apart.address).is_err()).await;
-    assert_eq!(apart.ended(), None, "it waits for its merge");
-    apart.gate.open();
-    ends(&mut apart, begun).await;
+    harness.terminate();
+    wait_until("nobody is let in", async || TcpStream::connect(&harness.address).is_err()).await;
+    assert_eq!(harness.exit_status(), None, "it waits for its merge");
+    harness.interceptor.resume();
+    assert_ends_in_time(&mut harness, begun).await;
     // Only a bot that waited for the answer can have stored that the merge is done.
-    apart.until_stored("change WHERE stage = $1", "deploying").await;
-    let before = apart.gate.asked("");
+    harness.wait_until_stored("change WHERE stage = $1", "deploying").await;
+    let before = harness.interceptor.count_requests("");
 
-    apart.restart().await;
-    until("the promotion ends", async || is_green(&apart, &commit)).await;
-    assert_eq!(apart.gate.asked("/merges"), 1, "what was stored is not asked again");
-    assert!(apart.gate.asked("") > before);
+    harness.restart().await;
+    wait_until("the promotion ends", async || is_running_in_qa(&harness, &commit)).await;
+    assert_eq!(harness.interceptor.count_requests("/merges"), 1, "what was stored is not asked again");
+    assert!(harness.interceptor.count_requests("") > before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_that_is_on_its_way_is_posted_once() {
-    let mut apart = Apart::open().await;
-    apart.gate.close_for("/chat.postMessage", Hold::AfterTheEffect);
-    apart.town.push("checkout", "develop", "Told once", BTreeMap::new(), "alice").unwrap();
-    until("the message is held", async || apart.gate.held().is_some()).await;
+    let mut harness = ProcessHarness::open().await;
+    harness.interceptor.pause_matching("/chat.postMessage", PauseWhen::AfterTheEffect);
+    harness.town.push("checkout", "develop", "Told once", BTreeMap::new(), "alice").unwrap();
+    wait_until("the message is held", async || harness.interceptor.paused_request().is_some()).await;
     let begun = Instant::now();
-    apart.terminate();
-    until("nobody is let in", async || TcpStream::connect(&apart.address).is_err()).await;
-    apart.gate.open();
-    ends(&mut apart, begun).await;
+    harness.terminate();
+    wait_until("nobody is let in", async || TcpStream::connect(&harness.address).is_err()).await;
+    harness.interceptor.resume();
+    assert_ends_in_time(&mut harness, begun).await;
 
-    apart.restart().await;
-    pushed(&apart, "And then another").await;
-    assert_eq!(apart.says("Told once"), 1);
+    harness.restart().await;
+    push_and_wait(&harness, "And then another").await;
+    assert_eq!(harness.count_messages_with("Told once"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_finished_in_time_is_handed_back() {
-    let mut apart = Apart::open().await;
-    let commit = pushed(&apart, "A push that is held up").await;
-    apart.gate.close_for("POST /sim/github/repos/acme/checkout/merges", Hold::AfterTheEffect);
-    promote(&apart).await;
-    until("the merge is held", async || apart.gate.held().is_some()).await;
+    let mut harness = ProcessHarness::open().await;
+    let commit = push_and_wait(&harness, "A push that is held up").await;
+    harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
+    promote(&harness).await;
+    wait_until("the merge is held", async || harness.interceptor.paused_request().is_some()).await;
     let begun = Instant::now();
-    apart.terminate();
-    ends(&mut apart, begun).await;
-    apart.gate.open();
+    harness.terminate();
+    assert_ends_in_time(&mut harness, begun).await;
+    harness.interceptor.resume();
 
-    apart.restart().await;
-    until("the promotion ends", async || is_green(&apart, &commit)).await;
-    let merges = apart.town.github.graph("acme/checkout", 1000);
+    harness.restart().await;
+    wait_until("the promotion ends", async || is_running_in_qa(&harness, &commit)).await;
+    let merges = harness.town.github.graph("acme/checkout", 1000);
     assert_eq!(merges.iter().filter(|it| it.parents.get(1) == Some(&commit)).count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_is_being_read_is_kept_and_answered_after_the_next_start() {
-    let mut apart = Apart::open().await;
-    let commit = pushed(&apart, "Asked for at the last moment").await;
+    let mut harness = ProcessHarness::open().await;
+    let commit = push_and_wait(&harness, "Asked for at the last moment").await;
     let body = "team_id=T0ACME&channel_id=C0DEPLOYS&user_id=U0ALICE&command=%2Fpromote&text=checkout+qa&trigger_id=1.1";
-    let now = apart.town.clock.now().as_second().to_string();
+    let now = harness.town.clock.now().as_second().to_string();
     let signature = hex_hmac(SIGNING_SECRET, &[b"v0:", now.as_bytes(), b":", body.as_bytes()]);
     let head = format!(
         "POST /slack/commands HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nX-Slack-Request-Timestamp: {now}\r\n\
@@ -111,7 +111,7 @@ async fn a_request_that_is_being_read_is_kept_and_answered_after_the_next_start(
         body.len()
     );
     let (first, rest) = body.split_at(20);
-    let mut stream = TcpStream::connect(&apart.address).unwrap();
+    let mut stream = TcpStream::connect(&harness.address).unwrap();
     stream.write_all(format!("{head}{first}").as_bytes()).unwrap();
     // The server sends this when the handler starts to read the body.
     let mut interim = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
@@ -119,14 +119,14 @@ async fn a_request_that_is_being_read_is_kept_and_answered_after_the_next_start(
     assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
 
     let begun = Instant::now();
-    apart.terminate();
-    until("nobody is let in", async || TcpStream::connect(&apart.address).is_err()).await;
+    harness.terminate();
+    wait_until("nobody is let in", async || TcpStream::connect(&harness.address).is_err()).await;
     stream.write_all(rest.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("Looking"), "{answer}");
-    ends(&mut apart, begun).await;
+    assert_ends_in_time(&mut harness, begun).await;
 
-    apart.restart().await;
-    until("the promotion ends", async || is_green(&apart, &commit)).await;
+    harness.restart().await;
+    wait_until("the promotion ends", async || is_running_in_qa(&harness, &commit)).await;
 }

@@ -15,19 +15,19 @@ use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
 use tokio::task::JoinSet;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 /// Where the town stood in which they were made.
-const FORMER: &str = "http://127.0.0.1:8484";
+const FORMER_ORIGIN: &str = "http://127.0.0.1:8484";
 
 /// What was left of an earlier version.
-struct Left {
+struct OldDatabase {
     name: String,
     sql: String,
 }
 
-impl Left {
-    fn all() -> Vec<Self> {
+impl OldDatabase {
+    fn load_all() -> Vec<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/databases");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let dumps = files.filter(|path: &PathBuf| path.extension().is_some_and(|ending| ending == "sql"));
@@ -45,16 +45,16 @@ impl Left {
     async fn restore(&self, folder: &Path, origin: &str) -> String {
         let url = format!("sqlite://{}", folder.join("gantry.db").display());
         let mut connection = SqliteConnection::connect(&format!("{url}?mode=rwc")).await.unwrap();
-        let sql = self.sql.replace(FORMER, origin);
+        let sql = self.sql.replace(FORMER_ORIGIN, origin);
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
         url
     }
 
     /// What it holds, by today's types.
-    async fn read(&self) -> Found {
+    async fn read(&self) -> DatabaseContents {
         let folder = tempfile::tempdir().unwrap();
-        let url = self.restore(folder.path(), FORMER).await;
+        let url = self.restore(folder.path(), FORMER_ORIGIN).await;
         // By then everything is due.
         let clock = Clock::new_manual("2030-01-01T00:00:00Z".parse().unwrap());
         let store = Store::open(&url, clock).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
@@ -67,7 +67,7 @@ impl Left {
             );
         }
         for waiting in store.list_due_inbox_items(InboxQueue::Webhooks, 1000).await.unwrap() {
-            assert!(is_told(&waiting.body), "{}: {waiting:?}", self.name);
+            assert!(is_webhook_body(&waiting.body), "{}: {waiting:?}", self.name);
         }
         let entries = store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         for entry in &entries {
@@ -93,17 +93,17 @@ impl Left {
             store.commit(Transaction::new().drop_message(outgoing.id, outgoing.revision)).await.unwrap();
         }
         store.close().await;
-        Found { at: entries[0].at, changes, unsaid, unanswered: unanswered.len() }
+        DatabaseContents { at: entries[0].at, changes, unsent_messages: unsaid, unanswered: unanswered.len() }
     }
 }
 
 /// What today's bot finds in it.
-struct Found {
+struct DatabaseContents {
     /// When something happened for the last time.
     at: Timestamp,
     /// With their stages.
     changes: Vec<(ChangeId, String)>,
-    unsaid: Vec<Message>,
+    unsent_messages: Vec<Message>,
     unanswered: usize,
 }
 
@@ -112,7 +112,7 @@ fn change_of(entry: &LedgerEntry) -> ChangeId {
 }
 
 /// Whatever a webhook may have told.
-fn is_told(body: &Value) -> bool {
+fn is_webhook_body(body: &Value) -> bool {
     serde_json::from_value::<Report>(body.clone()).is_ok()
         || serde_json::from_value::<Build>(body.clone()).is_ok()
         || serde_json::from_value::<GithubNotice>(body.clone()).is_ok()
@@ -121,28 +121,30 @@ fn is_told(body: &Value) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn todays_bot_carries_on_what_every_earlier_version_left() {
     let mut all = JoinSet::new();
-    for left in Left::all() {
-        all.spawn(carries_on(left));
+    for database in OldDatabase::load_all() {
+        all.spawn(check_upgrade(database));
     }
     while let Some(done) = all.join_next().await {
         done.unwrap();
     }
 }
 
-async fn carries_on(left: Left) {
-    let name = &left.name;
-    let found = left.read().await;
+async fn check_upgrade(database: OldDatabase) {
+    let name = &database.name;
+    let found = database.read().await;
     // It was away for a few minutes, and the repositories of this town know nothing of the commits of that one.
     let start = found.at + SignedDuration::from_mins(3);
-    let town =
-        Town::inheriting(start, async |folder: &Path, origin: &str| drop(left.restore(folder, origin).await)).await;
+    let town = World::with_existing_database(start, async |folder: &Path, origin: &str| {
+        drop(database.restore(folder, origin).await)
+    })
+    .await;
 
-    everything_was_said(&town, &found, name).await;
-    everything_has_ended(&town, &found, name).await;
-    the_past_is_told(&town, &found, name).await;
+    assert_all_messages_sent(&town, &found, name).await;
+    assert_changes_ended(&town, &found, name).await;
+    assert_history_is_answered(&town, &found, name).await;
 }
 
-async fn everything_was_said(town: &Town, found: &Found, name: &str) {
+async fn assert_all_messages_sent(town: &World, found: &DatabaseContents, name: &str) {
     let pending = town.bot.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "{name}");
     let of_kind = async |kind: LedgerKind| {
@@ -151,10 +153,10 @@ async fn everything_was_said(town: &Town, found: &Found, name: &str) {
     };
     assert_eq!(of_kind(LedgerKind::MessageDropped).await, [], "{name}");
     let texts = texts(town);
-    for message in &found.unsaid {
+    for message in &found.unsent_messages {
         let arrived = message.key().is_some_and(|key| key.as_str().starts_with("arrival:"));
         if arrived || matches!(message.to, Destination::Person { .. } | Destination::Reply { .. }) {
-            let text = message.text.replace(FORMER, &town.origin);
+            let text = message.text.replace(FORMER_ORIGIN, &town.origin);
             assert!(texts.contains(&text), "{name}: nobody was told {text:?}, but {texts:#?}");
         }
         // A card tells by now what became of it.
@@ -169,7 +171,7 @@ async fn everything_was_said(town: &Town, found: &Found, name: &str) {
     assert_eq!(begun, found.changes.len() + found.unanswered, "{name}");
 }
 
-async fn everything_has_ended(town: &Town, found: &Found, name: &str) {
+async fn assert_changes_ended(town: &World, found: &DatabaseContents, name: &str) {
     for (id, before) in &found.changes {
         let change = town.bot.store.find_change(*id).await.unwrap().unwrap();
         let expected = match before.as_str() {
@@ -181,7 +183,7 @@ async fn everything_has_ended(town: &Town, found: &Found, name: &str) {
     }
 }
 
-async fn the_past_is_told(town: &Town, found: &Found, name: &str) {
+async fn assert_history_is_answered(town: &World, found: &DatabaseContents, name: &str) {
     // Whom it does not know yet it answers a moment later.
     town.alice().types("/list").await;
     let list = town.alice().types("/list").await;
@@ -204,7 +206,7 @@ async fn the_past_is_told(town: &Town, found: &Found, name: &str) {
 }
 
 /// What anybody was told anywhere.
-fn texts(town: &Town) -> Vec<String> {
+fn texts(town: &World) -> Vec<String> {
     let places = ["deploys", "releases", "@gantry"];
     let people = ["alice", "bob", "carol", "dave"];
     let told = people.iter().flat_map(|person| places.map(|place| town.sim.slack.messages(place, Some(person))));

@@ -9,8 +9,8 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::harness::world::{Town, plain};
-use crate::production::pull_request::{REPOSITORY, asked, card, head, pull};
+use crate::harness::world::{World, redact_origin_and_ids};
+use crate::production::pull_request::{REPOSITORY, card, head, pull, request_production};
 
 #[expect(clippy::needless_pass_by_value, reason = "a town hands its configuration over")]
 fn two_are_needed(yaml: String) -> String {
@@ -38,42 +38,42 @@ fn with_erin(sim: &gantry::sim::town::World) {
     });
 }
 
-fn told(town: &Town, who: &str) -> String {
-    town.whispered(who, "releases").pop().expect("a word")
+fn last_ephemeral_message(town: &World, who: &str) -> String {
+    town.ephemeral_messages(who, "releases").pop().expect("a word")
 }
 
 #[tokio::test]
 async fn each_of_two_approvers_counts_once() {
-    let town = Town::configured(two_are_needed).await;
+    let town = World::with_config(two_are_needed).await;
     let before = head(&town, "prod");
-    asked(&town).await;
+    request_production(&town).await;
     assert!(
         card(&town).contains("waiting for 2 approvals") && card(&town).contains("0 of 2 approvals"),
         "{}",
         card(&town)
     );
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(
         card(&town).contains("waiting for 1 approval") && card(&town).contains("1 of 2 approvals"),
         "{}",
         card(&town)
     );
     assert!(card(&town).contains("approved by <@U0BOB>"), "{}", card(&town));
-    town.bob().presses("releases", "Approve").await;
-    assert_eq!(told(&town, "bob"), "You have approved this already, and each person counts once.");
+    town.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(last_ephemeral_message(&town, "bob"), "You have approved this already, and each person counts once.");
     // The other way does not make it two either.
     town.sim.github.review(REPOSITORY, pull(&town).unwrap().number, "bob", Verdict::Approve, "").unwrap();
     town.settle().await;
     assert_eq!(head(&town, "prod"), before);
     assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
-    town.carol().presses("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn two_approvers_in_the_same_millisecond_both_count() {
-    let town = Town::configured(two_are_needed).await;
-    asked(&town).await;
+    let town = World::with_config(two_are_needed).await;
+    request_production(&town).await;
     let id = town.last_message("bob", "releases").id;
     let slack = &town.sim.slack;
     let (bob, carol) =
@@ -86,8 +86,8 @@ async fn two_approvers_in_the_same_millisecond_both_count() {
 
 #[tokio::test]
 async fn double_clicks_and_clicks_on_what_has_moved_on_are_told_so() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let id = town.last_message("bob", "releases").id;
     let slack = &town.sim.slack;
     let (one, two) =
@@ -104,28 +104,29 @@ async fn double_clicks_and_clicks_on_what_has_moved_on_are_told_so() {
     // The card has no buttons any more, so the click is one that was on its way.
     let change = pull(&town).unwrap().head.strip_prefix("gantry/").unwrap().to_owned();
     press(&town, "U0CAROL", "change_approve", &format!("{change}:{}", pull(&town).unwrap().head_sha)).await;
-    let last = town.whispered("carol", "releases").pop().expect("a word");
+    let last = town.ephemeral_messages("carol", "releases").pop().expect("a word");
     assert!(last.contains("running in *prod*") && last.contains("There is nothing left to decide."), "{last}");
 }
 
 /// A click that no message of ours has any more.
-async fn press(town: &Town, person: &str, action: &str, value: &str) {
+async fn press(town: &World, person: &str, action: &str, value: &str) {
     let payload = json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0RELEASES" },
         "trigger_id": format!("{person}.{action}.{value}"), "actions": [{ "action_id": action, "value": value }],
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let now = town.clock.now().as_second();
-    let (status, _) = crate::ops::receiving::slack(town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+    let (status, _) =
+        crate::ops::receiving::send_slack_request(town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
     assert_eq!(status, 200);
     town.settle().await;
 }
 
 #[tokio::test]
 async fn a_forged_button_and_an_old_one_do_nothing() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
-    let pull = asked(&town).await;
+    let pull = request_production(&town).await;
     let change = pull.head.strip_prefix("gantry/").unwrap();
     let other = head(&town, "staging");
     for value in [
@@ -141,27 +142,31 @@ async fn a_forged_button_and_an_old_one_do_nothing() {
         press(&town, "U0BOB", "change_reject", value).await;
     }
     assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
-    assert!(told(&town, "bob").starts_with("What you saw has changed since:"), "{}", told(&town, "bob"));
+    assert!(
+        last_ephemeral_message(&town, "bob").starts_with("What you saw has changed since:"),
+        "{}",
+        last_ephemeral_message(&town, "bob")
+    );
     assert_eq!(head(&town, "prod"), before);
 }
 
 #[tokio::test]
 async fn only_those_who_may_decide() {
-    let town = Town::prepared(with_erin, |yaml| yaml).await;
-    asked(&town).await;
+    let town = World::with_setup(with_erin, |yaml| yaml).await;
+    request_production(&town).await;
     let id = town.last_message("bob", "releases").id;
     for button in ["Approve", "Reject", "Cancel"] {
         town.sim.slack.click("erin", "releases", &id, button).await.unwrap();
         town.settle().await;
-        let told = told(&town, "erin");
+        let told = last_ephemeral_message(&town, "erin");
         assert!(told.starts_with("You may not ") && told.contains("ask @release-managers to do it"), "{told}");
     }
     town.sim.slack.click("dave", "releases", &id, "Approve").await.unwrap();
     town.settle().await;
-    assert!(told(&town, "dave").contains("you are a guest here"));
+    assert!(last_ephemeral_message(&town, "dave").contains("you are a guest here"));
     assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
     assert!(town.sim.slack.views("erin").is_empty());
-    assert_snapshot!(told(&town, "erin"), @"
+    assert_snapshot!(last_ephemeral_message(&town, "erin"), @"
     You may not cancel changes of others in *prod*.
     Next: ask @release-managers to do it.
     ");
@@ -169,8 +174,8 @@ async fn only_those_who_may_decide() {
 
 #[tokio::test]
 async fn a_review_on_github_counts_like_a_click() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Comment, "hm").unwrap();
     town.settle().await;
     assert!(card(&town).contains("0 of 1 approval"), "a comment says nothing: {}", card(&town));
@@ -182,11 +187,11 @@ async fn a_review_on_github_counts_like_a_click() {
 
 #[tokio::test]
 async fn changes_that_are_requested_hold_it_until_they_are_taken_back() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::RequestChanges, "no").unwrap();
     town.settle().await;
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("changes are requested on GitHub by `carol`"), "{}", card(&town));
     assert_ne!(crate::production::pull_request::pull(&town).unwrap().state, "merged");
     town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "yes").unwrap();
@@ -196,8 +201,8 @@ async fn changes_that_are_requested_hold_it_until_they_are_taken_back() {
 
 #[tokio::test]
 async fn the_requester_cannot_approve_on_github_either() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     town.sim.github.review(REPOSITORY, pull.number, "alice", Verdict::Approve, "").unwrap();
     town.settle().await;
     assert!(
@@ -210,8 +215,8 @@ async fn the_requester_cannot_approve_on_github_either() {
 
 #[tokio::test]
 async fn a_review_by_somebody_unknown_does_not_count() {
-    let town = Town::prepared(with_erin, |yaml| yaml).await;
-    let pull = asked(&town).await;
+    let town = World::with_setup(with_erin, |yaml| yaml).await;
+    let pull = request_production(&town).await;
     town.sim.github.review(REPOSITORY, pull.number, "erin-gh", Verdict::Approve, "").unwrap();
     town.settle().await;
     let told = card(&town);
@@ -227,7 +232,7 @@ async fn a_review_by_somebody_unknown_does_not_count() {
 #[tokio::test]
 async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
     let unmapped = |yaml: String| yaml.replace("  U0ERIN: erin-gh\n", "");
-    let town = Town::prepared(with_erin, unmapped).await;
+    let town = World::with_setup(with_erin, unmapped).await;
     town.sim.slack.type_command("erin", "deploys", "/promote checkout prod").await.unwrap();
     town.settle().await;
     let plan = town.last_message("erin", "deploys").id;
@@ -240,15 +245,16 @@ async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
     assert!(told.contains("the review of `bob` does not count: I do not know who <@U0ERIN> is on GitHub"), "{told}");
     assert!(told.contains("0 of 1 approval"), "{told}");
     // In Slack everybody is who they are.
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn e_mail_addresses_tell_who_is_who_where_the_configuration_does_not() {
     let town =
-        Town::configured(|yaml| yaml.replace("people:\n  U0ALICE: alice\n  U0BOB: bob\n  U0CAROL: carol\n", "")).await;
-    let pull = asked(&town).await;
+        World::with_config(|yaml| yaml.replace("people:\n  U0ALICE: alice\n  U0BOB: bob\n  U0CAROL: carol\n", ""))
+            .await;
+    let pull = request_production(&town).await;
     town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
     town.settle().await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
@@ -257,8 +263,8 @@ async fn e_mail_addresses_tell_who_is_who_where_the_configuration_does_not() {
 
 #[tokio::test]
 async fn a_review_by_somebody_who_lost_access_does_not_count() {
-    let town = Town::configured(two_are_needed).await;
-    let pull = asked(&town).await;
+    let town = World::with_config(two_are_needed).await;
+    let pull = request_production(&town).await;
     town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
     town.settle().await;
     assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
@@ -274,31 +280,31 @@ async fn a_review_by_somebody_who_lost_access_does_not_count() {
 
 #[tokio::test]
 async fn whoever_lost_the_right_to_approve_has_not_approved() {
-    let town = Town::configured(two_are_needed).await;
-    asked(&town).await;
-    town.bob().presses("releases", "Approve").await;
+    let town = World::with_config(two_are_needed).await;
+    request_production(&town).await;
+    town.bob().clicks_in("releases", "Approve").await;
     town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
     town.wait(SignedDuration::from_secs(61)).await;
-    town.carol().presses("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn a_push_to_the_frozen_branch_voids_the_approvals_and_is_left_out() {
-    let town = Town::configured(two_are_needed).await;
+    let town = World::with_config(two_are_needed).await;
     let before = head(&town, "prod");
-    let pull = asked(&town).await;
-    town.bob().presses("releases", "Approve").await;
+    let pull = request_production(&town).await;
+    town.bob().clicks_in("releases", "Approve").await;
     let pushed = town.sim.push("checkout", &pull.head, "Just this one more", file("more.txt"), "alice").unwrap();
     town.settle().await;
     let told = card(&town).replace(pushed.short(), "<pushed>");
     let note = told.lines().find(|line| line.contains("somebody pushed")).unwrap_or_else(|| panic!("{told}"));
     assert_snapshot!(note, @":recycle: somebody pushed `<pushed>` to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew. 1 approval does not count any more");
     assert!(told.contains("0 of 2 approvals"), "{told}");
-    let thread = town.channel("releases").into_iter().find(|told| told.contains("Please look again"));
+    let thread = town.public_messages("releases").into_iter().find(|told| told.contains("Please look again"));
     assert!(thread.is_some_and(|told| told.contains("<!subteam^S0RELEASE|@release-managers>")));
-    town.bob().presses("releases", "Approve").await;
-    town.carol().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
     assert_ne!(head(&town, "prod"), before);
     assert_eq!(
@@ -310,9 +316,9 @@ async fn a_push_to_the_frozen_branch_voids_the_approvals_and_is_left_out() {
 
 #[tokio::test]
 async fn a_branch_that_moves_voids_the_approvals() {
-    let town = Town::configured(two_are_needed).await;
-    let pull = asked(&town).await;
-    town.bob().presses("releases", "Approve").await;
+    let town = World::with_config(two_are_needed).await;
+    let pull = request_production(&town).await;
+    town.bob().clicks_in("releases", "Approve").await;
     town.sim.push("checkout", "prod", "Stop the bleeding", file("hotfix.txt"), "bob").unwrap();
     // Nobody tells of a push to prod; the next look finds it.
     town.wait(SignedDuration::from_secs(61)).await;
@@ -327,8 +333,8 @@ async fn a_branch_that_moves_voids_the_approvals() {
     let anew = crate::production::pull_request::pull(&town).unwrap();
     assert_eq!((anew.number, anew.state), (pull.number, "open"), "the same pull request");
     assert_ne!(anew.head_sha, pull.head_sha);
-    town.bob().presses("releases", "Approve").await;
-    town.carol().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
     let merged = head(&town, "prod");
     assert!(town.sim.github.read_file(REPOSITORY, &merged, "hotfix.txt").is_some(), "the hotfix stays");
@@ -336,11 +342,11 @@ async fn a_branch_that_moves_voids_the_approvals() {
 
 #[tokio::test]
 async fn checks_on_the_frozen_branch_must_be_green() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     let check = |conclusion: &str| town.sim.github.set_check(REPOSITORY, &pull.head_sha, "build", conclusion).unwrap();
     check("in_progress");
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("checks are still running: `build`"), "{}", card(&town));
     check("failure");
     town.settle().await;
@@ -353,8 +359,8 @@ async fn checks_on_the_frozen_branch_must_be_green() {
 /// GitHub's second system of checks has a webhook of its own: nobody waits for the next look.
 #[tokio::test]
 async fn statuses_on_the_frozen_branch_wake_it_as_well() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     let url = format!("{}/sim/github/repos/{REPOSITORY}/statuses/{}", town.origin, pull.head_sha);
     let set = async |state: &str| {
         let status = json!({ "state": state, "context": "ci/legacy" });
@@ -363,7 +369,7 @@ async fn statuses_on_the_frozen_branch_wake_it_as_well() {
         town.settle().await;
     };
     set("failure").await;
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("checks are red: `ci/legacy`"), "{}", card(&town));
     set("success").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
@@ -371,30 +377,30 @@ async fn statuses_on_the_frozen_branch_wake_it_as_well() {
 
 #[tokio::test]
 async fn a_change_that_nobody_decides_on_expires() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
-    asked(&town).await;
+    request_production(&town).await;
     town.wait(SignedDuration::from_secs(7 * 60 + 30)).await;
-    let nudge = town.channel("releases").pop().unwrap();
-    assert_snapshot!(plain(&town, &nudge), @":wave: <!subteam^S0RELEASE|@release-managers> *checkout* `staging-84d172a` for *prod*: waiting for 1 approval. It waits until <!date^1794820500^{date_short_pretty} {time}|2026-11-16 09:15 UTC> and is given up then.");
+    let nudge = town.public_messages("releases").pop().unwrap();
+    assert_snapshot!(redact_origin_and_ids(&town, &nudge), @":wave: <!subteam^S0RELEASE|@release-managers> *checkout* `staging-84d172a` for *prod*: waiting for 1 approval. It waits until <!date^1794820500^{date_short_pretty} {time}|2026-11-16 09:15 UTC> and is given up then.");
     town.wait(SignedDuration::from_mins(1)).await;
-    assert_eq!(town.channel("releases").len(), 2, "reminded once");
+    assert_eq!(town.public_messages("releases").len(), 2, "reminded once");
     town.wait(SignedDuration::from_mins(7)).await;
     let told = card(&town);
     assert!(told.contains("not promoted to *prod*, nobody decided in time"), "{told}");
     assert!(told.contains("after 15 min 1 of 1 approvals were still missing"), "{told}");
     assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
     assert_eq!(head(&town, "prod"), before);
-    asked(&town).await;
+    request_production(&town).await;
     assert!(card(&town).contains("waiting for 1 approval"), "the way is free again");
 }
 
 #[tokio::test]
 async fn a_rejection_has_a_reason() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
-    asked(&town).await;
-    town.bob().presses("releases", "Reject").await;
+    request_production(&town).await;
+    town.bob().clicks_in("releases", "Reject").await;
     let view = town.sim.slack.views("bob").pop().expect("a modal");
     assert_eq!(view["title"]["text"], "Reject this change");
     assert!(card(&town).contains("waiting for 1 approval"), "nothing is decided before the reason is given");
@@ -411,23 +417,27 @@ async fn a_rejection_has_a_reason() {
         closed.comments
     );
     assert_eq!(head(&town, "prod"), before);
-    let word = town.channel("releases").into_iter().find(|told| told.starts_with("<@U0ALICE>")).expect("alice is told");
+    let word = town
+        .public_messages("releases")
+        .into_iter()
+        .find(|told| told.starts_with("<@U0ALICE>"))
+        .expect("alice is told");
     assert!(word.contains("rejected"), "{word}");
     // The same as a command, for whom Slack opens no modal in time.
-    asked(&town).await;
-    let change = town.channel("releases").into_iter().rfind(|told| told.contains("asked by")).unwrap();
+    request_production(&town).await;
+    let change = town.public_messages("releases").into_iter().rfind(|told| told.contains("asked by")).unwrap();
     let digits = change.rsplit_once("change `").unwrap().1.trim_end_matches('`').to_owned();
     town.carol().types(&format!("/gantry reject {digits}")).await;
-    assert!(town.carol().sees().contains("needs a reason"), "{}", town.carol().sees());
+    assert!(town.carol().reads().contains("needs a reason"), "{}", town.carol().reads());
     town.carol().types(&format!("/gantry reject {digits} not on a Friday")).await;
     assert!(card(&town).contains("*Why:* not on a Friday"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn the_requester_or_an_approver_cancels() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for who in ["alice", "carol"] {
-        asked(&town).await;
+        request_production(&town).await;
         let id = town
             .sim
             .slack
@@ -449,9 +459,9 @@ async fn the_requester_or_an_approver_cancels() {
 
 #[tokio::test]
 async fn the_ledger_keeps_who_said_yes_to_what() {
-    let town = Town::open().await;
-    asked(&town).await;
-    town.bob().presses("releases", "Approve").await;
+    let town = World::open().await;
+    request_production(&town).await;
+    town.bob().clicks_in("releases", "Approve").await;
     let all = town.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let kinds: Vec<_> =
         all.iter().rev().filter(|entry| entry.change.is_some()).map(|entry| entry.kind.as_str()).collect();
@@ -463,45 +473,49 @@ async fn the_ledger_keeps_who_said_yes_to_what() {
 
 #[tokio::test]
 async fn nobody_approves_what_is_not_shown_yet() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
     town.alice().types("/promote checkout prod").await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
     town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, limited, 1);
-    town.alice().presses_only("deploys", "Confirm").await;
-    town.quiet().await;
+    town.alice().clicks_without_waiting("deploys", "Confirm").await;
+    town.wait_until_idle().await;
     let change = town.bot.store.list_open_changes().await.unwrap().pop().expect("a change").id;
     press(&town, "U0BOB", "change_approve", &format!("{change}:")).await;
-    assert!(told(&town, "bob").starts_with("What you saw has changed since:"), "{}", told(&town, "bob"));
+    assert!(
+        last_ephemeral_message(&town, "bob").starts_with("What you saw has changed since:"),
+        "{}",
+        last_ephemeral_message(&town, "bob")
+    );
     assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
     assert_eq!(head(&town, "prod"), before);
 }
 
 #[tokio::test]
 async fn what_waits_for_github_expires_as_well() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
-    asked(&town).await;
-    let whims = town.sim.github.request_faults();
+    request_production(&town).await;
+    let faults = town.sim.github.request_faults();
     let never = RequestFault::Reply(405, "Pull Request is not mergeable", vec![]);
-    whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, never, 999);
-    town.bob().presses_only("releases", "Approve").await;
+    faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, never, 999);
+    town.bob().clicks_without_waiting("releases", "Approve").await;
     let said = || card(&town).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
     town.settle_until(said).await;
     town.clock.advance(SignedDuration::from_hours(24));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert!(card(&town).contains("not promoted to *prod*, it could not be merged in time"), "{}", card(&town));
     assert_eq!((head(&town, "prod"), pull(&town).map(|pull| pull.state)), (before, Some("closed")));
 }
 
 #[tokio::test]
 async fn a_github_that_is_away_at_the_deadline_keeps_nothing_waiting() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let away = RequestFault::Reply(503, "Unicorn", vec![]);
     town.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, away, 99);
     town.clock.advance(SignedDuration::from_hours(24));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert!(card(&town).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&town));
     town.sim.github.request_faults().clear();
     town.settle().await;

@@ -5,14 +5,15 @@ use gantry::sim::github::{Pull, Verdict};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, plain};
+use crate::harness::world::{World, redact_origin_and_ids};
 use crate::promote::by_manifest::{
-    GITOPS, IMAGE, api, card, head, masked, ours, parents, path, pushed, put, runs, text,
+    GITOPS, IMAGE, api, card, head, list_own_commits, parents, path, push_and_settle, put, redact_own_commits,
+    running_image, text,
 };
 
 /// A version that has come up to staging and may go on: its commit, and its tag.
-async fn in_staging(town: &Town, message: &str) -> (Sha, String) {
-    let pushed = pushed(town, message).await;
+async fn promote_to_staging(town: &World, message: &str) -> (Sha, String) {
+    let pushed = push_and_settle(town, message).await;
     town.alice().types("/promote search qa").await;
     town.alice().types("/promote search staging").await;
     // It must soak there for some seconds.
@@ -20,21 +21,21 @@ async fn in_staging(town: &Town, message: &str) -> (Sha, String) {
     pushed
 }
 
-async fn asked(town: &Town) -> Pull {
+async fn request_production(town: &World) -> Pull {
     town.alice().types("/promote search prod").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     pull(town)
 }
 
-fn pull(town: &Town) -> Pull {
+fn pull(town: &World) -> Pull {
     town.sim.github.pulls(GITOPS).pop().expect("a pull request")
 }
 
-fn says(town: &Town, tag: &str) -> bool {
+fn manifest_has_tag(town: &World, tag: &str) -> bool {
     text(town, &path("prod")).contains(&format!("newTag: \"{tag}\""))
 }
 
-fn no_branch_is_left(town: &Town) {
+fn assert_no_branch_left(town: &World) {
     let branches = town.sim.github.branches(GITOPS);
     assert!(!branches.keys().any(|branch| branch.starts_with("gantry/")), "{branches:#?}");
 }
@@ -45,11 +46,11 @@ fn two_approvals(yaml: &str) -> String {
 
 #[tokio::test]
 async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
-    let town = Town::open().await;
-    let (pinned, tag) = in_staging(&town, "Find plurals (#42)").await;
+    let town = World::open().await;
+    let (pinned, tag) = promote_to_staging(&town, "Find plurals (#42)").await;
     let before = head(&town);
     town.alice().types("/promote search prod").await;
-    assert_snapshot!(masked(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_own_commits(&town, &town.alice().reads()), @"
     Promote *search* `1.0.3` to *prod*, by a pull request that changes `envs/prod/search/kustomization.yaml` and a tag
     `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
     runs well in staging since <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
@@ -61,7 +62,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     ");
     assert_eq!(town.sim.github.pulls(GITOPS).len(), 0);
 
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     let pull = pull(&town);
     assert_eq!((pull.base.as_str(), pull.state), ("main", "open"));
     assert!(pull.head.starts_with("gantry/"), "{}", pull.head);
@@ -71,7 +72,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     let base = town.sim.github.files(GITOPS, &before).unwrap();
     let differ: Vec<_> = frozen.iter().filter(|(path, blob)| base.get(*path) != Some(blob)).collect();
     assert_eq!(differ.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), [path("prod")]);
-    assert_snapshot!(masked(&town, &card(&town, "releases")), @"
+    assert_snapshot!(redact_own_commits(&town, &card(&town, "releases")), @"
     :raised_hand: *search* `1.0.3` for *prod*: waiting for 1 approval
     :raised_hand: waiting for approval  ›  :white_circle: written  ›  :white_circle: picked up  ›  :white_circle: rollout  ›  :white_circle: running
     :twisted_rightwards_arrows: pull request <http://town/sim/github/acme/gitops/pull/1|#1>, frozen at `<ours 3>`
@@ -86,7 +87,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     ");
     let (body, trailer) = pull.body.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!((pull.title.as_str(), trailer.trim().len()), ("Promote search 1.0.3 to prod", 36));
-    assert_snapshot!(plain(&town, body), @"
+    assert_snapshot!(redact_origin_and_ids(&town, body), @"
     Asked for by alice in Slack. **search** in **prod**: `1.0.2` → `1.0.3`, commit acme/search@16ce161342ed3b94e902d178cfa005522789cfe1 as it runs in **staging**.
 
     It has run well in staging since 2026-11-16 09:00 UTC (0 min).
@@ -101,54 +102,54 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
 
     It is merged when 1 person has approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
     ");
-    assert!(says(&town, "1.0.2"));
+    assert!(manifest_has_tag(&town, "1.0.2"));
 
-    town.alice().presses("releases", "Approve").await;
+    town.alice().clicks_in("releases", "Approve").await;
     assert_eq!(head(&town), before, "whoever asked does not approve");
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert_eq!(parents(&town, GITOPS, &head(&town)), [before, pull.head_sha]);
-    assert!(says(&town, &tag));
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert!(manifest_has_tag(&town, &tag));
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
     let card = card(&town, "releases");
     assert!(card.contains("running in *prod*, 3 of 3 ready") && card.contains("approved by <@U0BOB>"), "{card}");
     assert!(card.contains("written to `envs/prod/search/kustomization.yaml`"), "{card}");
     assert_eq!(town.sim.github.tags("acme/search").get("prod/search/2026.11.16-1"), Some(&pinned));
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn what_others_write_beside_it_voids_no_approval() {
-    let town = Town::configured(|yaml| two_approvals(&yaml)).await;
-    let (_, tag) = in_staging(&town, "Find plurals").await;
-    let shown = asked(&town).await;
-    town.bob().presses("releases", "Approve").await;
+    let town = World::with_config(|yaml| two_approvals(&yaml)).await;
+    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
+    let shown = request_production(&town).await;
+    town.bob().clicks_in("releases", "Approve").await;
     put(&town.sim, &[("README.md", Some("What stands here\n"))]);
     town.wait(jiff::SignedDuration::from_secs(61)).await;
     assert!(card(&town, "releases").contains("1 of 2 approvals"), "{}", card(&town, "releases"));
     assert_eq!(pull(&town).head_sha, shown.head_sha, "what was shown is what is merged");
     let newest = put(&town.sim, &[("README.md", Some("What stands here now\n"))]);
 
-    town.carol().presses("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert_eq!(parents(&town, GITOPS, &head(&town)), [newest, shown.head_sha]);
-    assert!(says(&town, &tag), "{}", card(&town, "releases"));
+    assert!(manifest_has_tag(&town, &tag), "{}", card(&town, "releases"));
     assert_eq!(text(&town, "README.md"), "What stands here now\n");
     assert!(!card(&town, "releases").contains("at the last moment"), "{}", card(&town, "releases"));
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
-    no_branch_is_left(&town);
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn a_file_that_changes_meanwhile_voids_the_approvals_and_keeps_both() {
-    let town = Town::configured(|yaml| two_approvals(&yaml)).await;
-    let (_, tag) = in_staging(&town, "Find plurals").await;
-    let first = asked(&town).await;
-    town.bob().presses("releases", "Approve").await;
+    let town = World::with_config(|yaml| two_approvals(&yaml)).await;
+    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
+    let first = request_production(&town).await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town, "releases").contains("1 of 2 approvals"), "{}", card(&town, "releases"));
 
     let theirs = format!("# Ask bob\n{}", text(&town, &path("prod")));
     let other = put(&town.sim, &[(&path("prod"), Some(&theirs))]);
     // The second yes is not enough: it was said to something else.
-    town.carol().presses("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     let second = pull(&town);
     assert_eq!((second.number, second.state), (first.number, "open"), "the same pull request");
     assert_ne!(second.head_sha, first.head_sha);
@@ -156,121 +157,121 @@ async fn a_file_that_changes_meanwhile_voids_the_approvals_and_keeps_both() {
     assert!(card(&town, "releases").contains("0 of 2 approvals"), "{}", card(&town, "releases"));
     let why = "the branch moved, so the frozen branch was made anew on top of it";
     assert!(card(&town, "releases").contains(why), "{}", card(&town, "releases"));
-    let told = town.channel("releases");
+    let told = town.public_messages("releases");
     assert!(told.iter().any(|told| told.contains("Please look again")), "{told:#?}");
 
     for person in [town.bob(), town.carol()] {
-        person.presses("releases", "Approve").await;
+        person.clicks_in("releases", "Approve").await;
     }
-    assert!(says(&town, &tag), "{}", card(&town, "releases"));
+    assert!(manifest_has_tag(&town, &tag), "{}", card(&town, "releases"));
     assert!(text(&town, &path("prod")).starts_with("# Ask bob\n"));
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
-    no_branch_is_left(&town);
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn another_change_of_the_same_file_is_kept_as_well() {
-    let town = Town::open().await;
-    let (_, tag) = in_staging(&town, "Find plurals").await;
-    asked(&town).await;
+    let town = World::open().await;
+    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
+    request_production(&town).await;
     let theirs = format!("# Ask bob\n{}", text(&town, &path("prod")));
     put(&town.sim, &[(&path("prod"), Some(&theirs))]);
     for _ in 0..2 {
-        town.bob().presses("releases", "Approve").await;
+        town.bob().clicks_in("releases", "Approve").await;
     }
     assert_eq!(text(&town, &path("prod")), theirs.replace("1.0.2", &tag));
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
 }
 
 #[tokio::test]
 async fn the_same_written_by_hand_is_followed() {
-    let town = Town::open().await;
-    let (_, tag) = in_staging(&town, "Find plurals").await;
-    asked(&town).await;
+    let town = World::open().await;
+    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
+    request_production(&town).await;
     let theirs = text(&town, &path("prod")).replace("1.0.2", &tag);
     put(&town.sim, &[(&path("prod"), Some(&theirs))]);
     town.wait(SignedDuration::from_secs(61)).await;
     let card = card(&town, "releases");
     assert!(card.contains("running in *prod*") && card.contains("by hand"), "{card}");
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
     assert_ne!(pull(&town).state, "open");
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn a_review_on_github_counts() {
-    let town = Town::open().await;
-    let (_, tag) = in_staging(&town, "Find plurals").await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
+    let pull = request_production(&town).await;
     town.sim.github.review(GITOPS, pull.number, "bob", Verdict::Approve, "").unwrap();
     town.settle().await;
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&town, "releases"));
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&town, "releases"));
     assert!(card(&town, "releases").contains("approved by"), "{}", card(&town, "releases"));
 }
 
 #[tokio::test]
 async fn what_is_closed_by_hand_is_cancelled_and_what_is_merged_by_hand_followed() {
-    let town = Town::open().await;
-    let (_, tag) = in_staging(&town, "Find plurals").await;
-    let first = asked(&town).await;
+    let town = World::open().await;
+    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
+    let first = request_production(&town).await;
     town.sim.github.close_pull(GITOPS, first.number, "carol").unwrap();
     town.settle().await;
     let closed = card(&town, "releases");
     assert!(closed.contains("not promoted to *prod*, cancelled"), "{closed}");
     assert!(closed.contains("Its pull request was closed on GitHub"), "{closed}");
-    assert!(says(&town, "1.0.2"));
-    no_branch_is_left(&town);
+    assert!(manifest_has_tag(&town, "1.0.2"));
+    assert_no_branch_left(&town);
 
-    let second = asked(&town).await;
+    let second = request_production(&town).await;
     town.sim.github.merge_pull(GITOPS, second.number, "carol").unwrap();
     town.settle().await;
     let merged = card(&town, "releases");
     assert!(merged.contains("running in *prod*") && merged.contains("by hand, by `carol` on GitHub"), "{merged}");
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
-    no_branch_is_left(&town);
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn a_rejection_puts_it_away() {
-    let town = Town::open().await;
-    in_staging(&town, "Find plurals").await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    promote_to_staging(&town, "Find plurals").await;
+    let pull = request_production(&town).await;
     town.sim.github.review(GITOPS, pull.number, "bob", Verdict::RequestChanges, "Not on a Monday").unwrap();
     town.settle().await;
     let card = card(&town, "releases");
     assert!(!card.contains("running in *prod*"), "{card}");
-    assert!(says(&town, "1.0.2"));
+    assert!(manifest_has_tag(&town, "1.0.2"));
 }
 
 #[tokio::test]
 async fn a_newer_version_takes_the_place_of_the_one_that_waits() {
-    let town = Town::open().await;
-    in_staging(&town, "Find plurals").await;
-    let first = asked(&town).await;
-    let (_, tag) = in_staging(&town, "Find synonyms").await;
-    let second = asked(&town).await;
+    let town = World::open().await;
+    promote_to_staging(&town, "Find plurals").await;
+    let first = request_production(&town).await;
+    let (_, tag) = promote_to_staging(&town, "Find synonyms").await;
+    let second = request_production(&town).await;
     assert_ne!(first.number, second.number);
     assert_eq!(town.sim.github.pulls(GITOPS)[0].state, "closed");
-    town.bob().presses("releases", "Approve").await;
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
-    assert!(says(&town, &tag));
-    no_branch_is_left(&town);
+    town.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert!(manifest_has_tag(&town, &tag));
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn approvals_without_a_pull_request_write_what_was_approved() {
-    let town = Town::configured(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
-    let (_, tag) = in_staging(&town, "Find plurals").await;
+    let town = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
     town.alice().types("/promote search prod").await;
-    town.alice().presses("deploys", "Confirm").await;
-    let (before, written) = (head(&town), ours(&town).len());
+    town.alice().clicks_in("deploys", "Confirm").await;
+    let (before, written) = (head(&town), list_own_commits(&town).len());
     assert_eq!(town.sim.github.pulls(GITOPS).len(), 0);
     put(&town.sim, &[("README.md", Some("Somebody else"))]);
     town.settle().await;
     assert_ne!(head(&town), before);
-    town.bob().presses("releases", "Approve").await;
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&town, "releases"));
-    assert_eq!(ours(&town).len(), written + 1);
+    town.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&town, "releases"));
+    assert_eq!(list_own_commits(&town).len(), written + 1);
     let commit = api(&town, &format!("/repos/{GITOPS}/git/commits/{}", head(&town))).await;
     assert!(commit["message"].as_str().unwrap().contains("Gantry-Change: "));
 }

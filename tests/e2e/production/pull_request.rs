@@ -8,18 +8,18 @@ use gantry::sim::github::{FaultTiming, Pull, RequestFault, Rules, Verdict};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, plain, shown, untimed};
+use crate::harness::world::{World, redact_origin_and_ids, remove_durations, render_message};
 
 pub(crate) const REPOSITORY: &str = "acme/checkout";
 
-pub(crate) fn head(town: &Town, branch: &str) -> Sha {
+pub(crate) fn head(town: &World, branch: &str) -> Sha {
     town.sim.github.head(REPOSITORY, branch).expect("a branch")
 }
 
 /// The newest card in #releases, with what is chance in it taken out.
-pub(crate) fn card(town: &Town) -> String {
-    let card = town.channel("releases").into_iter().rfind(|told| told.contains("asked by"));
-    let mut card = plain(town, &card.expect("a card"));
+pub(crate) fn card(town: &World) -> String {
+    let card = town.public_messages("releases").into_iter().rfind(|told| told.contains("asked by"));
+    let mut card = redact_origin_and_ids(town, &card.expect("a card"));
     let frozen = pull(town).map(|pull| pull.head_sha);
     for (sha, name) in [(frozen, "<frozen>"), (town.sim.github.head(REPOSITORY, "prod"), "<prod>")] {
         if let Some(sha) = sha {
@@ -28,7 +28,7 @@ pub(crate) fn card(town: &Town) -> String {
     }
     // Whether GitHub tells at once that it can be merged is chance, and with it a second or two.
     let steps = card.lines().map(|line| match line.strip_prefix(":white_check_mark: ") {
-        _ if line.contains(" \u{203a} ") => untimed(line),
+        _ if line.contains(" \u{203a} ") => remove_durations(line),
         Some(step) => {
             step.split(" \u{b7} ").filter(|part| !part.starts_with("<!date^")).collect::<Vec<_>>().join(" \u{b7} ")
         }
@@ -38,41 +38,41 @@ pub(crate) fn card(town: &Town) -> String {
 }
 
 /// The newest pull request.
-pub(crate) fn pull(town: &Town) -> Option<Pull> {
+pub(crate) fn pull(town: &World) -> Option<Pull> {
     town.sim.github.pulls(REPOSITORY).pop()
 }
 
 /// Alice asks for checkout in prod, and confirms.
-pub(crate) async fn asked(town: &Town) -> Pull {
+pub(crate) async fn request_production(town: &World) -> Pull {
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     pull(town).expect("a pull request")
 }
 
-fn parents(town: &Town, sha: &Sha) -> Vec<Sha> {
+fn parents(town: &World, sha: &Sha) -> Vec<Sha> {
     let graph = town.sim.github.graph(REPOSITORY, 100);
     graph.into_iter().find(|commit| commit.sha == *sha).expect("a commit").parents
 }
 
 /// Moves something newer up to staging.
-pub(crate) async fn newer_in_staging(town: &Town) {
+pub(crate) async fn promote_newer_to_staging(town: &World) {
     town.alice().types("/promote checkout qa").await;
     town.alice().types("/promote checkout staging").await;
     // It must soak there for some seconds.
     town.wait(SignedDuration::from_secs(6)).await;
 }
 
-fn no_branch_is_left(town: &Town) {
+fn assert_no_branch_left(town: &World) {
     let branches = town.sim.github.branches(REPOSITORY);
     assert!(!branches.keys().any(|branch| branch.starts_with("gantry/")), "{branches:#?}");
 }
 
 #[tokio::test]
 async fn a_second_person_must_approve_production() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let (pinned, before) = (head(&town, "staging"), head(&town, "prod"));
     town.alice().types("/promote checkout prod").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     Promote *checkout* `staging-84d172a` to *prod*, by a pull request into `prod` and a tag
     `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
@@ -82,9 +82,9 @@ async fn a_second_person_must_approve_production() {
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(town.channel("releases"), Vec::<String>::new(), "nobody hears of it before it is confirmed");
+    assert_eq!(town.public_messages("releases"), Vec::<String>::new(), "nobody hears of it before it is confirmed");
 
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     let pull = pull(&town).expect("a pull request");
     assert_eq!((pull.base.as_str(), pull.state), ("prod", "open"));
     assert_snapshot!(card(&town), @"
@@ -102,16 +102,16 @@ async fn a_second_person_must_approve_production() {
     ");
     assert_eq!(head(&town, "prod"), before);
 
-    town.alice().presses("releases", "Approve").await;
-    assert_snapshot!(town.whispered("alice", "releases").pop().unwrap(), @"You asked for this change, so somebody else must approve it.");
+    town.alice().clicks_in("releases", "Approve").await;
+    assert_snapshot!(town.ephemeral_messages("alice", "releases").pop().unwrap(), @"You asked for this change, so somebody else must approve it.");
     assert_eq!(head(&town, "prod"), before);
 
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     let merged = head(&town, "prod");
     assert_ne!(merged, before);
     assert_eq!(parents(&town, &merged), [before.clone(), pull.head_sha.clone()]);
     assert_eq!(parents(&town, &pull.head_sha), [before, pinned], "the frozen result is what was planned");
-    assert!(town.running("checkout", "prod").ends_with(merged.short()));
+    assert!(town.running_tag("checkout", "prod").ends_with(merged.short()));
     assert_snapshot!(card(&town), @"
     :large_green_circle: *checkout* `staging-84d172a`: running in *prod*, 3 of 3 ready
     :white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after
@@ -125,25 +125,25 @@ async fn a_second_person_must_approve_production() {
     [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
     assert!(town.sim.github.tags(REPOSITORY).contains_key("prod/2026.11.16-1"));
 }
 
 #[tokio::test]
 async fn the_pull_request_has_the_evidence() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let staging = head(&town, "staging");
     town.sim.github.set_check(REPOSITORY, &staging, "build", "success").unwrap();
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     town.sim.push("checkout", "prod", "Stop the bleeding @here", file, "bob").unwrap();
     town.settle().await;
-    let pull = asked(&town).await;
+    let pull = request_production(&town).await;
     assert_eq!(pull.title, "Promote checkout staging-84d172a to prod");
     let hotfix = head(&town, "prod");
-    let body = plain(&town, &pull.body).replace(hotfix.as_str(), "<hotfix>");
+    let body = redact_origin_and_ids(&town, &pull.body).replace(hotfix.as_str(), "<hotfix>");
     let (body, trailer) = body.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!(trailer.trim().len(), 36);
-    assert_snapshot!(body.replace(&town.running("checkout", "prod"), "<prod>"), @"
+    assert_snapshot!(body.replace(&town.running_tag("checkout", "prod"), "<prod>"), @"
     Asked for by alice in Slack. **checkout** in **prod**: `<prod>` → `staging-84d172a`, commit 84d172adf91d04a6d97bb88e3ffc330537fadd1f as it runs in **staging**.
 
     It has run well in staging since 2026-11-15 13:00 UTC (20 h).
@@ -166,43 +166,43 @@ async fn the_pull_request_has_the_evidence() {
 
 #[tokio::test]
 async fn a_plan_that_is_cancelled_does_nothing() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Cancel").await;
-    assert!(town.alice().sees().starts_with("Cancelled: nothing was done."));
+    town.alice().clicks_in("deploys", "Cancel").await;
+    assert!(town.alice().reads().starts_with("Cancelled: nothing was done."));
     assert_eq!(pull(&town), None);
-    assert_eq!(town.channel("releases"), Vec::<String>::new());
+    assert_eq!(town.public_messages("releases"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_was_shown_is_checked_again_when_it_is_confirmed() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let pinned = head(&town, "staging");
     town.alice().types("/promote checkout prod").await;
-    newer_in_staging(&town).await;
+    promote_newer_to_staging(&town).await;
     town.sim.github.set_check(REPOSITORY, &pinned, "build", "failure").unwrap();
-    town.alice().presses("deploys", "Confirm").await;
-    let told = town.whispered("alice", "deploys");
+    town.alice().clicks_in("deploys", "Confirm").await;
+    let told = town.ephemeral_messages("alice", "deploys");
     assert!(told.iter().any(|told| told.starts_with("Checks are red on ")), "{told:#?}");
     assert_eq!(pull(&town), None);
 
     town.sim.github.set_check(REPOSITORY, &pinned, "build", "success").unwrap();
     town.alice().types(&format!("/promote checkout prod @{}", &pinned.as_str()[..12])).await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     let pull = pull(&town).expect("a pull request");
     assert_eq!(parents(&town, &pull.head_sha)[1], pinned, "what was shown, and not what runs there now");
 }
 
 #[tokio::test]
 async fn a_pull_request_whose_making_was_not_heard_of_is_adopted() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::AfterEffect, down.clone(), 1);
     town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::AfterEffect, down.clone(), 1);
-    asked(&town).await;
+    request_production(&town).await;
     assert_eq!(town.sim.github.pulls(REPOSITORY).len(), 1);
     town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::AfterEffect, down, 1);
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
     let graph = town.sim.github.graph(REPOSITORY, 100);
     let ours = graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout staging-84d172a to prod"));
@@ -211,37 +211,40 @@ async fn a_pull_request_whose_making_was_not_heard_of_is_adopted() {
 
 #[tokio::test]
 async fn a_newer_promotion_asks_before_it_supersedes_the_waiting_one() {
-    let town = Town::open().await;
-    let first = asked(&town).await;
-    newer_in_staging(&town).await;
+    let town = World::open().await;
+    let first = request_production(&town).await;
+    promote_newer_to_staging(&town).await;
     town.bob().types("/promote checkout prod").await;
-    let question = town.bob().sees();
+    let question = town.bob().reads();
     let line = question.lines().find(|line| line.contains("takes the place")).expect("a warning");
     assert_snapshot!(line, @":warning: This takes the place of `staging-84d172a`, which <@U0ALICE> asked for and which waits for approval since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: its pull request is closed");
     assert_eq!(town.sim.github.pulls(REPOSITORY)[0].state, "open");
 
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     let pulls = town.sim.github.pulls(REPOSITORY);
     assert_eq!(pulls.iter().map(|pull| pull.state).collect::<Vec<_>>(), ["closed", "open"]);
     assert!(pulls[0].comments[0].starts_with("Another change takes its place: change "), "{:?}", pulls[0].comments);
     assert!(!town.sim.github.branches(REPOSITORY).contains_key(&first.head), "its branch is put away");
-    let cards: Vec<_> = town.channel("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+    let cards: Vec<_> = town.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
     assert!(cards[0].contains("not promoted to *prod*, another change takes its place"), "{}", cards[0]);
     assert!(cards[1].contains("waiting for 1 approval"), "{}", cards[1]);
-    let told =
-        town.channel("releases").into_iter().find(|told| told.starts_with("<@U0ALICE>")).expect("a word to alice");
+    let told = town
+        .public_messages("releases")
+        .into_iter()
+        .find(|told| told.starts_with("<@U0ALICE>"))
+        .expect("a word to alice");
     assert!(told.contains("another change takes its place"), "{told}");
 
-    town.carol().presses("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn the_same_once_more_is_told_who_has_it() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     town.bob().types("/promote checkout prod").await;
-    let told = town.bob().sees();
+    let told = town.bob().reads();
     assert!(told.starts_with("<@U0ALICE> is promoting *checkout* to *prod* since"), "{told}");
     assert!(told.contains("it is waiting for approval"), "{told}");
     assert!(told.contains("/gantry cancel"), "{told}");
@@ -251,91 +254,91 @@ async fn the_same_once_more_is_told_who_has_it() {
 
 #[tokio::test]
 async fn a_conflict_shows_before_anybody_is_asked() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let clash = |text: &str| BTreeMap::from([("src/checkout.txt".to_owned(), Some(text.to_owned()))]);
     town.sim.push("checkout", "prod", "One way", clash("one\n"), "bob").unwrap();
     town.settle().await;
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     assert!(card(&town).contains("conflicts with *prod*"), "{}", card(&town));
     assert!(card(&town).contains("both sides changed `src/checkout.txt`"), "{}", card(&town));
     assert_eq!(pull(&town), None);
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn without_approvals_the_pull_request_is_merged_when_github_lets_it() {
     let town =
-        Town::configured(|yaml| yaml.replace("    approvals: { required: 1, from: [\"@release-managers\"] }\n", ""))
+        World::with_config(|yaml| yaml.replace("    approvals: { required: 1, from: [\"@release-managers\"] }\n", ""))
             .await;
-    asked(&town).await;
+    request_production(&town).await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
     assert_eq!(pull(&town).map(|pull| pull.state), Some("merged"));
 }
 
 #[tokio::test]
 async fn approvals_can_be_asked_for_without_a_pull_request() {
-    let town = Town::configured(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let town = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
     let pinned = head(&town, "staging");
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(pull(&town), None);
     assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
     assert_eq!(parents(&town, &head(&town, "prod"))[1], pinned);
 }
 
 #[tokio::test]
 async fn what_is_merged_by_hand_is_followed() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     let merged = town.sim.github.merge_pull(REPOSITORY, pull.number, "carol").unwrap();
     town.settle().await;
     assert_eq!(head(&town, "prod"), merged);
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
     assert!(card(&town).contains("by hand, by `carol` on GitHub"), "{}", card(&town));
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn what_is_closed_by_hand_is_cancelled() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     town.sim.github.close_pull(REPOSITORY, pull.number, "carol").unwrap();
     town.settle().await;
     assert!(card(&town).contains("not promoted to *prod*, cancelled"), "{}", card(&town));
     assert!(card(&town).contains("Its pull request was closed on GitHub; nothing was merged."), "{}", card(&town));
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
     // The way is free again.
-    asked(&town).await;
+    request_production(&town).await;
     assert!(card(&town).contains("waiting for 1 approval"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn a_deleted_branch_ends_the_change() {
-    let town = Town::open().await;
-    let frozen = asked(&town).await;
+    let town = World::open().await;
+    let frozen = request_production(&town).await;
     town.sim.github.delete_branch(REPOSITORY, &frozen.head).unwrap();
     town.settle().await;
     assert!(card(&town).contains("closed on GitHub; nothing was merged"), "{}", card(&town));
 
-    asked(&town).await;
+    request_production(&town).await;
     town.sim.github.delete_branch(REPOSITORY, "prod").unwrap();
     town.settle().await;
-    let cards: Vec<_> = town.channel("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+    let cards: Vec<_> = town.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
     let last = cards.last().unwrap();
     assert!(last.contains("The branch prod is gone from acme/checkout. Make it again: git push origin"), "{last}");
 }
 
 #[tokio::test]
 async fn a_pull_request_that_was_retargeted_is_not_merged() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
-    let pull = asked(&town).await;
+    let pull = request_production(&town).await;
     town.sim.github.retarget_pull(REPOSITORY, pull.number, "qa").unwrap();
     town.settle().await;
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(
         card(&town).contains("somebody pointed the pull request at `qa`. Point it back at `prod` on GitHub, or cancel"),
         "{}",
@@ -349,12 +352,12 @@ async fn a_pull_request_that_was_retargeted_is_not_merged() {
 
 #[tokio::test]
 async fn githubs_own_rules_are_respected() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let rules = Rules { required_reviews: 1, protected_from_pushes: true, ..Rules::default() };
     town.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
     let before = head(&town, "prod");
-    let pull = asked(&town).await;
-    town.carol().presses("releases", "Approve").await;
+    let pull = request_production(&town).await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert_eq!(head(&town, "prod"), before, "an approval in Slack is no review");
     let line = card(&town);
     assert!(
@@ -382,8 +385,8 @@ async fn what_github_says_to_a_merge_is_told_apart() {
         (403, "Resource not accessible by integration", "GitHub refuses us: Resource not accessible by integration"),
     ];
     for (status, message, expected) in answers {
-        let town = Town::open().await;
-        asked(&town).await;
+        let town = World::open().await;
+        request_production(&town).await;
         town.sim.github.request_faults().inject(
             "PUT",
             "/merge",
@@ -391,39 +394,39 @@ async fn what_github_says_to_a_merge_is_told_apart() {
             RequestFault::Reply(status, message, vec![]),
             1,
         );
-        town.bob().presses("releases", "Approve").await;
+        town.bob().clicks_in("releases", "Approve").await;
         assert!(card(&town).contains(expected), "{status} {message}: {}", card(&town));
         if !expected.contains("running") {
             assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"), "{status} {message}");
-            no_branch_is_left(&town);
+            assert_no_branch_left(&town);
         }
     }
 }
 
 #[tokio::test]
 async fn what_ended_in_an_error_goes_on_with_a_new_pull_request() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
     town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
-    town.bob().presses("releases", "Approve").await;
-    town.alice().presses("releases", "Promote").await;
+    town.bob().clicks_in("releases", "Approve").await;
+    town.alice().clicks_in("releases", "Promote").await;
     assert!(card(&town).contains("0 of 1 approval"), "approvals are asked for anew: {}", card(&town));
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn a_branch_that_moves_at_the_last_moment_is_said() {
-    let town = Town::open().await;
-    asked(&town).await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().presses_only("releases", "Approve").await;
-    crate::harness::process::until("the merge is held", async || whims.has_paused_request()).await;
+    let town = World::open().await;
+    request_production(&town).await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    town.bob().clicks_without_waiting("releases", "Approve").await;
+    crate::harness::process::wait_until("the merge is held", async || faults.has_paused_request()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     town.sim.push("checkout", "prod", "Stop the bleeding", file, "bob").unwrap();
-    whims.resume();
+    faults.resume();
     town.settle().await;
     let told = card(&town);
     assert!(told.contains("at the last moment: what came with that was not shown when this was approved"), "{told}");
@@ -431,8 +434,8 @@ async fn a_branch_that_moves_at_the_last_moment_is_said() {
 
 #[tokio::test]
 async fn a_lost_webhook_is_replaced_by_a_look() {
-    let town = Town::open().await;
-    let pull = asked(&town).await;
+    let town = World::open().await;
+    let pull = request_production(&town).await;
     town.sim.faults.arm(Fault::LostWebhook, 99, None, None);
     town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
     town.settle().await;
@@ -443,7 +446,7 @@ async fn a_lost_webhook_is_replaced_by_a_look() {
 
 #[tokio::test]
 async fn only_github_wakes_us_by_its_webhooks() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let body = r#"{"action":"closed","repository":{"full_name":"acme/checkout"},"pull_request":{"number":1}}"#;
     let send = async |secret: &str, event: &str, body: &str| {
         let signature = format!("sha256={}", crate::ops::receiving::hex_hmac(secret, &[body.as_bytes()]));
@@ -466,7 +469,7 @@ async fn only_github_wakes_us_by_its_webhooks() {
 
 #[tokio::test]
 async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_are_told_who() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let asked = (0..100).map(|n| {
         let who = if n % 2 == 0 { "alice" } else { "bob" };
         town.sim.slack.type_command(who, "deploys", "/promote checkout prod")
@@ -488,12 +491,12 @@ async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_a
     futures::future::join_all(pressed).await;
     town.settle().await;
     assert_eq!(town.sim.github.pulls(REPOSITORY).len(), 1);
-    let cards = town.channel("releases").into_iter().filter(|told| told.contains("asked by")).count();
+    let cards = town.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).count();
     assert_eq!(cards, 1);
     let told = ["alice", "bob"].map(|who| town.sim.slack.messages("deploys", Some(who))).concat();
     let mut refused: Vec<_> = told
         .iter()
-        .filter(|told| shown(told).contains("is promoting *checkout* to *prod* since"))
+        .filter(|told| render_message(told).contains("is promoting *checkout* to *prod* since"))
         .map(|told| told.id.clone())
         .collect();
     refused.sort();
@@ -503,11 +506,11 @@ async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_a
 
 #[tokio::test]
 async fn a_github_that_never_merges_is_not_asked_for_ever() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 99);
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("GitHub is not available: it answered 502."), "{}", card(&town));
     assert!(card(&town).contains("could not be merged into *prod*"), "{}", card(&town));
     let puts = town.sim.github.request_faults().requests().iter().filter(|asked| asked.starts_with("PUT")).count();
@@ -517,15 +520,15 @@ async fn a_github_that_never_merges_is_not_asked_for_ever() {
 
 #[tokio::test]
 async fn a_lock_that_comes_between_two_tries_holds() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
-    asked(&town).await;
+    request_production(&town).await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
     town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, limited, 1);
-    town.bob().presses_only("releases", "Approve").await;
-    town.quiet().await;
-    town.carol().types_in("releases", "/gantry lock prod not now").await;
-    town.quiet().await;
+    town.bob().clicks_without_waiting("releases", "Approve").await;
+    town.wait_until_idle().await;
+    town.carol().types_without_waiting("releases", "/gantry lock prod not now").await;
+    town.wait_until_idle().await;
     town.settle().await;
     assert!(card(&town).contains("*prod* is locked by <@U0CAROL>: not now"), "{}", card(&town));
     assert_eq!(head(&town, "prod"), before);
@@ -533,17 +536,17 @@ async fn a_lock_that_comes_between_two_tries_holds() {
 
 #[tokio::test]
 async fn what_is_over_without_a_pull_request_is_left_alone() {
-    let town = Town::configured(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let town = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
     let before = head(&town, "prod");
     for end in ["rejected", "cancelled", "nobody decided in time"] {
         town.alice().types("/promote checkout prod").await;
-        town.alice().presses("deploys", "Confirm").await;
+        town.alice().clicks_in("deploys", "Confirm").await;
         match end {
             "rejected" => {
-                town.bob().presses("releases", "Reject").await;
+                town.bob().clicks_in("releases", "Reject").await;
                 town.bob().submits(serde_json::json!({ "reason": "not today" })).await;
             }
-            "cancelled" => town.bob().presses("releases", "Cancel").await,
+            "cancelled" => town.bob().clicks_in("releases", "Cancel").await,
             _ => town.wait(SignedDuration::from_hours(24)).await,
         }
         assert!(card(&town).contains(&format!("not promoted to *prod*, {end}")), "{}", card(&town));
@@ -553,43 +556,43 @@ async fn what_is_over_without_a_pull_request_is_left_alone() {
 
 #[tokio::test]
 async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_circle() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "600".to_owned())]);
     town.sim.github.request_faults().inject("PATCH", "/pulls", FaultTiming::BeforeEffect, limited, 1);
-    town.alice().presses_only("releases", "Cancel").await;
-    let calm = tokio::time::timeout(std::time::Duration::from_secs(10), town.quiet()).await;
+    town.alice().clicks_without_waiting("releases", "Cancel").await;
+    let calm = tokio::time::timeout(std::time::Duration::from_secs(10), town.wait_until_idle()).await;
     assert!(calm.is_ok(), "it is tried without a pause");
     assert!(card(&town).contains("not promoted to *prod*, cancelled"), "{}", card(&town));
     town.settle().await;
     assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
 }
 
 #[tokio::test]
 async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let moved = RequestFault::Reply(409, "Head branch was modified. Review and try the merge again.", vec![]);
-    let whims = town.sim.github.request_faults();
-    whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, moved, 9999);
-    town.bob().presses_only("releases", "Approve").await;
-    town.quiet().await;
-    let puts = whims.requests().iter().filter(|asked| asked.starts_with("PUT")).count();
+    let faults = town.sim.github.request_faults();
+    faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, moved, 9999);
+    town.bob().clicks_without_waiting("releases", "Approve").await;
+    town.wait_until_idle().await;
+    let puts = faults.requests().iter().filter(|asked| asked.starts_with("PUT")).count();
     assert_eq!(puts, 1, "the next try is after a pause");
-    whims.clear();
+    faults.clear();
     town.settle().await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_that() {
-    let town = Town::open().await;
-    let frozen = asked(&town).await;
+    let town = World::open().await;
+    let frozen = request_production(&town).await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 1);
-    town.bob().presses_only("releases", "Approve").await;
-    town.quiet().await;
+    town.bob().clicks_without_waiting("releases", "Approve").await;
+    town.wait_until_idle().await;
     let file = BTreeMap::from([("more.txt".to_owned(), Some("x".to_owned()))]);
     town.sim.push("checkout", &frozen.head, "One more thing", file, "carol").unwrap();
     town.sim.github.merge_pull(REPOSITORY, frozen.number, "carol").unwrap();
@@ -599,13 +602,13 @@ async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_tha
 
 #[tokio::test]
 async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let rules = Rules { required_reviews: 1, ..Rules::default() };
     town.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
     let hidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
     town.sim.github.request_faults().inject("GET", "/rules/branches", FaultTiming::BeforeEffect, hidden, 999);
-    let pull = asked(&town).await;
-    town.bob().presses("releases", "Approve").await;
+    let pull = request_production(&town).await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("ask for something that is still missing there"), "{}", card(&town));
     town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
     town.settle().await;
@@ -614,24 +617,24 @@ async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
 
 #[tokio::test]
 async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let hidden = RequestFault::Reply(404, "Not Found", vec![]);
     town.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, hidden, 1);
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert!(card(&town).contains("GitHub does not have it: the pull request #1 of acme/checkout."), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn what_may_not_be_put_away_now_is_put_away_later() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
     town.sim.github.request_faults().inject("PATCH", "/pulls/", FaultTiming::BeforeEffect, no, 1);
-    town.alice().presses_only("releases", "Cancel").await;
-    town.quiet().await;
+    town.alice().clicks_without_waiting("releases", "Cancel").await;
+    town.wait_until_idle().await;
     assert_eq!(pull(&town).map(|pull| pull.state), Some("open"));
     town.settle().await;
     assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
-    no_branch_is_left(&town);
+    assert_no_branch_left(&town);
 }

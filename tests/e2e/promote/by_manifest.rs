@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use crate::harness::world::{Town, plain};
+use crate::harness::world::{World, redact_origin_and_ids};
 
 pub(crate) const GITOPS: &str = "acme/gitops";
 pub(crate) const IMAGE: &str = "ghcr.io/acme/search";
@@ -22,11 +22,11 @@ pub(crate) fn path(environment: &str) -> String {
     format!("envs/{environment}/search/kustomization.yaml")
 }
 
-pub(crate) fn head(town: &Town) -> Sha {
+pub(crate) fn head(town: &World) -> Sha {
     town.sim.github.head(GITOPS, "main").expect("a branch")
 }
 
-pub(crate) fn text(town: &Town, path: &str) -> String {
+pub(crate) fn text(town: &World, path: &str) -> String {
     town.sim.github.read_file(GITOPS, &head(town), path).expect("the file")
 }
 
@@ -50,53 +50,53 @@ pub(crate) fn put_in(sim: &sim::World, repository: &str, branch: &str, files: &[
 }
 
 /// What the workload's container names, whole.
-pub(crate) fn runs(town: &Town, environment: &str) -> String {
+pub(crate) fn running_image(town: &World, environment: &str) -> String {
     town.sim.cluster.state(environment, &"deployment/search".parse().unwrap()).image.expect("an image")
 }
 
 /// A push that runs in development: its commit, and the tag that CI gave it.
-pub(crate) async fn pushed(town: &Town, message: &str) -> (Sha, String) {
+pub(crate) async fn push_and_settle(town: &World, message: &str) -> (Sha, String) {
     let sha = town.push("search", message).parse().unwrap();
     town.settle().await;
-    (sha, town.running("search", "development"))
+    (sha, town.running_tag("search", "development"))
 }
 
 /// Our own commits to the manifests, newest first.
-pub(crate) fn ours(town: &Town) -> Vec<Sha> {
+pub(crate) fn list_own_commits(town: &World) -> Vec<Sha> {
     let graph = town.sim.github.graph(GITOPS, 200);
     let ours = |subject: &str| subject.starts_with("Promote ") || subject.starts_with("Roll ");
     graph.into_iter().filter(|commit| ours(&commit.subject)).map(|commit| commit.sha).collect()
 }
 
-pub(crate) fn parents(town: &Town, repository: &str, of: &Sha) -> Vec<Sha> {
+pub(crate) fn parents(town: &World, repository: &str, of: &Sha) -> Vec<Sha> {
     let graph = town.sim.github.graph(repository, 200);
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
 }
 
 /// What GitHub's own API says.
-pub(crate) async fn api(town: &Town, path: &str) -> Value {
+pub(crate) async fn api(town: &World, path: &str) -> Value {
     let url = format!("{}/sim/github{path}", town.origin);
     let asked = reqwest::Client::new().get(url).bearer_auth(GITHUB_TOKEN).send().await.unwrap();
     asked.json().await.unwrap()
 }
 
 /// The newest card of a channel.
-pub(crate) fn card(town: &Town, channel: &str) -> String {
-    town.channel(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
+pub(crate) fn card(town: &World, channel: &str) -> String {
+    town.public_messages(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
 }
 
 /// With our own commits masked: their names are chance.
-pub(crate) fn masked(town: &Town, text: &str) -> String {
-    let all = ours(town);
+pub(crate) fn redact_own_commits(town: &World, text: &str) -> String {
+    let all = list_own_commits(town);
     let text = all.iter().rev().enumerate().fold(text.to_owned(), |text, (nth, sha)| {
         let name = format!("<ours {}>", nth + 1);
         text.replace(sha.as_str(), &name).replace(sha.short(), &name)
     });
-    plain(town, &text)
+    redact_origin_and_ids(town, &text)
 }
 
 /// With another delivery than the town's.
-pub(crate) fn delivered(yaml: &str, by: &str) -> String {
+pub(crate) fn replace_delivery(yaml: &str, by: &str) -> String {
     let changed = yaml.replace(DELIVERY, by);
     assert_ne!(changed, yaml);
     changed
@@ -114,8 +114,8 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
         \x20   newTag: '1.0.2'\t # Gantry writes here\r\n\
         resources: [ ../../../base/search ]\r\n\
         apiVersion: \"kustomize.config.k8s.io/v1beta1\"\r\n";
-    let town = Town::prepared(|sim| drop(put(sim, &[(&path("qa"), Some(before))])), |yaml| yaml).await;
-    let (pinned, tag) = pushed(&town, "Find plurals").await;
+    let town = World::with_setup(|sim| drop(put(sim, &[(&path("qa"), Some(before))])), |yaml| yaml).await;
+    let (pinned, tag) = push_and_settle(&town, "Find plurals").await;
     let base = head(&town);
 
     let ack = town.alice().types("/promote search qa").await;
@@ -144,8 +144,8 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
     let tag_of = api(&town, &format!("/repos/acme/search/git/ref/tags/{name}")).await;
     assert_eq!(tag_of["object"]["type"], "tag", "annotated");
     assert_eq!(town.sim.github.tags(GITOPS), BTreeMap::new());
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"));
-    assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"));
+    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `1.0.3`: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
     written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 1>|<ours 1>> · tagged `qa/search/2026.11.16-1` · known by its image
@@ -162,13 +162,13 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
 
 #[tokio::test]
 async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
-    let town = Town::open().await;
-    let (_, tag) = pushed(&town, "Find plurals").await;
-    town.alice().types_in("deploys", "/promote search qa").await;
+    let town = World::open().await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
     let mut heads = Vec::new();
     for _ in 0..40 {
-        town.quiet().await;
-        let card = town.channel("deploys").into_iter().find(|told| told.contains("asked by"));
+        town.wait_until_idle().await;
+        let card = town.public_messages("deploys").into_iter().find(|told| told.contains("asked by"));
         let card = card.map(|card| card.lines().next().unwrap_or_default().to_owned());
         let state = town.sim.cluster.state("qa", &"deployment/search".parse().unwrap());
         let complete = state.state == "running" && state.image == Some(format!("{IMAGE}:{tag}"));
@@ -190,10 +190,10 @@ async fn another_tag_that_runs_proves_nothing() {
     // No controller follows this file: what runs is set by hand.
     let elsewhere = "manifest: { repository: acme/gitops, file: \"apps/{environment}.yaml\" }";
     let prepare = |sim: &sim::World| drop(put(sim, &[("apps/qa.yaml", Some("image: ghcr.io/acme/search:1.0.2\n"))]));
-    let town = Town::prepared(prepare, |yaml| delivered(&yaml, elsewhere)).await;
-    let (pinned, tag) = pushed(&town, "Find plurals").await;
-    town.alice().types_in("deploys", "/promote search qa").await;
-    town.quiet().await;
+    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, elsewhere)).await;
+    let (pinned, tag) = push_and_settle(&town, "Find plurals").await;
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    town.wait_until_idle().await;
     assert_eq!(text(&town, "apps/qa.yaml"), format!("image: ghcr.io/acme/search:{tag}\n"));
 
     let workload = "deployment/search".parse().unwrap();
@@ -201,7 +201,7 @@ async fn another_tag_that_runs_proves_nothing() {
     town.sim.registry.publish(IMAGE, "other", Some(&pinned), town.clock.now());
     town.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:other"));
     for _ in 0..30 {
-        town.quiet().await;
+        town.wait_until_idle().await;
         assert!(card(&town, "deploys").contains("deploying to *qa*"), "{}", card(&town, "deploys"));
         town.clock.advance(SignedDuration::from_secs(1));
     }
@@ -213,36 +213,36 @@ async fn another_tag_that_runs_proves_nothing() {
 
 #[tokio::test]
 async fn what_is_there_already_and_what_is_older_is_refused() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town);
     town.alice().types("/promote search qa").await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *qa* has everything of *search* `1.0.2` already: `1.0.2` runs there.
     Next: push something new; `/list search` shows what runs where.
     ");
     assert_eq!(head(&town), before);
 
-    let (_, older) = pushed(&town, "Find plurals").await;
-    pushed(&town, "Find synonyms").await;
+    let (_, older) = push_and_settle(&town, "Find plurals").await;
+    push_and_settle(&town, "Find synonyms").await;
     town.alice().types("/promote search qa").await;
     let newer = head(&town);
     town.alice().types(&format!("/promote search qa @{older}")).await;
-    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
     *qa* is newer than *search* `1.0.3`: `1.0.4` runs there. A promotion never goes back.
     Next: to go back on purpose, `/rollback search qa`.
     ");
     assert_eq!(head(&town), newer);
-    assert_eq!(ours(&town).len(), 1);
+    assert_eq!(list_own_commits(&town).len(), 1);
 }
 
 #[tokio::test]
 async fn the_plan_names_the_commits_between_the_two_images() {
-    let town = Town::open().await;
-    let (first, _) = pushed(&town, "Find plurals").await;
-    let (second, _) = pushed(&town, "Find synonyms").await;
+    let town = World::open().await;
+    let (first, _) = push_and_settle(&town, "Find plurals").await;
+    let (second, _) = push_and_settle(&town, "Find synonyms").await;
     let before = head(&town);
     town.alice().types("/promote search qa --dry-run").await;
-    let seen = plain(&town, &town.alice().sees());
+    let seen = redact_origin_and_ids(&town, &town.alice().reads());
     let seen = [(&first, "<first>"), (&second, "<second>")]
         .iter()
         .fold(seen, |seen, (sha, name)| seen.replace(sha.as_str(), name).replace(sha.short(), name));
@@ -261,13 +261,13 @@ async fn the_plan_names_the_commits_between_the_two_images() {
 
 #[tokio::test]
 async fn commits_that_run_there_and_are_not_in_it_are_told_as_lost() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let hotfix = town.sim.push("search", "hotfix", "Stop the bleeding", BTreeMap::new(), "bob").unwrap();
     town.sim.registry.publish(IMAGE, "1.0.2-hotfix", Some(&hotfix), town.clock.now());
     put(&town.sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, newTag: 1.0.2-hotfix }}]\n")))]);
-    pushed(&town, "Find plurals").await;
+    push_and_settle(&town, "Find plurals").await;
     town.alice().types("/promote search qa --dry-run").await;
-    let seen = plain(&town, &town.alice().sees());
+    let seen = redact_origin_and_ids(&town, &town.alice().reads());
     let warning: Vec<_> = seen.lines().skip_while(|line| !line.starts_with(":warning:")).take(2).collect();
     assert_snapshot!(warning.join("\n").replace(hotfix.as_str(), "<hotfix>").replace(hotfix.short(), "<hotfix>"), @"
     :warning: 1 commit that runs there is not in it, and is lost by it
@@ -277,25 +277,28 @@ async fn commits_that_run_there_and_are_not_in_it_are_told_as_lost() {
 
 #[tokio::test]
 async fn staging_gets_exactly_what_runs_in_qa() {
-    let town = Town::open().await;
-    let (_, tag) = pushed(&town, "Find plurals").await;
+    let town = World::open().await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
     town.alice().types("/promote search qa").await;
-    pushed(&town, "Too new").await;
+    push_and_settle(&town, "Too new").await;
     town.alice().types("/promote search staging").await;
-    assert_eq!((runs(&town, "qa"), runs(&town, "staging")), (format!("{IMAGE}:{tag}"), format!("{IMAGE}:{tag}")));
+    assert_eq!(
+        (running_image(&town, "qa"), running_image(&town, "staging")),
+        (format!("{IMAGE}:{tag}"), format!("{IMAGE}:{tag}"))
+    );
     assert!(text(&town, &path("staging")).contains(&format!("newTag: \"{tag}\"")));
     assert!(town.sim.github.tags("acme/search").contains_key("staging/search/2026.11.16-1"));
 }
 
 /// `checkout` by manifest too, in the same repository.
-pub(crate) fn checkout_too(yaml: &str) -> String {
+pub(crate) fn deliver_checkout_by_manifest(yaml: &str) -> String {
     let file = "manifest: { repository: acme/gitops, file: \"envs/{environment}/checkout/kustomization.yaml\" }";
     let by_branch = "    workload: deployment/checkout\n    delivery: branch\n";
     yaml.replace(by_branch, &format!("    workload: deployment/checkout\n    delivery:\n      {file}\n"))
 }
 
 /// Until it is so, while somebody is held: `settle` would wait for them.
-pub(crate) async fn goes_on(town: &Town, is_so: &dyn Fn() -> bool) {
+pub(crate) async fn advance_until(town: &World, is_so: &dyn Fn() -> bool) {
     for _ in 0..400 {
         if is_so() {
             return;
@@ -303,36 +306,39 @@ pub(crate) async fn goes_on(town: &Town, is_so: &dyn Fn() -> bool) {
         town.clock.advance(SignedDuration::from_millis(250));
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("it never came to be: {:#?}", town.channel("deploys"));
+    panic!("it never came to be: {:#?}", town.public_messages("deploys"));
 }
 
 #[tokio::test]
 async fn files_of_one_repository_do_not_lock_each_other() {
-    let town = Town::prepared(
+    let town = World::with_setup(
         |sim| {
             let text = "images:\n  - name: ghcr.io/acme/checkout\n    newTag: qa-6cff9ae\n";
             put(sim, &[("envs/qa/checkout/kustomization.yaml", Some(text))]);
         },
-        |yaml| checkout_too(&yaml),
+        |yaml| deliver_checkout_by_manifest(&yaml),
     )
     .await;
-    let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", "/acme/gitops/git/refs/heads/main", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_in("deploys", "/promote search qa").await;
-    goes_on(&town, &|| whims.has_paused_request()).await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", "/acme/gitops/git/refs/heads/main", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    advance_until(&town, &|| faults.has_paused_request()).await;
 
-    town.bob().types_in("deploys", "/promote search qa").await;
-    goes_on(&town, &|| town.whispered("bob", "deploys").concat().contains("is promoting *search* to *qa*")).await;
-    town.bob().types_in("deploys", "/promote checkout qa").await;
+    town.bob().types_without_waiting("deploys", "/promote search qa").await;
+    advance_until(&town, &|| {
+        town.ephemeral_messages("bob", "deploys").concat().contains("is promoting *search* to *qa*")
+    })
+    .await;
+    town.bob().types_without_waiting("deploys", "/promote checkout qa").await;
     let done = |told: &String| told.contains("*checkout*") && told.contains("running in *qa*");
-    goes_on(&town, &|| town.channel("deploys").iter().any(done)).await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"), "the other is still held");
-    whims.resume();
+    advance_until(&town, &|| town.public_messages("deploys").iter().any(done)).await;
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"), "the other is still held");
+    faults.resume();
     town.settle().await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"));
-    assert_eq!(ours(&town).len(), 2, "one commit each, though the branch moved in between");
-    assert_eq!(town.running("checkout", "qa"), "develop-d6c66c2");
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"));
+    assert_eq!(list_own_commits(&town).len(), 2, "one commit each, though the branch moved in between");
+    assert_eq!(town.running_tag("checkout", "qa"), "develop-d6c66c2");
 }
 
 #[tokio::test]
@@ -344,8 +350,8 @@ async fn the_controller_is_told_of_the_repository_that_moved() {
     let router = axum::Router::new().fallback(move |body: String| async move { keep.lock().unwrap().push(body) });
     tokio::spawn(async move { axum::serve(listener, router).await });
     let trigger = format!("  - name: qa\n    trigger: {{ argocd_webhook: \"{url}\" }}\n");
-    let town = Town::configured(|yaml| yaml.replace("  - name: qa\n", &trigger)).await;
-    pushed(&town, "Find plurals").await;
+    let town = World::with_config(|yaml| yaml.replace("  - name: qa\n", &trigger)).await;
+    push_and_settle(&town, "Find plurals").await;
     town.alice().types("/promote search qa").await;
     let heard = heard.lock().unwrap().clone();
     assert_eq!(heard.len(), 1, "{heard:?}");

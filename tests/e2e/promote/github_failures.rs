@@ -9,16 +9,16 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 use crate::ops::metrics::scrape::Scrape;
 
-fn head(town: &Town) -> Sha {
+fn head(town: &World) -> Sha {
     town.sim.github.head("acme/checkout", "qa").expect("a branch")
 }
 
 /// The card, without the part about the plan.
-fn card(town: &Town) -> String {
-    let card = town.channel("deploys").into_iter().next().expect("a card");
+fn card(town: &World) -> String {
+    let card = town.public_messages("deploys").into_iter().next().expect("a card");
     let end = card.find("\n`qa-6cff9ae` →").expect("the plan");
     let rest = &card[end..];
     let behind = rest.find("Adler\n").map_or("", |at| &rest[at + "Adler\n".len()..]);
@@ -26,7 +26,7 @@ fn card(town: &Town) -> String {
     format!("{}\n{behind}", &card[..end]).trim_end().to_owned()
 }
 
-fn merges(town: &Town) -> usize {
+fn merges(town: &World) -> usize {
     town.sim
         .github
         .request_faults()
@@ -37,28 +37,28 @@ fn merges(town: &Town) -> usize {
 }
 
 /// How many commits of the branch carry the trailer of a change, and how many tags there are of today.
-fn done(town: &Town) -> (usize, usize) {
+fn count_merges_and_tags(town: &World) -> (usize, usize) {
     let graph = town.sim.github.graph("acme/checkout", 100);
     let ours = graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count();
     let tags = town.sim.github.tags("acme/checkout");
     (ours, tags.keys().filter(|name| name.starts_with("qa/2026.11.16-")).count())
 }
 
-fn answers(status: u16, message: &'static str) -> RequestFault {
+fn error_response(status: u16, message: &'static str) -> RequestFault {
     RequestFault::Reply(status, message, vec![])
 }
 
-async fn promoted_while(whim: RequestFault, when: FaultTiming, times: u32) -> Town {
-    let town = Town::open().await;
-    town.sim.github.request_faults().inject("POST", "/merges", when, whim, times);
+async fn promote_with_fault(fault: RequestFault, when: FaultTiming, times: u32) -> World {
+    let town = World::open().await;
+    town.sim.github.request_faults().inject("POST", "/merges", when, fault, times);
     town.alice().types("/promote checkout qa").await;
     town
 }
 
 #[tokio::test]
 async fn what_is_final_is_told_at_once_and_not_repeated() {
-    let before = head(&Town::open().await);
-    let town = promoted_while(answers(401, "Bad credentials"), FaultTiming::BeforeEffect, 9).await;
+    let before = head(&World::open().await);
+    let town = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -69,7 +69,8 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     assert_eq!((merges(&town), head(&town)), (1, before.clone()));
 
     let town =
-        promoted_while(answers(403, "Resource not accessible by integration"), FaultTiming::BeforeEffect, 9).await;
+        promote_with_fault(error_response(403, "Resource not accessible by integration"), FaultTiming::BeforeEffect, 9)
+            .await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -79,7 +80,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     ");
     assert_eq!(merges(&town), 1);
 
-    let town = promoted_while(answers(404, "Not Found"), FaultTiming::BeforeEffect, 9).await;
+    let town = promote_with_fault(error_response(404, "Not Found"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -88,7 +89,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promoted_while(answers(404, "Base does not exist"), FaultTiming::BeforeEffect, 9).await;
+    let town = promote_with_fault(error_response(404, "Base does not exist"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -97,7 +98,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promoted_while(answers(404, "Head does not exist"), FaultTiming::BeforeEffect, 9).await;
+    let town = promote_with_fault(error_response(404, "Head does not exist"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -107,7 +108,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     ");
 
     let protected = "You're not authorized to push to this branch. Visit https://docs.github.com for more information.";
-    let town = promoted_while(answers(409, protected), FaultTiming::BeforeEffect, 9).await;
+    let town = promote_with_fault(error_response(409, protected), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -116,7 +117,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promoted_while(answers(422, "Validation Failed"), FaultTiming::BeforeEffect, 9).await;
+    let town = promote_with_fault(error_response(422, "Validation Failed"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -124,7 +125,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_eq!((merges(&town), done(&town)), (1, (0, 0)));
+    assert_eq!((merges(&town), count_merges_and_tags(&town)), (1, (0, 0)));
 }
 
 #[tokio::test]
@@ -135,26 +136,26 @@ async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
             "You have exceeded a secondary rate limit",
             vec![("retry-after", wait.to_owned())],
         );
-        let town = Town::open().await;
+        let town = World::open().await;
         town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
         let asked = town.clock.now();
-        town.alice().types_in("deploys", "/promote checkout qa").await;
-        town.quiet().await;
+        town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+        town.wait_until_idle().await;
         town.wait(SignedDuration::from_secs(2)).await;
         assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
         assert!(town.clock.now().duration_since(asked).as_secs() >= wait.parse().unwrap());
-        assert_eq!((merges(&town), done(&town)), (2, (1, 1)));
+        assert_eq!((merges(&town), count_merges_and_tags(&town)), (2, (1, 1)));
     }
 }
 
 #[tokio::test]
 async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town);
     let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
     town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     assert_snapshot!(card(&town), @"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*
     :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
@@ -166,7 +167,7 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
     let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
     town.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
     town.clock.advance(SignedDuration::from_secs(2));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert_snapshot!(card(&town), @"
     :white_circle: *checkout* `develop-d6c66c2`: not promoted to *qa*, cancelled
     1 file, +1 −0
@@ -174,127 +175,133 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
     ");
     town.settle().await;
     assert_eq!((merges(&town), head(&town)), (1, before));
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert!(told.last().unwrap().contains("<@U0ALICE> *checkout* `develop-d6c66c2`: not promoted"), "{told:#?}");
 
     town.wait(SignedDuration::from_mins(10)).await;
     town.alice().types("/promote checkout qa").await;
-    assert!(town.channel("deploys").iter().any(|card| card.contains("running in *qa*")), "the lock is free again");
+    assert!(
+        town.public_messages("deploys").iter().any(|card| card.contains("running in *qa*")),
+        "the lock is free again"
+    );
 }
 
 #[tokio::test]
 async fn a_server_error_is_tried_again_and_merged_once() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
-        for whim in
-            [answers(500, "oops"), answers(502, "Bad gateway"), answers(504, "timeout"), RequestFault::Disconnect]
-        {
+        for whim in [
+            error_response(500, "oops"),
+            error_response(502, "Bad gateway"),
+            error_response(504, "timeout"),
+            RequestFault::Disconnect,
+        ] {
             let name = format!("{when:?} {whim:?}");
-            let town = promoted_while(whim, when, 2).await;
+            let town = promote_with_fault(whim, when, 2).await;
             assert!(card(&town).contains("running in *qa*"), "{name}: {}", card(&town));
-            assert_eq!(done(&town), (1, 1), "{name}");
+            assert_eq!(count_merges_and_tags(&town), (1, 1), "{name}");
         }
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".into()), None);
-    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     // The wait for an answer is in real time.
     town.settle_within(std::time::Duration::from_mins(1)).await;
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!((merges(&town), done(&town)), (1, (1, 1)));
+    assert_eq!((merges(&town), count_merges_and_tags(&town)), (1, (1, 1)));
 }
 
 #[tokio::test]
 async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
     town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
-    let status = town.alice().types_in("deploys", "/gantry status").await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
+    let status = town.alice().types_without_waiting("deploys", "/gantry status").await;
     let (_, digits) = status.split_once("/gantry cancel ").expect("how to stop it");
     let cancel = format!("/gantry cancel {}", &digits[..8]);
-    town.bob().types_in("deploys", &cancel).await;
+    town.bob().types_without_waiting("deploys", &cancel).await;
     town.clock.advance(SignedDuration::from_secs(3));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert!(card(&town).contains("Cancelled by <@U0BOB>"), "{}", card(&town));
     town.bob().types(&cancel).await;
-    assert!(town.bob().sees().contains("There is nothing left to cancel"), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("There is nothing left to cancel"), "{}", town.bob().reads());
     town.bob().types("/gantry cancel 0badcafe").await;
-    assert!(town.bob().sees().contains("I know no change `0badcafe`"), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("I know no change `0badcafe`"), "{}", town.bob().reads());
     assert!(town.bob().types("/gantry cancel").await.contains("`cancel` needs a change"));
 }
 
 #[tokio::test]
 async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
-    let town = Town::open().await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("POST", "/merges", FaultTiming::AfterEffect, answers(502, "Bad gateway"), 1);
+    let town = World::open().await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("POST", "/merges", FaultTiming::AfterEffect, error_response(502, "Bad gateway"), 1);
     let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "300".to_owned())]);
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     assert!(card(&town).contains("it answered 502"), "{}", card(&town));
-    whims.inject("GET", "/repos/acme/checkout/commits", FaultTiming::BeforeEffect, limit, 1);
+    faults.inject("GET", "/repos/acme/checkout/commits", FaultTiming::BeforeEffect, limit, 1);
     town.clock.advance(SignedDuration::from_secs(3));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert!(card(&town).contains("rate limit"), "{}", card(&town));
     let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
     town.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
     town.settle().await;
     assert!(card(&town).contains("running in *qa*"), "it was merged all the time: {}", card(&town));
-    assert_eq!(done(&town), (1, 1));
+    assert_eq!(count_merges_and_tags(&town), (1, 1));
 }
 
 #[tokio::test]
 async fn an_hour_of_waiting_is_no_failed_try() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "3500".to_owned())]);
     town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limit, 1);
     town.sim.github.request_faults().inject(
         "POST",
         "/merges",
         FaultTiming::BeforeEffect,
-        answers(502, "Bad gateway"),
+        error_response(502, "Bad gateway"),
         1,
     );
-    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     for _ in 0..70 {
-        town.quiet().await;
+        town.wait_until_idle().await;
         town.clock.advance(SignedDuration::from_mins(1));
     }
     town.settle().await;
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!((merges(&town), done(&town)), (3, (1, 1)));
+    assert_eq!((merges(&town), count_merges_and_tags(&town)), (3, (1, 1)));
 }
 
 #[tokio::test]
 async fn what_is_merged_is_not_cancelled() {
-    let town = Town::open().await;
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
-    let shown = town.channel("deploys").remove(0);
+    let town = World::open().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
+    let shown = town.public_messages("deploys").remove(0);
     let (_, digits) = shown.split_once("change `").expect("its digits");
     town.alice().types(&format!("/gantry cancel {}", &digits[..8])).await;
-    let told = town.whispered("alice", "deploys").concat();
+    let told = town.ephemeral_messages("alice", "deploys").concat();
     assert!(told.contains("It is merged already, so it cannot be cancelled"), "{told}");
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
 }
 
 #[tokio::test]
 async fn the_named_faults_are_survived() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::Github502, 5, Some("checkout".into()), None);
     town.alice().types("/promote checkout qa").await;
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!(done(&town), (1, 1));
+    assert_eq!(count_merges_and_tags(&town), (1, 1));
 }
 
 #[tokio::test]
 async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
-    let town = promoted_while(answers(503, "Unicorn"), FaultTiming::BeforeEffect, 99).await;
+    let town = promote_with_fault(error_response(503, "Unicorn"), FaultTiming::BeforeEffect, 99).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
@@ -308,20 +315,20 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
 
     town.sim.github.request_faults().clear();
     town.alice().types("/promote checkout qa").await;
-    let cards: Vec<_> = town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    let cards: Vec<_> = town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
     assert_eq!(cards.len(), 1, "the same change, the same card: {cards:#?}");
     assert!(cards[0].contains("running in *qa*"), "{}", cards[0]);
-    assert_eq!(done(&town), (1, 1));
+    assert_eq!(count_merges_and_tags(&town), (1, 1));
 }
 
 #[tokio::test]
 async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
-    let town = promoted_while(answers(401, "Bad credentials"), FaultTiming::BeforeEffect, 2).await;
+    let town = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 2).await;
     // Messages about an end are named by its time: two ends in the same microsecond would be one message.
     town.wait(SignedDuration::from_secs(1)).await;
     town.bob().types("/promote checkout qa").await;
     let ends: Vec<_> = town
-        .channel("deploys")
+        .public_messages("deploys")
         .into_iter()
         .filter(|told| told.contains("could not be merged") && told.starts_with("<@"))
         .collect();
@@ -331,12 +338,12 @@ async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
 
 #[tokio::test]
 async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.github.request_faults().inject(
         "POST",
         "/merges",
         FaultTiming::AfterEffect,
-        answers(401, "Bad credentials"),
+        error_response(401, "Bad credentials"),
         1,
     );
     town.alice().types("/promote checkout qa").await;
@@ -346,18 +353,18 @@ async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
     town.sim.slack.click("bob", "deploys", &message.id, "Promote").await.unwrap();
     town.settle().await;
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!((head(&town), done(&town), merges(&town)), (merged, (1, 1), 1));
+    assert_eq!((head(&town), count_merges_and_tags(&town), merges(&town)), (merged, (1, 1), 1));
 }
 
 #[tokio::test]
 async fn what_is_taken_up_again_takes_as_long_as_since_then() {
-    let town = promoted_while(answers(401, "Bad credentials"), FaultTiming::BeforeEffect, 1).await;
+    let town = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 1).await;
     town.wait(SignedDuration::from_hours(3)).await;
     // Held, so that it is seen under way.
     town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().presses_only("deploys", "Promote").await;
+    town.bob().clicks_without_waiting("deploys", "Promote").await;
     town.settle_until(|| merges(&town) == 2).await;
-    let status = town.bob().types_in("deploys", "/gantry status").await;
+    let status = town.bob().types_without_waiting("deploys", "/gantry status").await;
     assert!(status.contains("under way for 0 s"), "{status}");
     let age = |scrape: &Scrape| scrape.sum("gantry_change_oldest_seconds", &[("stage", "merging")]).unwrap();
     let scrape = Scrape::of(&town.origin).await;
@@ -378,12 +385,14 @@ async fn what_is_taken_up_again_takes_as_long_as_since_then() {
 
 #[tokio::test]
 async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let pinned = town.sim.github.head("acme/checkout", "develop").unwrap();
     town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    crate::harness::process::until("the merge is held", async || town.sim.github.request_faults().has_paused_request())
-        .await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    crate::harness::process::wait_until("the merge is held", async || {
+        town.sim.github.request_faults().has_paused_request()
+    })
+    .await;
     let author = gantry::sim::github::Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None };
     let theirs = town.sim.github.merge("acme/checkout", "qa", &pinned, "By hand", &author, town.clock.now()).unwrap();
     town.sim.github.request_faults().resume();
@@ -395,14 +404,14 @@ async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
 
 #[tokio::test]
 async fn a_real_conflict_names_the_files() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let file = |text: &str| BTreeMap::from([("src/price.rs".to_owned(), Some(text.to_owned()))]);
     town.sim.push("checkout", "qa", "Price by hand", file("1"), "bob").unwrap();
     town.sim.push("checkout", "develop", "Price by law", file("2"), "alice").unwrap();
     town.settle().await;
     let before = head(&town);
     town.alice().types("/promote checkout qa").await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     let card = told.iter().find(|told| told.contains("conflicts with *qa*")).expect("a card");
     assert!(card.contains("*Why:* both sides changed `src/price.rs`."), "{card}");
     assert!(card.contains("Next: merge `qa` into what is to be promoted"), "{card}");
@@ -412,7 +421,7 @@ async fn a_real_conflict_names_the_files() {
 
 #[tokio::test]
 async fn the_named_fault_is_a_conflict_too() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::MergeConflict, 1, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
     assert!(card(&town).contains("conflicts with *qa*"), "{}", card(&town));
@@ -422,18 +431,18 @@ async fn the_named_fault_is_a_conflict_too() {
 async fn a_tag_whose_answer_was_lost_is_made_once() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
         for path in ["/git/tags", "/git/refs"] {
-            let town = Town::open().await;
-            town.sim.github.request_faults().inject("POST", path, when, answers(502, "Bad gateway"), 1);
+            let town = World::open().await;
+            town.sim.github.request_faults().inject("POST", path, when, error_response(502, "Bad gateway"), 1);
             town.alice().types("/promote checkout qa").await;
             assert!(card(&town).contains("tagged `qa/2026.11.16-1`"), "{path} {when:?}: {}", card(&town));
-            assert_eq!(done(&town), (1, 1), "{path} {when:?}");
+            assert_eq!(count_merges_and_tags(&town), (1, 1), "{path} {when:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_slow_answer_holds_up_nobody_else() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.github.request_faults().inject(
         "POST",
         "/acme/checkout/merges",
@@ -441,7 +450,7 @@ async fn a_slow_answer_holds_up_nobody_else() {
         RequestFault::Pause,
         1,
     );
-    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     let file = BTreeMap::from([("storefront/a".to_owned(), Some("a".to_owned()))]);
     town.sim.push("storefront", "develop", "Paint it blue", file, "alice").unwrap();
     // `settle` would wait for the slow one.
@@ -453,18 +462,24 @@ async fn a_slow_answer_holds_up_nobody_else() {
                 return;
             }
         }
-        panic!("it never came to be: {:#?}", town.channel("deploys"));
+        panic!("it never came to be: {:#?}", town.public_messages("deploys"));
     };
-    goes_on(&|| town.channel("deploys").iter().any(|told| told.contains("*storefront* `develop-"))).await;
-    town.bob().types_in("deploys", "/promote storefront qa").await;
-    goes_on(&|| town.bob().sees().contains("[Confirm]")).await;
+    goes_on(&|| town.public_messages("deploys").iter().any(|told| told.contains("*storefront* `develop-"))).await;
+    town.bob().types_without_waiting("deploys", "/promote storefront qa").await;
+    goes_on(&|| town.bob().reads().contains("[Confirm]")).await;
     let question = town.last_message("bob", "deploys").id;
     town.sim.slack.click("bob", "deploys", &question, "Confirm").await.unwrap();
     goes_on(&|| {
-        town.channel("deploys").iter().any(|told| told.contains("*storefront*") && told.contains("running in *qa*"))
+        town.public_messages("deploys")
+            .iter()
+            .any(|told| told.contains("*storefront*") && told.contains("running in *qa*"))
     })
     .await;
     town.sim.github.request_faults().resume();
     town.settle().await;
-    assert!(town.channel("deploys").iter().any(|told| told.contains("*checkout*") && told.contains("running in *qa*")));
+    assert!(
+        town.public_messages("deploys")
+            .iter()
+            .any(|told| told.contains("*checkout*") && told.contains("running in *qa*"))
+    );
 }

@@ -2,35 +2,36 @@
 
 use gantry::sim::town as sim;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 use crate::promote::by_manifest::{
-    DELIVERY, GITOPS, IMAGE, card, delivered, head, ours, parents, path, pushed, put, runs, text,
+    DELIVERY, GITOPS, IMAGE, card, head, list_own_commits, parents, path, push_and_settle, put, replace_delivery,
+    running_image, text,
 };
 
 /// A town in which qa has this file, and the delivery says so.
-async fn with_file(name: &str, before: &str, more: &str) -> Town {
+async fn with_file(name: &str, before: &str, more: &str) -> World {
     let place = format!("envs/qa/search/{name}");
     let prepare = |sim: &sim::World| {
         // Where it is the same file, the latter counts.
         put(sim, &[(&path("qa"), None), (&place, Some(before))]);
     };
     let by = format!("manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\"{more} }}");
-    Town::prepared(prepare, |yaml| if by == DELIVERY { yaml } else { delivered(&yaml, &by) }).await
+    World::with_setup(prepare, |yaml| if by == DELIVERY { yaml } else { replace_delivery(&yaml, &by) }).await
 }
 
 /// Promotes, and gives the file and what runs then.
-async fn promoted(town: &Town, name: &str) -> (String, String, String) {
-    let (_, tag) = pushed(town, "Find plurals").await;
+async fn promote_and_read(town: &World, name: &str) -> (String, String, String) {
+    let (_, tag) = push_and_settle(town, "Find plurals").await;
     let base = head(town);
     town.alice().types("/promote search qa").await;
     assert!(card(town, "deploys").contains("running in *qa*"), "{}", card(town, "deploys"));
     assert!(card(town, "deploys").contains("known by its image"), "{}", card(town, "deploys"));
     assert_eq!(parents(town, GITOPS, &head(town)), [base]);
-    assert_eq!(ours(town).len(), 1);
-    (text(town, &format!("envs/qa/search/{name}")), runs(town, "qa"), tag)
+    assert_eq!(list_own_commits(town).len(), 1);
+    (text(town, &format!("envs/qa/search/{name}")), running_image(town, "qa"), tag)
 }
 
-fn digest(town: &Town, tag: &str) -> String {
+fn digest(town: &World, tag: &str) -> String {
     town.sim.registry.digest(IMAGE, tag).expect("a digest")
 }
 
@@ -88,7 +89,7 @@ async fn each_form_with_a_tag_is_changed_in_its_one_place() {
     ];
     for (form, name, before, more, place) in cases {
         let town = with_file(name, before, more).await;
-        let (after, runs, tag) = promoted(&town, name).await;
+        let (after, runs, tag) = promote_and_read(&town, name).await;
         assert_eq!(after, before.replacen(place, &place.replace("1.0.2", &tag), 1), "{form}");
         assert_eq!(runs, format!("{IMAGE}:{tag}"), "{form}");
     }
@@ -143,8 +144,8 @@ async fn each_form_with_a_digest_is_changed_in_its_one_place() {
         let by = format!(
             "manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\", pin: digest{more} }}"
         );
-        let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
-        let (text, runs, tag) = promoted(&town, name).await;
+        let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+        let (text, runs, tag) = promote_and_read(&town, name).await;
         let filled = |text: &str| text.replace("<tag>", &tag).replace("<digest>", &digest(&town, &tag));
         assert_eq!(text, filled(after), "{before}");
         assert_eq!(runs, format!("{IMAGE}{}", filled(runs_then)), "{before}");
@@ -153,7 +154,7 @@ async fn each_form_with_a_digest_is_changed_in_its_one_place() {
         // And up from there: what runs by digest is known, and goes on by digest.
         town.alice().types("/rollback search qa").await;
         let card = card(&town, "deploys");
-        assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", town.alice().sees());
+        assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", town.alice().reads());
         let back = before.replace("<digest>", &old_digest(&town.sim));
         assert_eq!(crate::promote::by_manifest::text(&town, &place), back, "the old image itself is back");
     }

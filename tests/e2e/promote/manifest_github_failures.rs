@@ -4,56 +4,57 @@ use gantry::sim::github::{FaultTiming, RequestFault, Rules};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 use crate::promote::by_manifest::{
-    GITOPS, IMAGE, card, goes_on, head, masked, ours, parents, path, pushed, put, runs, text,
+    GITOPS, IMAGE, advance_until, card, head, list_own_commits, parents, path, push_and_settle, put,
+    redact_own_commits, running_image, text,
 };
-use crate::rollback::by_manifest::promoted;
+use crate::rollback::by_manifest::promote_newer;
 
 const MAIN: &str = "/acme/gitops/git/refs/heads/main";
 
-fn answers(status: u16, message: &'static str) -> RequestFault {
+fn error_response(status: u16, message: &'static str) -> RequestFault {
     RequestFault::Reply(status, message, vec![])
 }
 
 /// A town in which the next promotion of `search` is held right before it moves the branch.
-async fn held() -> (Town, String) {
-    let town = Town::open().await;
-    let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", MAIN, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_in("deploys", "/promote search qa").await;
-    goes_on(&town, &|| whims.has_paused_request()).await;
+async fn open_with_held_promotion() -> (World, String) {
+    let town = World::open().await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", MAIN, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    advance_until(&town, &|| faults.has_paused_request()).await;
     (town, tag)
 }
 
 #[tokio::test]
 async fn a_commit_that_comes_in_between_stays_and_ours_goes_on_top() {
-    let (town, tag) = held().await;
+    let (town, tag) = open_with_held_promotion().await;
     let theirs = put(&town.sim, &[("README.md", Some("What stands here\n"))]);
     town.sim.github.request_faults().resume();
     town.settle().await;
     assert_eq!(parents(&town, GITOPS, &head(&town)), [theirs]);
-    assert_eq!((ours(&town).len(), text(&town, "README.md").as_str()), (1, "What stands here\n"));
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
+    assert_eq!((list_own_commits(&town).len(), text(&town, "README.md").as_str()), (1, "What stands here\n"));
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
 }
 
 #[tokio::test]
 async fn a_change_of_the_same_file_in_between_stays_too() {
-    let (town, tag) = held().await;
+    let (town, tag) = open_with_held_promotion().await;
     let theirs = format!("# Ask bob\n{}", text(&town, &path("qa")));
     put(&town.sim, &[(&path("qa"), Some(&theirs))]);
     town.sim.github.request_faults().resume();
     town.settle().await;
     assert_eq!(text(&town, &path("qa")), theirs.replace("1.0.2", &tag));
-    assert_eq!(ours(&town).len(), 1);
+    assert_eq!(list_own_commits(&town).len(), 1);
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
 }
 
 #[tokio::test]
 async fn a_file_that_cannot_be_written_any_more_ends_it() {
-    let (town, _) = held().await;
+    let (town, _) = open_with_held_promotion().await;
     let theirs = put(&town.sim, &[(&path("qa"), Some("images: []\nkind: Kustomization\n"))]);
     town.sim.github.request_faults().resume();
     town.settle().await;
@@ -65,13 +66,13 @@ async fn a_file_that_cannot_be_written_any_more_ends_it() {
 
 #[tokio::test]
 async fn a_branch_that_never_stands_still_is_waited_for() {
-    let town = Town::open().await;
-    let (_, tag) = pushed(&town, "Find plurals").await;
-    let no = answers(422, "Update is not a fast forward");
+    let town = World::open().await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    let no = error_response(422, "Update is not a fast forward");
     town.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, no, 6);
     town.alice().types("/promote search qa").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
-    assert_eq!(ours(&town).len(), 1);
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
+    assert_eq!(list_own_commits(&town).len(), 1);
 }
 
 #[tokio::test]
@@ -80,16 +81,20 @@ async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
         for (method, place) in
             [("POST", "/acme/gitops/git/trees"), ("POST", "/acme/gitops/git/commits"), ("PATCH", MAIN)]
         {
-            for whim in [answers(502, "Bad gateway"), answers(500, "oops"), RequestFault::Disconnect] {
+            for whim in [error_response(502, "Bad gateway"), error_response(500, "oops"), RequestFault::Disconnect] {
                 let name = format!("{when:?} {method} {place} {whim:?}");
-                let town = Town::open().await;
-                let (_, tag) = pushed(&town, "Find plurals").await;
+                let town = World::open().await;
+                let (_, tag) = push_and_settle(&town, "Find plurals").await;
                 let before = head(&town);
                 town.sim.github.request_faults().inject(method, place, when, whim, 2);
                 town.alice().types("/promote search qa").await;
                 assert!(card(&town, "deploys").contains("running in *qa*"), "{name}: {}", card(&town, "deploys"));
                 assert_eq!(parents(&town, GITOPS, &head(&town)), [before], "{name}");
-                assert_eq!((ours(&town).len(), runs(&town, "qa")), (1, format!("{IMAGE}:{tag}")), "{name}");
+                assert_eq!(
+                    (list_own_commits(&town).len(), running_image(&town, "qa")),
+                    (1, format!("{IMAGE}:{tag}")),
+                    "{name}"
+                );
                 assert_eq!(town.sim.github.tags("acme/search").len(), 1, "{name}");
             }
         }
@@ -98,45 +103,49 @@ async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
 
 #[tokio::test]
 async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
-    let town = Town::open().await;
-    let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", MAIN, FaultTiming::AfterEffect, answers(502, "Bad gateway"), 1);
-    town.alice().types_in("deploys", "/promote search qa").await;
-    town.quiet().await;
+    let town = World::open().await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", MAIN, FaultTiming::AfterEffect, error_response(502, "Bad gateway"), 1);
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    town.wait_until_idle().await;
     let written = head(&town);
-    assert_eq!(ours(&town), std::slice::from_ref(&written));
+    assert_eq!(list_own_commits(&town), std::slice::from_ref(&written));
     // Somebody goes on before we look again, and even writes another version.
     let theirs = text(&town, &path("qa")).replace(&tag, "1.0.1");
     put(&town.sim, &[(&path("qa"), Some(&theirs))]);
     let last = put(&town.sim, &[("README.md", Some("And more\n"))]);
     town.clock.advance(SignedDuration::from_secs(3));
     town.settle().await;
-    assert_eq!((head(&town), ours(&town).len()), (last, 1), "it was written once, and is not written over theirs");
+    assert_eq!(
+        (head(&town), list_own_commits(&town).len()),
+        (last, 1),
+        "it was written once, and is not written over theirs"
+    );
     let card = card(&town, "deploys");
     assert!(card.contains(written.short()) && !card.contains("running in *qa*"), "{card}");
 }
 
 #[tokio::test]
 async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
-    let town = Town::open().await;
-    let (_, tag) = pushed(&town, "Find plurals").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", MAIN, FaultTiming::AfterEffect, RequestFault::Pause, 1);
-    town.alice().types_in("deploys", "/promote search qa").await;
+    let town = World::open().await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", MAIN, FaultTiming::AfterEffect, RequestFault::Pause, 1);
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
     // The wait for an answer is in real time.
     town.settle_within(std::time::Duration::from_mins(1)).await;
-    assert!(whims.has_paused_request(), "nobody answered");
+    assert!(faults.has_paused_request(), "nobody answered");
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
-    assert_eq!((ours(&town).len(), runs(&town, "qa")), (1, format!("{IMAGE}:{tag}")));
-    whims.resume();
+    assert_eq!((list_own_commits(&town).len(), running_image(&town, "qa")), (1, format!("{IMAGE}:{tag}")));
+    faults.resume();
 }
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
     for (method, place) in [("POST", "/acme/gitops/git/trees"), ("PATCH", MAIN)] {
-        let town = Town::open().await;
-        pushed(&town, "Find plurals").await;
+        let town = World::open().await;
+        push_and_settle(&town, "Find plurals").await;
         let limit = RequestFault::Reply(
             403,
             "You have exceeded a secondary rate limit",
@@ -147,40 +156,40 @@ async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
         town.alice().types("/promote search qa").await;
         assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
         assert!(town.clock.now().duration_since(asked).as_secs() >= 90);
-        assert_eq!(ours(&town).len(), 1);
+        assert_eq!(list_own_commits(&town).len(), 1);
     }
 }
 
 #[tokio::test]
 async fn it_can_be_cancelled_while_it_waits() {
-    let town = Town::open().await;
-    pushed(&town, "Find plurals").await;
+    let town = World::open().await;
+    push_and_settle(&town, "Find plurals").await;
     let before = head(&town);
     let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
     town.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, limit, 1);
-    town.alice().types_in("deploys", "/promote search qa").await;
-    town.quiet().await;
-    town.bob().presses_only("deploys", "Cancel").await;
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    town.wait_until_idle().await;
+    town.bob().clicks_without_waiting("deploys", "Cancel").await;
     town.clock.advance(SignedDuration::from_secs(2));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert!(card(&town, "deploys").contains("not promoted to *qa*, cancelled"), "{}", card(&town, "deploys"));
     town.settle().await;
     assert_eq!(head(&town), before);
 }
 
-fn protected(town: &Town) {
+fn protect_main(town: &World) {
     let rules = Rules { protected_from_pushes: true, ..Rules::default() };
     town.sim.github.protect(GITOPS, "main", rules).unwrap();
 }
 
 #[tokio::test]
 async fn a_protected_branch_ends_a_promotion_with_what_to_do() {
-    let town = Town::open().await;
-    pushed(&town, "Find plurals").await;
+    let town = World::open().await;
+    push_and_settle(&town, "Find plurals").await;
     let before = head(&town);
-    protected(&town);
+    protect_main(&town);
     town.alice().types("/promote search qa").await;
-    let told = masked(&town, &card(&town, "deploys"));
+    let told = redact_own_commits(&town, &card(&town, "deploys"));
     let told: Vec<_> = told.lines().filter(|line| line.contains("could not be") || line.contains("Why:")).collect();
     assert_snapshot!(told.join("\n"), @"
     :red_circle: *search* `1.0.3`: could not be merged into *qa*
@@ -192,19 +201,19 @@ async fn a_protected_branch_ends_a_promotion_with_what_to_do() {
     town.sim.github.protect(GITOPS, "main", Rules::default()).unwrap();
     town.alice().types("/promote search qa").await;
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
-    assert_eq!(ours(&town).len(), 1);
+    assert_eq!(list_own_commits(&town).len(), 1);
 }
 
 #[tokio::test]
 async fn a_rollback_goes_by_pull_request_where_the_branch_is_protected() {
-    let town = Town::open().await;
-    promoted(&town, "Find plurals").await;
-    protected(&town);
+    let town = World::open().await;
+    promote_newer(&town, "Find plurals").await;
+    protect_main(&town);
     town.bob().types("/rollback search qa").await;
     let pull = town.sim.github.pulls(GITOPS).pop().expect("a pull request");
     assert_eq!((pull.base.as_str(), pull.state), ("main", "merged"), "{}", card(&town, "deploys"));
     assert_eq!(pull.title, "Roll search back to 1.0.2 in qa");
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
     assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
     assert!(!town.sim.github.branches(GITOPS).keys().any(|branch| branch.starts_with("gantry/")));
 }

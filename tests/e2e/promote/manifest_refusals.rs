@@ -4,35 +4,37 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::town as sim;
 use insta::assert_snapshot;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 use crate::promote::by_manifest::{
-    DELIVERY, GITOPS, IMAGE, card, delivered, head, ours, path, pushed, put, put_in, runs, text,
+    DELIVERY, GITOPS, IMAGE, card, head, list_own_commits, path, push_and_settle, put, put_in, replace_delivery,
+    running_image, text,
 };
 
 /// What alice is told where qa's file has this text, and bob about a rollback of it. Nothing moves.
-async fn refused(before: &str) -> (String, String) {
-    refused_with(before, DELIVERY).await
+async fn expect_refusals(before: &str) -> (String, String) {
+    expect_refusals_with(before, DELIVERY).await
 }
 
-async fn refused_with(before: &str, delivery: &str) -> (String, String) {
-    let town = Town::configured(|yaml| if delivery == DELIVERY { yaml } else { delivered(&yaml, delivery) }).await;
-    pushed(&town, "Find plurals").await;
+async fn expect_refusals_with(before: &str, delivery: &str) -> (String, String) {
+    let town =
+        World::with_config(|yaml| if delivery == DELIVERY { yaml } else { replace_delivery(&yaml, delivery) }).await;
+    push_and_settle(&town, "Find plurals").await;
     put(&town.sim, &[(&path("qa"), Some(before))]);
     town.settle().await;
-    let (stood, ran) = (head(&town), runs(&town, "qa"));
+    let (stood, ran) = (head(&town), running_image(&town, "qa"));
     town.alice().types("/promote search qa").await;
     town.bob().types("/rollback search qa").await;
-    assert_eq!((head(&town), runs(&town, "qa")), (stood, ran), "nothing moves");
+    assert_eq!((head(&town), running_image(&town, "qa")), (stood, ran), "nothing moves");
     assert_eq!(text(&town, &path("qa")), before);
     assert_eq!(town.sim.github.tags("acme/search").len(), 0);
-    assert!(!town.channel("deploys").iter().any(|told| told.contains("asked by")), "no change begins");
-    (town.alice().sees(), town.bob().sees())
+    assert!(!town.public_messages("deploys").iter().any(|told| told.contains("asked by")), "no change begins");
+    (town.alice().reads(), town.bob().reads())
 }
 
 #[tokio::test]
 async fn a_tag_in_two_places_is_refused() {
     let twice = format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n- name: {IMAGE}\n  newTag: 1.0.2\n");
-    let (promote, rollback) = refused(&twice).await;
+    let (promote, rollback) = expect_refusals(&twice).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: ghcr.io/acme/search stands in 2 places (`images[0]` in line 2 and `images[1]` in line 4): keep one, or say which one counts with `path:`.
     Next: repair the file, or tell me under `delivery` where the version stands.
@@ -42,7 +44,7 @@ async fn a_tag_in_two_places_is_refused() {
 
 #[tokio::test]
 async fn several_documents_that_name_it_are_refused() {
-    let (promote, _) = refused(&format!("image: {IMAGE}:1.0.2\n---\nspec:\n  image: {IMAGE}:1.0.2\n")).await;
+    let (promote, _) = expect_refusals(&format!("image: {IMAGE}:1.0.2\n---\nspec:\n  image: {IMAGE}:1.0.2\n")).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: ghcr.io/acme/search stands in 2 places (`image` in line 1 and `spec.image` in line 4): keep one, or say which one counts with `path:`.
     Next: repair the file, or tell me under `delivery` where the version stands.
@@ -52,26 +54,26 @@ async fn several_documents_that_name_it_are_refused() {
 #[tokio::test]
 async fn an_anchor_that_is_used_elsewhere_is_refused() {
     let text = format!("images:\n- name: {IMAGE}\n  newTag: &v 1.0.2\n- name: ghcr.io/acme/web\n  newTag: *v\n");
-    let (promote, _) = refused(&text).await;
+    let (promote, _) = expect_refusals(&text).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: line 3 is part of an anchor (line 3) that is used elsewhere too, and would change there as well: write the value out where it is used.
     Next: repair the file, or tell me under `delivery` where the version stands.
     ");
     let text = format!("images:\n- name: ghcr.io/acme/web\n  newTag: &v 1.0.2\n- name: {IMAGE}\n  newTag: *v\n");
-    let (promote, _) = refused(&text).await;
+    let (promote, _) = expect_refusals(&text).await;
     assert!(promote.contains("line 5 takes its value from an alias"), "{promote}");
 }
 
 #[tokio::test]
 async fn what_is_no_yaml_is_refused() {
-    let (promote, rollback) = refused("images:\n- name: {{ .Values.image }}\n  newTag: [\n").await;
+    let (promote, rollback) = expect_refusals("images:\n- name: {{ .Values.image }}\n  newTag: [\n").await;
     assert!(promote.contains("it cannot be read as YAML (line ") && promote.contains("repair it there"), "{promote}");
     assert!(rollback.contains("it cannot be read as YAML"), "{rollback}");
 }
 
 #[tokio::test]
 async fn a_kustomization_without_an_entry_is_refused() {
-    let (promote, rollback) = refused("kind: Kustomization\nresources: [base]\n").await;
+    let (promote, rollback) = expect_refusals("kind: Kustomization\nresources: [base]\n").await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: this kustomization has no entry for ghcr.io/acme/search: add one to `images:`, with `name: ghcr.io/acme/search` and the version that runs now as `newTag`.
     Next: repair the file, or tell me under `delivery` where the version stands.
@@ -83,7 +85,7 @@ async fn a_kustomization_without_an_entry_is_refused() {
 async fn what_fluxs_image_automation_writes_is_refused_with_how_to_go_on() {
     let text =
         format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2 # {{\"$imagepolicy\": \"flux-system:search:tag\"}}\n");
-    let (promote, rollback) = refused(&text).await;
+    let (promote, rollback) = expect_refusals(&text).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: line 3 is written by Flux's image automation, policy `flux-system:search`, which would undo the change: take the comment with `$imagepolicy` off that line. Until that is merged, stop Flux: find the ImageUpdateAutomation that writes this file with `flux get image update -A`, then `flux suspend image update &lt;its name&gt; -n &lt;its namespace&gt;`.
     Next: repair the file, or tell me under `delivery` where the version stands.
@@ -94,7 +96,7 @@ async fn what_fluxs_image_automation_writes_is_refused_with_how_to_go_on() {
 #[tokio::test]
 async fn a_path_that_leads_nowhere_is_refused() {
     let by = DELIVERY.replace("\" }", "\", path: image.tag }");
-    let (promote, _) = refused_with(&format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n"), &by).await;
+    let (promote, _) = expect_refusals_with(&format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n"), &by).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: `path: image.tag` leads nowhere in it: correct the path, or leave it out to have the place looked for.
     Next: repair the file, or tell me under `delivery` where the version stands.
@@ -104,7 +106,7 @@ async fn a_path_that_leads_nowhere_is_refused() {
 #[tokio::test]
 async fn a_digest_where_a_tag_is_to_be_written_is_refused() {
     let text = format!("images:\n- name: {IMAGE}\n  digest: sha256:{}\n", "0".repeat(64));
-    let (promote, _) = refused(&text).await;
+    let (promote, _) = expect_refusals(&text).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: line 3 pins a digest, beside which a tag means nothing: remove the digest, or set `pin: digest`.
     Next: repair the file, or tell me under `delivery` where the version stands.
@@ -113,54 +115,55 @@ async fn a_digest_where_a_tag_is_to_be_written_is_refused() {
 
 #[tokio::test]
 async fn a_file_that_is_missing_is_refused() {
-    let town = Town::configured(|yaml| delivered(&yaml, &DELIVERY.replace("kustomization", "missing"))).await;
-    pushed(&town, "Find plurals").await;
+    let town = World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("kustomization", "missing"))).await;
+    push_and_settle(&town, "Find plurals").await;
     let stood = head(&town);
     town.alice().types("/promote search qa").await;
-    assert_snapshot!(town.alice().sees(), @"
+    assert_snapshot!(town.alice().reads(), @"
     I cannot change the version of *search* in `envs/qa/search/missing.yaml` of `acme/gitops`: it is not on the branch main: write it there once, with the version that runs now.
     Next: repair the file, or tell me under `delivery` where the version stands.
     ");
     town.bob().types("/rollback search qa").await;
-    assert!(town.bob().sees().contains("it is not on the branch main"), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("it is not on the branch main"), "{}", town.bob().reads());
     assert_eq!(head(&town), stood);
-    assert!(!town.channel("deploys").iter().any(|told| told.contains("asked by")));
+    assert!(!town.public_messages("deploys").iter().any(|told| told.contains("asked by")));
 }
 
 #[tokio::test]
 async fn a_branch_that_is_missing_is_refused() {
-    let town = Town::configured(|yaml| delivered(&yaml, &DELIVERY.replace("\" }", "\", branch: trunk }"))).await;
-    pushed(&town, "Find plurals").await;
+    let town =
+        World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("\" }", "\", branch: trunk }"))).await;
+    push_and_settle(&town, "Find plurals").await;
     town.alice().types("/promote search qa").await;
-    assert_snapshot!(town.alice().sees(), @"
+    assert_snapshot!(town.alice().reads(), @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: there is no branch trunk: correct `branch`, or leave it out to have the default one.
     Next: repair the file, or tell me under `delivery` where the version stands.
     ");
-    assert_eq!(ours(&town).len(), 0);
+    assert_eq!(list_own_commits(&town).len(), 0);
 }
 
 #[tokio::test]
 async fn a_repository_that_is_missing_is_refused_with_and_without_a_branch() {
     for more in ["", ", branch: main"] {
         let by = DELIVERY.replace("acme/gitops", "acme/nowhere").replace("\" }", &format!("\"{more} }}"));
-        let town = Town::configured(|yaml| delivered(&yaml, &by)).await;
-        pushed(&town, "Find plurals").await;
+        let town = World::with_config(|yaml| replace_delivery(&yaml, &by)).await;
+        push_and_settle(&town, "Find plurals").await;
         town.alice().types("/promote search qa").await;
         insta::allow_duplicates! {
-            assert_snapshot!(town.alice().sees(), @"
+            assert_snapshot!(town.alice().reads(), @"
             I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/nowhere`: GitHub does not find that repository, or does not let me see it: correct its name, or let the token or the app read and write it.
             Next: repair the file, or tell me under `delivery` where the version stands.
             ");
         }
         town.bob().types("/rollback search qa").await;
-        assert!(town.bob().sees().contains("GitHub does not find that repository"), "{}", town.bob().sees());
+        assert!(town.bob().reads().contains("GitHub does not find that repository"), "{}", town.bob().reads());
     }
 }
 
 #[tokio::test]
 async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_do() {
-    let town = Town::open().await;
-    pushed(&town, "Find plurals").await;
+    let town = World::open().await;
+    push_and_settle(&town, "Find plurals").await;
     let stood = head(&town);
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
     town.sim.github.request_faults().inject("POST", "/acme/gitops/git/trees", FaultTiming::BeforeEffect, no, 9);
@@ -175,7 +178,7 @@ async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_d
 }
 
 #[tokio::test]
-async fn without_a_branch_it_is_the_default_one_by_githubs_word() {
+async fn without_a_branch_it_is_the_default_one_of_github() {
     let repository = "acme/deployments";
     let prepare = |sim: &sim::World| {
         sim.github.create_repository(repository, "trunk").unwrap();
@@ -184,16 +187,16 @@ async fn without_a_branch_it_is_the_default_one_by_githubs_word() {
         sim.github.create_branch(repository, "main", &sim.github.head(repository, "trunk").unwrap()).unwrap();
     };
     let by = DELIVERY.replace("acme/gitops", repository);
-    let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
+    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
     let (main, gitops) = (town.sim.github.head(repository, "main"), head(&town));
-    let (_, tag) = pushed(&town, "Find plurals").await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
     town.alice().types("/promote search qa").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().sees());
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().reads());
     let trunk = town.sim.github.head(repository, "trunk").unwrap();
     let said = town.sim.github.read_file(repository, &trunk, &path("qa")).unwrap();
     assert_eq!(said, format!("images:\n- name: {IMAGE}\n  newTag: {tag}\n"));
     assert_eq!(town.sim.github.head(repository, "main"), main);
-    assert_eq!(ours(&town).len(), 0, "{GITOPS} stays as it is but for what CI writes: {gitops}");
+    assert_eq!(list_own_commits(&town).len(), 0, "{GITOPS} stays as it is but for what CI writes: {gitops}");
 }
 
 #[tokio::test]
@@ -206,11 +209,11 @@ async fn a_branch_that_is_named_counts_and_not_the_default_one() {
         sim.github.create_branch(repository, "live", &sim.github.head(repository, "trunk").unwrap()).unwrap();
     };
     let by = DELIVERY.replace("acme/gitops", repository).replace("\" }", "\", branch: live }");
-    let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
+    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
     let trunk = town.sim.github.head(repository, "trunk");
-    let (_, tag) = pushed(&town, "Find plurals").await;
-    town.alice().types_in("deploys", "/promote search qa").await;
-    town.quiet().await;
+    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    town.wait_until_idle().await;
     let live = town.sim.github.head(repository, "live").unwrap();
     assert!(town.sim.github.read_file(repository, &live, &path("qa")).unwrap().contains(&tag));
     assert_eq!(town.sim.github.head(repository, "trunk"), trunk);

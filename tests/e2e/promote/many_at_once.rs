@@ -4,11 +4,11 @@ use futures::future::join_all;
 use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 #[tokio::test]
 async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who() {
-    let town = Town::open().await;
+    let town = World::open().await;
     // So that nobody is still asking when the change is over.
     town.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let asked = join_all((0..100).map(|n| {
@@ -20,16 +20,16 @@ async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who()
     }
     // Each is answered, though the change goes on: the answers are sent one a second.
     for _ in 0..200 {
-        town.quiet().await;
+        town.wait_until_idle().await;
         if town.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
             break;
         }
         town.clock.advance(jiff::SignedDuration::from_millis(20));
     }
     town.settle().await;
-    let cards = town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).count();
+    let cards = town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
     assert_eq!(cards, 1);
-    let told = [town.whispered("alice", "deploys"), town.whispered("bob", "deploys")].concat();
+    let told = [town.ephemeral_messages("alice", "deploys"), town.ephemeral_messages("bob", "deploys")].concat();
     let refused = told.iter().filter(|told| told.contains("is promoting *checkout* to *qa* since")).count();
     assert_eq!(refused, 99, "{told:#?}");
     let graph = town.sim.github.graph("acme/checkout", 200);
@@ -52,7 +52,7 @@ async fn a_hundred_artefacts_go_all_at_once() {
     let merges =
         || town.sim.github.request_faults().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
     for _ in 0..200 {
-        town.quiet().await;
+        town.wait_until_idle().await;
         if merges() == names.len() {
             break;
         }
@@ -64,7 +64,7 @@ async fn a_hundred_artefacts_go_all_at_once() {
         roll_out(&town, name, &head.as_str()[..12], None);
     }
     town.settle_within(std::time::Duration::from_mins(4)).await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     for name in &names {
         let green = told.iter().any(|told| {
             told.contains("asked by")
@@ -77,13 +77,13 @@ async fn a_hundred_artefacts_go_all_at_once() {
 }
 
 /// A town with artefacts that its CI and its controller do not know: each runs a newer commit in development than in qa.
-pub(crate) async fn with_parts(names: &[String]) -> Town {
+pub(crate) async fn with_parts(names: &[String]) -> World {
     with_parts_and(names, |configuration| configuration).await
 }
 
 /// The same with another configuration.
-pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -> String) -> Town {
-    Town::prepared(
+pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -> String) -> World {
+    World::with_setup(
         |sim| {
             for name in names {
                 let repository = format!("acme/{name}");
@@ -113,7 +113,7 @@ pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -
 }
 
 /// What was merged into qa is built under that tag and rolled out, by hand.
-pub(crate) fn roll_out(town: &Town, name: &str, tag: &str, revision: Option<&Sha>) {
+pub(crate) fn roll_out(town: &World, name: &str, tag: &str, revision: Option<&Sha>) {
     let (image, workload) = (format!("ghcr.io/acme/{name}"), format!("deployment/{name}").parse::<Workload>().unwrap());
     town.sim.registry.publish(&image, tag, revision, town.clock.now());
     town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));

@@ -7,11 +7,11 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 /// The newest card that has these words.
-fn card(town: &Town, words: &str) -> String {
-    let all = town.channel("deploys");
+fn card(town: &World, words: &str) -> String {
+    let all = town.public_messages("deploys");
     let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
     found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")).clone()
 }
@@ -22,22 +22,25 @@ fn why(card: &str) -> &str {
 
 #[tokio::test]
 async fn a_crash_loop_fails_the_change_with_the_pods_reason() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
     let card = card(&town, "failed in *qa*");
     assert_snapshot!(why(&card), @"*Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts");
     assert!(
-        town.channel("deploys")
+        town.public_messages("deploys")
             .iter()
             .any(|told| told.starts_with("<@U0ALICE> *checkout*") && told.contains("failed in *qa*"))
     );
-    assert!(!town.channel("deploys").iter().any(|told| told.contains("Next: `/rollback")), "no second message of it");
+    assert!(
+        !town.public_messages("deploys").iter().any(|told| told.contains("Next: `/rollback")),
+        "no second message of it"
+    );
 }
 
 #[tokio::test]
 async fn an_image_that_is_missing_fails_the_change() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::ImageMissing, 1, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
     let result = town.sim.github.head("acme/checkout", "qa").unwrap();
@@ -46,11 +49,11 @@ async fn an_image_that_is_missing_fails_the_change() {
 }
 
 #[tokio::test]
-async fn a_controllers_word_fails_the_change_before_anything_rolls_out() {
-    let town = Town::open().await;
+async fn a_controllers_report_fails_the_change_before_anything_rolls_out() {
+    let town = World::open().await;
     // CI never comes to an end, and the controller says so.
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     let result = town.sim.github.head("acme/checkout", "qa").unwrap();
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
@@ -58,11 +61,11 @@ async fn a_controllers_word_fails_the_change_before_anything_rolls_out() {
         "message": "kustomize build failed: <!channel> no such file",
         "metadata": { "revision": format!("qa@sha1:{result}") },
     });
-    let status = crate::ops::receiving::report(&town, "qa", &event.to_string(), "flux-secret-of-qa").await;
+    let status = crate::ops::receiving::send_flux_report(&town, "qa", &event.to_string(), "flux-secret-of-qa").await;
     assert_eq!(status, 202);
-    town.quiet().await;
+    town.wait_until_idle().await;
     town.clock.advance(SignedDuration::from_millis(1200));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert_snapshot!(why(&card(&town, "failed in *qa*")), @"*Why:* kustomize build failed: &lt;!channel&gt; no such file");
     // In truth it arrives, and that counts.
     town.settle().await;
@@ -71,60 +74,61 @@ async fn a_controllers_word_fails_the_change_before_anything_rolls_out() {
 
 #[tokio::test]
 async fn what_is_not_there_by_the_deadline_is_stalled_and_late_proof_counts() {
-    let town = Town::configured(|configuration| {
+    let town = World::with_config(|configuration| {
         configuration.replace(
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 90s",
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 3s",
         )
     })
     .await;
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     for _ in 0..4 {
         town.clock.advance(SignedDuration::from_millis(800));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
     let stalled = card(&town, "no proof that it runs in *qa*");
     assert!(why(&stalled).starts_with("*Why:* After 3 s the cluster runs "), "{stalled}");
     assert!(
-        town.alice().types_in("deploys", "/gantry status").await.starts_with("1 change is still watched:"),
+        town.alice().types_without_waiting("deploys", "/gantry status").await.starts_with("1 change is still watched:"),
         "the lock is free"
     );
     town.settle().await;
     assert!(card(&town, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "late proof counts");
-    let ends: Vec<_> = town.channel("deploys").into_iter().filter(|told| told.starts_with("<@U0ALICE>")).collect();
+    let ends: Vec<_> =
+        town.public_messages("deploys").into_iter().filter(|told| told.starts_with("<@U0ALICE>")).collect();
     assert_eq!(ends.len(), 2, "{ends:#?}");
 }
 
 #[tokio::test]
 async fn a_new_change_ends_the_watch_over_the_one_before() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
     card(&town, "failed in *qa*");
     town.push("checkout", "Repair it");
     town.settle().await;
     town.alice().types("/promote checkout qa").await;
-    let cards: Vec<_> = town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    let cards: Vec<_> = town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
     assert!(cards[0].contains("failed in *qa*"), "the old card stays red: {}", cards[0]);
     assert!(cards[1].contains("running in *qa*"), "{}", cards[1]);
 }
 
 #[tokio::test]
 async fn a_hotfix_that_overtakes_the_result_is_a_descendant_and_counts() {
-    let town = Town::open().await;
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    let town = World::open().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("now".to_owned()))]);
     let hotfix = town.sim.push("checkout", "qa", "Straight into qa", file, "bob").unwrap();
     town.settle().await;
-    assert!(town.running("checkout", "qa").ends_with(hotfix.short()));
+    assert!(town.running_tag("checkout", "qa").ends_with(hotfix.short()));
     assert!(card(&town, "*checkout*").contains("running in *qa*"));
 }
 
 #[tokio::test]
 async fn an_image_that_tells_nothing_is_proved_by_the_controllers_report() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
     town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
     town.settle().await;
@@ -140,8 +144,8 @@ async fn a_label_and_a_git_tag_tell_the_commit_as_well() {
     let names = ["labelled".to_owned(), "tagged".to_owned()];
     let town = crate::promote::many_at_once::with_parts(&names).await;
     for name in &names {
-        town.alice().types_in("deploys", &format!("/promote {name} qa")).await;
-        town.quiet().await;
+        town.alice().types_without_waiting("deploys", &format!("/promote {name} qa")).await;
+        town.wait_until_idle().await;
         let head = town.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
         if name == "labelled" {
             crate::promote::many_at_once::roll_out(&town, name, "1.4.0", Some(&head));
@@ -160,8 +164,8 @@ async fn an_image_of_exactly_the_pinned_commit_counts_too() {
     let names = ["retagged".to_owned()];
     let town = crate::promote::many_at_once::with_parts(&names).await;
     let pinned = town.sim.github.head("acme/retagged", "develop").unwrap();
-    town.alice().types_in("deploys", "/promote retagged qa").await;
-    town.quiet().await;
+    town.alice().types_without_waiting("deploys", "/promote retagged qa").await;
+    town.wait_until_idle().await;
     crate::promote::many_at_once::roll_out(&town, "retagged", &format!("qa-{}", pinned.short()), None);
     town.settle().await;
     assert!(card(&town, "*retagged*").contains("running in *qa*"), "{}", card(&town, "*retagged*"));
@@ -171,8 +175,8 @@ async fn an_image_of_exactly_the_pinned_commit_counts_too() {
 async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
     let names = ["foreign".to_owned()];
     let town = crate::promote::many_at_once::with_parts(&names).await;
-    town.alice().types_in("deploys", "/promote foreign qa").await;
-    town.quiet().await;
+    town.alice().types_without_waiting("deploys", "/promote foreign qa").await;
+    town.wait_until_idle().await;
     // A commit on another branch has what was promoted, but it is not what qa's branch says.
     let develop = town.sim.github.head("acme/foreign", "develop").unwrap();
     town.sim.github.create_branch("acme/foreign", "topic", &develop).unwrap();
@@ -191,36 +195,39 @@ async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
     assert!(stalled.contains("no proof that it runs in *qa*"), "{stalled}");
     assert!(why(&stalled).contains(&format!("the cluster runs topic-{}", topic.short())), "{stalled}");
     assert!(
-        town.channel("deploys").iter().any(|told| told.contains("runs in *qa*") && told.contains("topic-")),
+        town.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*") && told.contains("topic-")),
         "an arrival"
     );
 }
 
 #[tokio::test]
 async fn a_report_alone_turns_nothing_green() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     let result = town.sim.github.head("acme/checkout", "qa").unwrap();
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
         "severity": "info", "timestamp": "2026-11-16T09:00:01Z", "reason": "ReconciliationSucceeded",
         "message": "Reconciliation finished", "metadata": { "revision": format!("qa@sha1:{result}") },
     });
-    assert_eq!(crate::ops::receiving::report(&town, "qa", &event.to_string(), "flux-secret-of-qa").await, 202);
-    town.quiet().await;
+    assert_eq!(
+        crate::ops::receiving::send_flux_report(&town, "qa", &event.to_string(), "flux-secret-of-qa").await,
+        202
+    );
+    town.wait_until_idle().await;
     town.clock.advance(SignedDuration::from_millis(1200));
-    town.quiet().await;
+    town.wait_until_idle().await;
     assert!(card(&town, "*checkout*").contains("deploying to *qa*"));
     town.settle().await;
 }
 
 #[tokio::test]
 async fn a_cluster_that_is_away_is_said_on_the_card_and_waited_for() {
-    let town = Town::open().await;
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    let town = World::open().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     town.sim.cluster.set_down("qa", true);
     for _ in 0..200 {
         town.clock.advance(SignedDuration::from_millis(100));
@@ -243,9 +250,9 @@ async fn a_cluster_that_is_away_is_said_on_the_card_and_waited_for() {
 
 #[tokio::test]
 async fn github_away_while_it_deploys_is_said_and_waited_for() {
-    let town = Town::open().await;
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+    let town = World::open().await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     town.sim.github.request_faults().inject(
         "GET",
         "/commits/",
@@ -268,7 +275,7 @@ async fn the_controller_is_told_where_the_environment_says_how() {
         async { "ok" }
     });
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let town = Town::configured(|configuration| {
+    let town = World::with_config(|configuration| {
         configuration.replace("  - name: qa\n", &format!("  - name: qa\n    trigger: {{ flux_receiver: \"{url}\" }}\n"))
     })
     .await;
@@ -280,8 +287,8 @@ async fn the_controller_is_told_where_the_environment_says_how() {
 }
 
 #[tokio::test]
-async fn a_controller_that_cannot_be_told_is_a_word_on_the_card() {
-    let town = Town::configured(|configuration| {
+async fn a_controller_that_cannot_be_told_is_a_warning_on_the_card() {
+    let town = World::with_config(|configuration| {
         configuration
             .replace("  - name: qa\n", "  - name: qa\n    trigger: { argocd_webhook: \"http://127.0.0.1:9/s3cret\" }\n")
     })

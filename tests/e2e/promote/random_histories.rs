@@ -31,37 +31,37 @@ struct History<'a> {
     clock: &'a Clock,
     repository: Repository,
     /// Every commit that a rung once stood on, with what it held then.
-    stood: [Vec<(Sha, Applied)>; 4],
+    positions: [Vec<(Sha, Applied)>; 4],
     hotfixes: BTreeSet<String>,
 }
 
 impl History<'_> {
-    fn now(&self, rung: usize) -> &(Sha, Applied) {
-        self.stood[rung].last().unwrap()
+    fn current_position(&self, environment: usize) -> &(Sha, Applied) {
+        self.positions[environment].last().unwrap()
     }
 
-    fn commit(&mut self, rung: usize, name: &str) {
+    fn commit(&mut self, environment: usize, name: &str) {
         let files = BTreeMap::from([(format!("changes/{name}"), Some(name.to_owned()))]);
         let commit = NewCommit {
             repository: self.repository.to_string(),
-            branch: BRANCHES[rung].to_owned(),
+            branch: BRANCHES[environment].to_owned(),
             message: name.to_owned(),
             author: Author { name: "A".into(), email: "a@acme.example".into(), login: None },
             files,
             at: self.clock.now(),
         };
         let sha = self.github.commit(commit).unwrap();
-        let mut applied = self.now(rung).1.clone();
+        let mut applied = self.current_position(environment).1.clone();
         applied.insert(name.to_owned());
-        self.stood[rung].push((sha, applied));
+        self.positions[environment].push((sha, applied));
     }
 
     /// Moves a commit on which the rung below once stood, not always the last.
-    async fn promote(&mut self, rung: usize, dice: &mut Random) {
-        let below = &self.stood[rung - 1];
+    async fn promote(&mut self, environment: usize, dice: &mut Random) {
+        let below = &self.positions[environment - 1];
         let back = dice.below(below.len().min(3));
         let (pinned, brings) = below[below.len() - 1 - back].clone();
-        let branch = BRANCHES[rung];
+        let branch = BRANCHES[environment];
         // GitHub's limits are not what this is about.
         self.clock.advance(SignedDuration::from_secs(15));
         let BranchComparison::Pending(pending) =
@@ -69,16 +69,20 @@ impl History<'_> {
         else {
             panic!("the branches have a common ancestor");
         };
-        let target = self.now(rung).1.clone();
-        assert_eq!(pending.ahead_by == 0, self.holds(rung, &pinned), "{branch} has {pinned} or not");
+        let target = self.current_position(environment).1.clone();
+        assert_eq!(pending.ahead_by == 0, self.contains_commit(environment, &pinned), "{branch} has {pinned} or not");
         let fixes: BTreeSet<String> = pending.iter_hotfixes().map(|commit| commit.subject.clone()).collect();
         for fix in target.iter().filter(|name| self.hotfixes.contains(*name) && !brings.contains(*name)) {
             assert!(fixes.contains(fix), "{fix} is only in {branch}");
         }
         match self.client.merge_into_branch(&self.repository, branch, &pinned, "Promote").await.unwrap() {
             MergeOutcome::Done { commit, parents } => {
-                assert_eq!(parents, [self.now(rung).0.clone(), pinned], "a merge commit of exactly that");
-                self.stood[rung].push((commit, target.union(&brings).cloned().collect()));
+                assert_eq!(
+                    parents,
+                    [self.current_position(environment).0.clone(), pinned],
+                    "a merge commit of exactly that"
+                );
+                self.positions[environment].push((commit, target.union(&brings).cloned().collect()));
             }
             MergeOutcome::AlreadyMerged => assert!(brings.is_subset(&target)),
             other => panic!("{other:?}"),
@@ -86,10 +90,10 @@ impl History<'_> {
     }
 
     /// By Git's own word.
-    fn holds(&self, rung: usize, pinned: &Sha) -> bool {
+    fn contains_commit(&self, environment: usize, pinned: &Sha) -> bool {
         let parents: BTreeMap<Sha, Vec<Sha>> =
             self.github.graph(&self.repository.to_string(), 1000).into_iter().map(|it| (it.sha, it.parents)).collect();
-        let (mut open, mut seen) = (vec![self.now(rung).0.clone()], BTreeSet::new());
+        let (mut open, mut seen) = (vec![self.current_position(environment).0.clone()], BTreeSet::new());
         while let Some(sha) = open.pop() {
             if seen.insert(sha.clone()) {
                 open.extend(parents.get(&sha).into_iter().flatten().cloned());
@@ -121,7 +125,7 @@ async fn random_histories_end_with_the_trees_that_a_simple_model_expects() {
             client: &client,
             clock: &clock,
             repository,
-            stood: Default::default(),
+            positions: Default::default(),
             hotfixes: BTreeSet::new(),
         };
         let commit = NewCommit {
@@ -133,11 +137,11 @@ async fn random_histories_end_with_the_trees_that_a_simple_model_expects() {
             at: clock.now(),
         };
         let first = github.commit(commit).unwrap();
-        for (rung, branch) in BRANCHES.iter().enumerate() {
-            if rung > 0 {
+        for (environment, branch) in BRANCHES.iter().enumerate() {
+            if environment > 0 {
                 github.create_branch(&history.repository.to_string(), branch, &first).unwrap();
             }
-            history.stood[rung].push((first.clone(), Applied::new()));
+            history.positions[environment].push((first.clone(), Applied::new()));
         }
         for step in 0..12 {
             match dice.below(10) {
@@ -148,13 +152,13 @@ async fn random_histories_end_with_the_trees_that_a_simple_model_expects() {
                     history.hotfixes.insert(name);
                 }
                 _ => {
-                    let rung = 1 + dice.below(3);
-                    history.promote(rung, &mut dice).await;
+                    let environment = 1 + dice.below(3);
+                    history.promote(environment, &mut dice).await;
                 }
             }
         }
-        for (rung, branch) in BRANCHES.iter().enumerate() {
-            let (head, applied) = history.now(rung);
+        for (environment, branch) in BRANCHES.iter().enumerate() {
+            let (head, applied) = history.current_position(environment);
             assert_eq!(github.head(&history.repository.to_string(), branch).as_ref(), Some(head));
             let found = files(&http, &origin, &history.repository, head).await;
             let expected: Applied =

@@ -9,19 +9,19 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, plain};
+use crate::harness::world::{World, redact_origin_and_ids};
 
 const PART: &str = "acme/part";
 
 /// The card of a change, without the part about the plan.
-fn card(town: &Town, words: &str) -> String {
-    let all = town.channel("deploys");
+fn card(town: &World, words: &str) -> String {
+    let all = town.public_messages("deploys");
     let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
-    plain(town, found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")))
+    redact_origin_and_ids(town, found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")))
 }
 
 /// What it says of its silence.
-fn silence(town: &Town) -> String {
+fn stall_notice(town: &World) -> String {
     let card = card(town, "*part*");
     let lines = card.lines().skip_while(|line| !line.contains("no sign of life") && !line.contains("*Last seen:*"));
     let rest =
@@ -31,12 +31,12 @@ fn silence(town: &Town) -> String {
     lines.join("\n").replace(head.as_str(), "<sha>").replace(head.short(), "<short>")
 }
 
-fn head(town: &Town) -> Sha {
+fn head(town: &World) -> Sha {
     town.sim.github.head(PART, "qa").unwrap()
 }
 
 /// A promotion into qa that is merged, and that nobody builds or rolls out.
-async fn merged() -> Town {
+async fn open_with_merged_change() -> World {
     let town = crate::promote::many_at_once::with_parts_and(&["part".to_owned()], |configuration| {
         configuration.replace(
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 90s",
@@ -44,51 +44,51 @@ async fn merged() -> Town {
         )
     })
     .await;
-    town.alice().types_in("deploys", "/promote part qa").await;
-    town.quiet().await;
-    pass(&town, 5).await;
+    town.alice().types_without_waiting("deploys", "/promote part qa").await;
+    town.wait_until_idle().await;
+    advance_by_seconds(&town, 5).await;
     town
 }
 
 /// Lets time pass second by second: the looks of the bot come on the way, and not all at the end.
-async fn pass(town: &Town, seconds: i64) {
+async fn advance_by_seconds(town: &World, seconds: i64) {
     for _ in 0..seconds {
         town.clock.advance(SignedDuration::from_secs(1));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
 }
 
 /// So long that the next look has come, and an edit that could wait was sent.
-async fn another_look(town: &Town) {
+async fn advance_past_poll(town: &World) {
     for seconds in [60, 4] {
         town.clock.advance(SignedDuration::from_secs(seconds));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
 }
 
-async fn five_minutes(town: &Town) {
+async fn advance_five_minutes(town: &World) {
     for _ in 0..5 {
-        another_look(town).await;
+        advance_past_poll(town).await;
     }
 }
 
-async fn says(town: &Town, commit: &str, reason: &str, severity: &str, message: &str) {
+async fn send_report(town: &World, commit: &str, reason: &str, severity: &str, message: &str) {
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "part", "namespace": "flux-system" },
         "severity": severity, "timestamp": town.clock.now().to_string(), "reason": reason, "message": message,
         "metadata": { "revision": format!("qa@sha1:{commit}") },
     });
-    assert_eq!(crate::ops::receiving::report(town, "qa", &event.to_string(), "flux-secret-of-qa").await, 202);
-    town.quiet().await;
+    assert_eq!(crate::ops::receiving::send_flux_report(town, "qa", &event.to_string(), "flux-secret-of-qa").await, 202);
+    town.wait_until_idle().await;
 }
 
 #[tokio::test]
 async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_seen() {
-    let town = merged().await;
+    let town = open_with_merged_change().await;
     assert!(card(&town, "*part*").contains(":hourglass_flowing_sand: building"), "{}", card(&town, "*part*"));
-    assert_eq!(silence(&town), "", "it is early");
-    five_minutes(&town).await;
-    assert_snapshot!(silence(&town), @"
+    assert_eq!(stall_notice(&town), "", "it is early");
+    advance_five_minutes(&town).await;
+    assert_snapshot!(stall_notice(&town), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: nothing is known of this commit, it has not begun or does not tell GitHub
@@ -98,8 +98,8 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
     ");
 
     town.sim.github.set_check(PART, &head(&town), "build", "in_progress").unwrap();
-    another_look(&town).await;
-    assert_snapshot!(silence(&town), @"
+    advance_past_poll(&town).await;
+    assert_snapshot!(stall_notice(&town), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: `build` is still running
@@ -109,9 +109,9 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
     ");
 
     town.sim.github.set_check(PART, &head(&town), "build", "failure").unwrap();
-    says(&town, &"b".repeat(40), "ReconciliationFailed", "error", "kustomize build failed: no such file").await;
-    another_look(&town).await;
-    assert_snapshot!(silence(&town), @"
+    send_report(&town, &"b".repeat(40), "ReconciliationFailed", "error", "kustomize build failed: no such file").await;
+    advance_past_poll(&town).await;
+    assert_snapshot!(stall_notice(&town), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: `build` failed (<http://town/sim/github/acme/part/commit/<sha>/checks|see>)
@@ -124,8 +124,8 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
     town.sim.github.set_check(PART, &head(&town), "build", "success").unwrap();
     let tag = head(&town).as_str()[..12].to_owned();
     town.sim.registry.publish("ghcr.io/acme/part", &tag, None, town.clock.now());
-    another_look(&town).await;
-    assert_snapshot!(silence(&town).replace(&format!("<short>{}", &tag[7..]), "<tag>"), @"
+    advance_past_poll(&town).await;
+    assert_snapshot!(stall_notice(&town).replace(&format!("<short>{}", &tag[7..]), "<tag>"), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: all is green
@@ -136,8 +136,8 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
     ");
 
     crate::promote::many_at_once::roll_out(&town, "part", &tag, None);
-    pass(&town, 4).await;
-    assert_eq!(silence(&town), "", "there is a sign of life");
+    advance_by_seconds(&town, 4).await;
+    assert_eq!(stall_notice(&town), "", "there is a sign of life");
     town.settle().await;
     let card = card(&town, "*part*");
     assert!(card.contains("running in *qa*") && !card.contains("Last seen"), "{card}");
@@ -145,14 +145,14 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
 
 #[tokio::test]
 async fn a_look_at_what_has_not_changed_costs_nothing_of_the_hours_limit() {
-    let town = merged().await;
+    let town = open_with_merged_change().await;
     town.sim.github.set_check(PART, &head(&town), "build", "in_progress").unwrap();
-    five_minutes(&town).await;
-    assert!(silence(&town).contains("is still running"), "{}", silence(&town));
-    let edits = |town: &Town| town.sim.slack.messages("deploys", None).iter().map(|it| it.edited).sum::<usize>();
+    advance_five_minutes(&town).await;
+    assert!(stall_notice(&town).contains("is still running"), "{}", stall_notice(&town));
+    let edits = |town: &World| town.sim.slack.messages("deploys", None).iter().map(|it| it.edited).sum::<usize>();
     let (before, edited) = (town.github_cost(), edits(&town));
     for _ in 0..3 {
-        another_look(&town).await;
+        advance_past_poll(&town).await;
     }
     let cost = town.github_cost() - before;
     assert!(cost.requests >= 9, "head, runs and statuses, three times: {cost:?}");
@@ -162,25 +162,25 @@ async fn a_look_at_what_has_not_changed_costs_nothing_of_the_hours_limit() {
 
 #[tokio::test]
 async fn a_report_about_the_commit_is_a_sign_of_life() {
-    let town = merged().await;
-    five_minutes(&town).await;
-    assert!(!silence(&town).is_empty());
+    let town = open_with_merged_change().await;
+    advance_five_minutes(&town).await;
+    assert!(!stall_notice(&town).is_empty());
     let result = head(&town).as_str().to_owned();
-    says(&town, &result, "Progressing", "info", "applying").await;
-    pass(&town, 4).await;
-    assert_eq!(silence(&town), "");
+    send_report(&town, &result, "Progressing", "info", "applying").await;
+    advance_by_seconds(&town, 4).await;
+    assert_eq!(stall_notice(&town), "");
 }
 
 #[tokio::test]
 async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
-    let town = merged().await;
+    let town = open_with_merged_change().await;
     let other = crate::promote::many_at_once::commit(&town.sim, PART, "qa", "A hotfix");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     town.sim.github.request_faults().inject("GET", "/check-runs", FaultTiming::BeforeEffect, down, 99);
     town.sim.registry.set_down(true);
-    five_minutes(&town).await;
-    assert!(silence(&town).contains("cannot be asked"), "{}", silence(&town));
-    assert_snapshot!(silence(&town).replace(&other, "<other>").replace(&other[..7], "<other>"), @"
+    advance_five_minutes(&town).await;
+    assert!(stall_notice(&town).contains("cannot be asked"), "{}", stall_notice(&town));
+    assert_snapshot!(stall_notice(&town).replace(&other, "<other>").replace(&other[..7], "<other>"), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` has moved on to <http://town/sim/github/acme/part/commit/<sha>|<short>>
     • CI: cannot be asked: GitHub is not available: it answered 502
@@ -193,18 +193,18 @@ async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
 
 #[tokio::test]
 async fn what_is_given_up_keeps_what_was_last_seen() {
-    let town = merged().await;
+    let town = open_with_merged_change().await;
     town.settle().await;
     let shown = card(&town, "*part*");
     assert!(shown.contains("no proof that it runs in *qa*"), "{shown}");
-    assert_snapshot!(silence(&town), @"
+    assert_snapshot!(stall_notice(&town), @"
     *Last seen:*
     • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: nothing is known of this commit, it has not begun or does not tell GitHub
     • image: the registry has none for `<short>` yet
     ");
     town.alice().types("/gantry status part qa").await;
-    let told = town.alice().sees();
+    let told = town.alice().reads();
     assert!(told.contains("*Last seen:*"), "{told}");
 
     // And it is still watched.
@@ -217,7 +217,7 @@ async fn what_is_given_up_keeps_what_was_last_seen() {
 
 #[tokio::test]
 async fn with_every_webhook_lost_every_change_ends_right() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
     town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
     town.settle().await;
@@ -225,7 +225,7 @@ async fn with_every_webhook_lost_every_change_ends_right() {
 
     town.alice().types("/promote checkout qa").await;
     assert!(card(&town, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "*checkout*"));
-    crate::promote::by_manifest::pushed(&town, "Find plurals").await;
+    crate::promote::by_manifest::push_and_settle(&town, "Find plurals").await;
     town.alice().types("/promote search qa").await;
     assert!(card(&town, "*search*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "*search*"));
     town.alice().types("/rollback checkout qa").await;

@@ -10,10 +10,10 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::harness::process::until;
-use crate::harness::world::Town;
-use crate::ops::receiving::report;
-use crate::rollback::by_branch::{card, head, masked, rollbacks};
+use crate::harness::process::wait_until;
+use crate::harness::world::World;
+use crate::ops::receiving::send_flux_report;
+use crate::rollback::by_branch::{card, head, redact_commits, rollbacks};
 
 const QA_SECRET: &str = "flux-secret-of-qa";
 
@@ -22,19 +22,19 @@ fn with_auto_rollback(yaml: &str) -> String {
 }
 
 /// A promotion to qa that is merged and not built yet. Returns the commit that must run.
-async fn begin_promotion(town: &Town) -> Sha {
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
+async fn begin_promotion(town: &World) -> Sha {
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
     head(town, "qa")
 }
 
 /// Lets Gantry handle all reports, and a little time pass.
-async fn pass_a_moment(town: &Town) {
+async fn pass_a_moment(town: &World) {
     for _ in 0..2 {
-        town.quiet().await;
+        town.wait_until_idle().await;
         town.clock.advance(SignedDuration::from_millis(600));
     }
-    town.quiet().await;
+    town.wait_until_idle().await;
 }
 
 /// An event of kustomize-controller 1.9.4, as notification-controller sends it.
@@ -46,12 +46,12 @@ fn flux_failure(commit: &Sha, reason: &str, message: &str) -> Value {
     })
 }
 
-async fn send_flux(town: &Town, body: &Value) {
-    assert_eq!(report(town, "qa", &body.to_string(), QA_SECRET).await, 202);
+async fn send_flux(town: &World, body: &Value) {
+    assert_eq!(send_flux_report(town, "qa", &body.to_string(), QA_SECRET).await, 202);
 }
 
 /// A report of Argo CD 3.5.1 through the shipped template.
-async fn send_argocd(town: &Town, commit: &Sha, phase: &str, health: &str, message: &str) {
+async fn send_argocd(town: &World, commit: &Sha, phase: &str, health: &str, message: &str) {
     let body = json!({
         "application": "checkout-qa", "namespace": "argocd", "labels": { "gantry.dev/artefact": "checkout" },
         "repository": "https://github.com/acme/checkout.git", "phase": phase, "message": message,
@@ -65,21 +65,21 @@ async fn send_argocd(town: &Town, commit: &Sha, phase: &str, health: &str, messa
 
 #[tokio::test]
 async fn a_tight_quota_delays_a_rollout_and_does_not_fail_it() {
-    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+    let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.cluster.limit_pods("qa", Some(town.sim.cluster.pods_in("qa")));
     let result = begin_promotion(&town).await;
     town.settle_until(|| card(&town, "deploys").contains("exceeded quota")).await;
     let delayed = card(&town, "deploys");
     let lines: Vec<_> = delayed.lines().take(4).collect();
-    assert_snapshot!(masked(&town, &lines.join("\n"), &[(&result, "result")]).replace(&pod_name(&delayed), "<pod>"), @r#"
+    assert_snapshot!(redact_commits(&town, &lines.join("\n"), &[(&result, "result")]).replace(&pod_name(&delayed), "<pod>"), @r#"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: deploying to *qa*, 0 of 2 ready
     :white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :hourglass_flowing_sand: rolling out 0/2  ›  :white_circle: running
     merged into `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-1`
     :warning: the rollout is delayed: pods "<pod>" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2
     "#);
-    town.bob().types_in("deploys", "/list checkout qa").await;
-    town.quiet().await;
-    assert!(town.bob().sees().contains("rolling out 0/2: pods"), "{}", town.bob().sees());
+    town.bob().types_without_waiting("deploys", "/list checkout qa").await;
+    town.wait_until_idle().await;
+    assert!(town.bob().reads().contains("rolling out 0/2: pods"), "{}", town.bob().reads());
 
     town.sim.cluster.limit_pods("qa", None);
     town.settle().await;
@@ -95,14 +95,15 @@ fn pod_name(card: &str) -> String {
 
 #[tokio::test]
 async fn a_quota_that_stays_tight_fails_the_rollout_at_its_progress_deadline() {
-    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+    let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.cluster.limit_pods("qa", Some(town.sim.cluster.pods_in("qa")));
     begin_promotion(&town).await;
     let merged_at = town.clock.now();
     town.settle_until(|| rollbacks(&town) > 0).await;
     let waited = town.clock.now().duration_since(merged_at);
     assert!(waited >= Pace::default().deadline, "rolled back after {waited:#}");
-    let failed = town.channel("deploys").into_iter().find(|told| told.contains("failed in *qa*")).expect("a red card");
+    let failed =
+        town.public_messages("deploys").into_iter().find(|told| told.contains("failed in *qa*")).expect("a red card");
     assert!(failed.contains("exceeded quota"), "{failed}");
 }
 
@@ -112,7 +113,7 @@ async fn a_health_report_alone_rolls_nothing_back() {
                      [Deployment/qa/other status: 'Failed']";
     let timeout = "health check failed after 30s: timeout waiting for: [Deployment/qa/checkout status: 'InProgress']";
     for case in ["a neighbour's workload", "Flux's timeout", "a degraded Application", "a failed sync wave"] {
-        let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+        let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
         town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
         let result = begin_promotion(&town).await;
         match case {
@@ -140,7 +141,7 @@ async fn a_health_report_alone_rolls_nothing_back() {
 /// Flux takes the failure back as soon as it tries again. That is no reason to roll back either.
 #[tokio::test]
 async fn a_health_report_that_was_taken_back_rolls_nothing_back() {
-    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+    let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
@@ -156,7 +157,7 @@ async fn a_health_report_that_was_taken_back_rolls_nothing_back() {
 
 #[tokio::test]
 async fn after_a_health_report_the_cluster_decides() {
-    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+    let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
@@ -164,14 +165,15 @@ async fn after_a_health_report_the_cluster_decides() {
     assert_eq!(rollbacks(&town), 0, "the report alone");
     town.settle().await;
     assert_eq!(rollbacks(&town), 1, "the crash");
-    let failed = town.channel("deploys").into_iter().find(|told| told.contains("failed in *qa*")).expect("a red card");
+    let failed =
+        town.public_messages("deploys").into_iter().find(|told| told.contains("failed in *qa*")).expect("a red card");
     assert!(failed.contains("*Why:* CrashLoopBackOff"), "{failed}");
 }
 
 /// GitHub fails while the rollback is prepared, and the workload recovers meanwhile. An old health report does not count then.
 #[tokio::test]
 async fn a_workload_that_recovers_before_the_rollback_begins_is_not_rolled_back() {
-    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+    let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     town.settle_until(|| card(&town, "deploys").contains("tagged")).await;
@@ -195,7 +197,7 @@ async fn a_workload_that_recovers_before_the_rollback_begins_is_not_rolled_back(
 async fn after_a_health_report_the_deadline_decides() {
     let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
     let town =
-        Town::configured(|yaml| with_auto_rollback(&yaml.replace(&format!("{qa}90s"), &format!("{qa}6s")))).await;
+        World::with_config(|yaml| with_auto_rollback(&yaml.replace(&format!("{qa}90s"), &format!("{qa}6s")))).await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     let merged_at = town.clock.now();
@@ -209,18 +211,18 @@ async fn after_a_health_report_the_deadline_decides() {
 /// The deadline does not confirm the report, because nobody could read the state of the rollout then.
 #[tokio::test]
 async fn a_health_report_is_not_confirmed_if_the_cluster_was_unreadable_at_the_deadline() {
-    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+    let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     town.sim.cluster.set_down("qa", true);
-    until("it is stalled", async || {
+    wait_until("it is stalled", async || {
         town.clock.advance(SignedDuration::from_secs(2));
         card(&town, "deploys").contains("no proof that it runs")
     })
     .await;
     send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
     town.sim.cluster.set_down("qa", false);
-    until("it is green", async || {
+    wait_until("it is green", async || {
         town.clock.advance(SignedDuration::from_secs(1));
         card(&town, "deploys").contains("running in *qa*")
     })
@@ -231,7 +233,7 @@ async fn a_health_report_is_not_confirmed_if_the_cluster_was_unreadable_at_the_d
 #[tokio::test]
 async fn a_commit_that_could_not_be_built_or_applied_is_rolled_back_at_once() {
     for case in ["BuildFailed", "ArtifactFailed", "ReconciliationFailed", "a refused apply", "a comparison error"] {
-        let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+        let town = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
         let result = begin_promotion(&town).await;
         let began_at = town.clock.now();
         match case {

@@ -5,52 +5,52 @@ use std::collections::BTreeMap;
 use gantry::domain::model::version::Sha;
 use insta::assert_snapshot;
 
-use crate::harness::world::{Town, has_button, plain};
+use crate::harness::world::{World, has_button, redact_origin_and_ids};
 
 pub(crate) const REPOSITORY: &str = "acme/checkout";
 
-pub(crate) fn head(town: &Town, branch: &str) -> Sha {
+pub(crate) fn head(town: &World, branch: &str) -> Sha {
     town.sim.github.head(REPOSITORY, branch).expect("a branch")
 }
 
-pub(crate) fn parents(town: &Town, of: &Sha) -> Vec<Sha> {
+pub(crate) fn parents(town: &World, of: &Sha) -> Vec<Sha> {
     let graph = town.sim.github.graph(REPOSITORY, 1000);
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
 }
 
 /// All files of a commit, by their content.
-pub(crate) fn tree(town: &Town, at: &Sha) -> BTreeMap<String, Sha> {
+pub(crate) fn tree(town: &World, at: &Sha) -> BTreeMap<String, Sha> {
     town.sim.github.files(REPOSITORY, at).expect("a commit")
 }
 
 /// What the artefact's own file holds at a commit.
-pub(crate) fn text(town: &Town, at: &Sha) -> String {
+pub(crate) fn text(town: &World, at: &Sha) -> String {
     town.sim.github.read_file(REPOSITORY, at, "src/checkout.txt").expect("the file")
 }
 
 /// With our own commits masked: their names are chance.
-pub(crate) fn masked(town: &Town, text: &str, shas: &[(&Sha, &str)]) -> String {
+pub(crate) fn redact_commits(town: &World, text: &str, shas: &[(&Sha, &str)]) -> String {
     let text = shas.iter().fold(text.to_owned(), |text, (sha, name)| {
         text.replace(sha.as_str(), &format!("<{name}>")).replace(sha.short(), &format!("<{name}>"))
     });
-    plain(town, &text)
+    redact_origin_and_ids(town, &text)
 }
 
 /// The newest card in a channel.
-pub(crate) fn card(town: &Town, channel: &str) -> String {
-    let cards = town.channel(channel).into_iter().rfind(|told| told.contains("asked by"));
-    cards.unwrap_or_else(|| panic!("no card in {channel}: {:#?}", town.channel(channel)))
+pub(crate) fn card(town: &World, channel: &str) -> String {
+    let cards = town.public_messages(channel).into_iter().rfind(|told| told.contains("asked by"));
+    cards.unwrap_or_else(|| panic!("no card in {channel}: {:#?}", town.public_messages(channel)))
 }
 
 /// How many commits of ours roll back.
-pub(crate) fn rollbacks(town: &Town) -> usize {
+pub(crate) fn rollbacks(town: &World) -> usize {
     let graph = town.sim.github.graph(REPOSITORY, 1000);
     graph.iter().filter(|commit| commit.subject.starts_with("Roll checkout back to ")).count()
 }
 
 #[tokio::test]
 async fn a_rollback_brings_back_the_code_that_ran_before() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
     let bad = head(&town, "qa");
@@ -61,11 +61,11 @@ async fn a_rollback_brings_back_the_code_that_ran_before() {
     let result = head(&town, "qa");
     assert_eq!(parents(&town, &result), std::slice::from_ref(&bad), "one forward commit");
     assert_eq!(text(&town, &result), text(&town, &good), "with the tree of what ran before");
-    assert!(town.running("checkout", "qa").ends_with(result.short()), "and the cluster runs it");
+    assert!(town.running_tag("checkout", "qa").ends_with(result.short()), "and the cluster runs it");
 
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     let card = told.iter().find(|card| card.contains("'s code")).expect("the card");
-    assert_snapshot!(masked(&town, card, &[(&result, "result"), (&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&town, card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *checkout* `qa-6cff9ae`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
     :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
     restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
@@ -78,7 +78,7 @@ async fn a_rollback_brings_back_the_code_that_ran_before() {
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     let lost = told.iter().find(|said| said.contains("your commits")).expect("a word to the authors");
-    assert_snapshot!(plain(&town, lost), @"
+    assert_snapshot!(redact_origin_and_ids(&town, lost), @"
     <@U0ALICE> your commits do not run in *qa* any more: *checkout* was rolled back to `qa-6cff9ae`. Reason: totals are wrong.
     Next: push a repair; once it runs below, `/promote checkout qa` brings your commits back together with it.
     ");
@@ -88,12 +88,12 @@ async fn a_rollback_brings_back_the_code_that_ran_before() {
 
 #[tokio::test]
 async fn production_asks_first_and_tells_its_own_channel() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
     let good = parents(&town, &before)[0].clone();
     town.bob().types("/rollback checkout prod --reason <!channel> people cannot pay").await;
-    let asked = town.bob().sees();
-    assert_snapshot!(masked(&town, &asked, &[(&good, "good"), (&before, "bad")]), @"
+    let asked = town.bob().reads();
+    assert_snapshot!(redact_commits(&town, &asked, &[(&good, "good"), (&before, "bad")]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `prod-<good>` in *prod*, by a commit on `prod`
     `prod-<bad>` → `prod-<good>`, commit `<good>` · <http://town/sim/github/acme/checkout/compare/<good>...<bad>|compare>
     I saw it run well there from <!date^1794664800^{date_short_pretty} {time}|2026-11-14 14:00 UTC> to <!date^1794751200^{date_short_pretty} {time}|2026-11-15 14:00 UTC>, for 24 h
@@ -103,33 +103,41 @@ async fn production_asks_first_and_tells_its_own_channel() {
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!((head(&town, "prod"), town.channel("releases").len()), (before.clone(), 0), "nothing before the yes");
+    assert_eq!(
+        (head(&town, "prod"), town.public_messages("releases").len()),
+        (before.clone(), 0),
+        "nothing before the yes"
+    );
 
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     let result = head(&town, "prod");
     assert_eq!(parents(&town, &result), std::slice::from_ref(&before));
     assert_eq!(tree(&town, &result), tree(&town, &good));
-    assert!(town.running("checkout", "prod").ends_with(result.short()));
+    assert!(town.running_tag("checkout", "prod").ends_with(result.short()));
     assert!(town.sim.github.pulls(REPOSITORY).is_empty(), "straight, without a pull request or an approval");
     assert!(card(&town, "releases").contains(": running in *prod*, 3 of 3 ready"), "{}", card(&town, "releases"));
-    assert!(!town.channel("deploys").iter().any(|told| told.contains("asked by")), "{:#?}", town.channel("deploys"));
-    let pointer = town.bob().sees();
+    assert!(
+        !town.public_messages("deploys").iter().any(|told| told.contains("asked by")),
+        "{:#?}",
+        town.public_messages("deploys")
+    );
+    let pointer = town.bob().reads();
     assert!(pointer.contains("follow it here") && !pointer.contains("[Confirm]"), "{pointer}");
 }
 
 #[tokio::test]
 async fn a_question_can_be_answered_with_no() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
     town.bob().types("/rollback checkout prod").await;
-    town.bob().presses("deploys", "Cancel").await;
-    assert!(town.bob().sees().starts_with("Cancelled: nothing was done."), "{}", town.bob().sees());
-    assert_eq!((head(&town, "prod"), town.channel("releases").len()), (before, 0));
+    town.bob().clicks_in("deploys", "Cancel").await;
+    assert!(town.bob().reads().starts_with("Cancelled: nothing was done."), "{}", town.bob().reads());
+    assert_eq!((head(&town, "prod"), town.public_messages("releases").len()), (before, 0));
 }
 
 #[tokio::test]
 async fn what_is_lost_is_named_with_authors_and_pull_requests() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.push("checkout", "Pay by card (#42)");
     town.sim.push("checkout", "develop", "Pay by <b>cheque</b>", BTreeMap::new(), "carol").unwrap();
     town.settle().await;
@@ -144,7 +152,7 @@ async fn what_is_lost_is_named_with_authors_and_pull_requests() {
 
 #[tokio::test]
 async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let good = town.sim.github.head("acme/shop", "qa").unwrap();
     let file = |path: &str| BTreeMap::from([(path.to_owned(), Some("new".to_owned()))]);
     town.sim.push("storefront", "develop", "Paint it blue", file("lib/colour"), "alice").unwrap();
@@ -152,21 +160,21 @@ async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
     town.alice().types("/promote storefront qa").await;
     town.alice().clicks("Confirm").await;
     let bad = town.sim.github.head("acme/shop", "qa").unwrap();
-    let mails = town.running("storefront", "qa");
+    let mails = town.running_tag("storefront", "qa");
 
     town.bob().types("/rollback storefront qa").await;
-    let asked = town.bob().sees();
+    let asked = town.bob().reads();
     assert!(asked.contains("[Confirm] [Another version] [Cancel]"), "{asked}");
     assert!(asked.contains("Moves as well, as it is in the same repository: *mailer*"), "{asked}");
     assert_eq!(town.sim.github.head("acme/shop", "qa").unwrap(), bad);
 
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     let result = town.sim.github.head("acme/shop", "qa").unwrap();
     let files = |at: &Sha| town.sim.github.files("acme/shop", at).unwrap();
     assert_eq!(files(&result), files(&good));
-    assert_ne!(town.running("storefront", "qa"), mails);
+    assert_ne!(town.running_tag("storefront", "qa"), mails);
     let card = card(&town, "deploys");
-    assert_snapshot!(masked(&town, &card, &[(&result, "result"), (&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&town, &card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *storefront* `qa-58c6a35`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
     :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
     restored on `qa` as <http://town/sim/github/acme/shop/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
@@ -183,10 +191,10 @@ async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
 
 #[tokio::test]
 async fn the_first_environment_is_repaired_by_a_push() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "develop");
     town.bob().types("/rollback checkout development").await;
-    assert_snapshot!(town.bob().sees(), @"
+    assert_snapshot!(town.bob().reads(), @"
     *development* is never rolled back: it is fed by pushes, and the next push would bring it all back.
     Next: repair it by a push to `develop`, for example of a `git revert`.
     ");
@@ -195,16 +203,16 @@ async fn the_first_environment_is_repaired_by_a_push() {
 
 #[tokio::test]
 async fn without_an_environment_buttons_ask_for_it_and_keep_what_was_typed() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let older = parents(&town, &parents(&town, &head(&town, "qa"))[0])[0].clone();
     let ack = town.bob().types(&format!("/rollback checkout @qa-{} --reason it burns <!here>", older.short())).await;
     assert_eq!(ack, "Looking at what ran before of *checkout*...");
-    assert_snapshot!(plain(&town, &town.bob().sees()), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &town.bob().reads()), @"
     In which environment is *checkout* to be rolled back?
     [qa] [staging] [prod]
     Or type it: `/rollback checkout qa`
     ");
-    town.bob().presses("deploys", "qa").await;
+    town.bob().clicks_in("deploys", "qa").await;
     let result = head(&town, "qa");
     assert_eq!(tree(&town, &result), tree(&town, &older));
     let card = card(&town, "deploys");
@@ -214,10 +222,10 @@ async fn without_an_environment_buttons_ask_for_it_and_keep_what_was_typed() {
 
 #[tokio::test]
 async fn the_button_of_a_card_rolls_it_back() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
-    town.bob().presses("deploys", "Roll back").await;
+    town.bob().clicks_in("deploys", "Roll back").await;
     assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good));
     assert!(card(&town, "deploys").contains("asked by <@U0BOB>"), "{}", card(&town, "deploys"));
     let messages = town.sim.slack.messages("deploys", Some("bob"));
@@ -226,39 +234,39 @@ async fn the_button_of_a_card_rolls_it_back() {
 
 #[tokio::test]
 async fn the_button_of_a_card_asks_in_production() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let good = head(&town, "prod");
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
-    town.bob().presses("releases", "Approve").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
+    town.bob().clicks_in("releases", "Approve").await;
     let bad = head(&town, "prod");
-    town.carol().presses("releases", "Roll back").await;
-    let asked = town.whispered("carol", "releases").pop().expect("a question");
+    town.carol().clicks_in("releases", "Roll back").await;
+    let asked = town.ephemeral_messages("carol", "releases").pop().expect("a question");
     assert!(asked.contains("[Confirm] [Another version] [Cancel]"), "{asked}");
     assert_eq!(head(&town, "prod"), bad);
-    town.carol().presses("releases", "Confirm").await;
+    town.carol().clicks_in("releases", "Confirm").await;
     assert_eq!(tree(&town, &head(&town, "prod")), tree(&town, &good));
 }
 
 #[tokio::test]
 async fn another_version_can_be_chosen_of_those_that_ran_well() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let bad = head(&town, "prod");
     let oldest = parents(&town, &parents(&town, &bad)[0])[0].clone();
     town.bob().types("/rollback checkout prod --reason it burns").await;
-    town.bob().presses("deploys", "Another version").await;
-    assert_snapshot!(plain(&town, &town.bob().sees()), @"
+    town.bob().clicks_in("deploys", "Another version").await;
+    assert_snapshot!(redact_origin_and_ids(&town, &town.bob().reads()), @"
     Versions of *checkout* in *prod* that ran well:
     • `prod-585116d` from <!date^1794664800^{date_short_pretty} {time}|2026-11-14 14:00 UTC>, for 24 h
     • `prod-1555c48` from <!date^1794578400^{date_short_pretty} {time}|2026-11-13 14:00 UTC>, for 24 h
     [prod-585116d] [prod-1555c48]
     A button rolls back to that version; in production you are asked once more.
     ");
-    town.bob().presses("deploys", &format!("prod-{}", oldest.short())).await;
-    let asked = town.bob().sees();
+    town.bob().clicks_in("deploys", &format!("prod-{}", oldest.short())).await;
+    let asked = town.bob().reads();
     assert!(asked.contains(&format!("back to `prod-{}` in *prod*", oldest.short())), "{asked}");
     assert!(asked.contains("*Reason:* it burns"), "the reason is kept: {asked}");
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     let result = head(&town, "prod");
     assert_eq!((tree(&town, &result), parents(&town, &result)), (tree(&town, &oldest), vec![bad]));
     assert!(card(&town, "releases").contains(": running in *prod*"), "{}", card(&town, "releases"));
@@ -266,8 +274,8 @@ async fn another_version_can_be_chosen_of_those_that_ran_well() {
 
 #[tokio::test]
 async fn a_missing_old_image_is_only_a_warning() {
-    let town = Town::open().await;
-    let (good, old) = (head(&town, "qa"), town.running("checkout", "qa"));
+    let town = World::open().await;
+    let (good, old) = (head(&town, "qa"), town.running_tag("checkout", "qa"));
     town.alice().types("/promote checkout qa").await;
     assert!(town.sim.registry.remove("ghcr.io/acme/checkout", &old));
     town.bob().types("/rollback checkout qa").await;

@@ -4,24 +4,25 @@ use gantry::sim::faults::Fault;
 use gantry::sim::town as sim;
 use insta::assert_snapshot;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 use crate::promote::by_manifest::{
-    DELIVERY, GITOPS, IMAGE, api, card, delivered, head, masked, ours, parents, path, pushed, put, runs, text,
+    DELIVERY, GITOPS, IMAGE, api, card, head, list_own_commits, parents, path, push_and_settle, put,
+    redact_own_commits, replace_delivery, running_image, text,
 };
 
 /// A newer version that was promoted to qa: its tag.
-pub(crate) async fn promoted(town: &Town, message: &str) -> String {
-    let (_, tag) = pushed(town, message).await;
+pub(crate) async fn promote_newer(town: &World, message: &str) -> String {
+    let (_, tag) = push_and_settle(town, message).await;
     town.alice().types("/promote search qa").await;
-    assert_eq!(runs(town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().sees());
+    assert_eq!(running_image(town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().reads());
     tag
 }
 
 #[tokio::test]
 async fn a_rollback_brings_back_the_old_image_itself() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = text(&town, &path("qa"));
-    let bad = promoted(&town, "Find plurals").await;
+    let bad = promote_newer(&town, "Find plurals").await;
     let (base, built) = (head(&town), town.sim.registry.tags(IMAGE));
 
     let ack = town.bob().types("/rollback search qa --reason it finds too much").await;
@@ -29,7 +30,7 @@ async fn a_rollback_brings_back_the_old_image_itself() {
 
     assert_eq!(text(&town, &path("qa")), before);
     assert_eq!(parents(&town, GITOPS, &head(&town)), [base], "one forward commit");
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
     assert_eq!(town.sim.registry.tags(IMAGE), built, "nothing is built for it");
     let message = api(&town, &format!("/repos/{GITOPS}/git/commits/{}", head(&town))).await;
     let (said, trailers) = message["message"].as_str().unwrap().split_once("\n\nGantry-").expect("trailers");
@@ -39,7 +40,7 @@ async fn a_rollback_brings_back_the_old_image_itself() {
     Takes back <bad>. Reason: it finds too much
     ");
     assert!(trailers.contains("Rollback") || trailers.starts_with("Change"), "{trailers}");
-    assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
+    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `1.0.2`, restored: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
     written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 2>|<ours 2>> · tagged `qa/search/2026.11.16-2` · known by its image
@@ -51,51 +52,52 @@ async fn a_rollback_brings_back_the_old_image_itself() {
     Quarantined: `1.0.3` does not come back here or above before `/gantry release search 1.0.3`. The next promotion asks once more.
     asked by <@U0BOB> · <!date^1794819608^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    let lost = town.channel("deploys").into_iter().find(|said| said.contains("your commits")).expect("a word");
-    assert_snapshot!(masked(&town, &lost), @"
+    let lost = town.public_messages("deploys").into_iter().find(|said| said.contains("your commits")).expect("a word");
+    assert_snapshot!(redact_own_commits(&town, &lost), @"
     <@U0ALICE> your commits do not run in *qa* any more: *search* was rolled back to `1.0.2`. Reason: it finds too much.
     Next: push a repair; once it runs below, `/promote search qa` brings your commits back together with it.
     ");
-    let promoted = town.channel("deploys").into_iter().find(|told| told.contains("Rolled back")).expect("its card");
+    let promoted =
+        town.public_messages("deploys").into_iter().find(|told| told.contains("Rolled back")).expect("its card");
     assert!(!promoted.contains("[Roll back]"), "{promoted}");
 }
 
 #[tokio::test]
 async fn a_second_rollback_goes_further_back_and_the_next_version_just_works() {
-    let town = Town::open().await;
-    let first = promoted(&town, "Find plurals").await;
-    promoted(&town, "Find synonyms").await;
+    let town = World::open().await;
+    let first = promote_newer(&town, "Find plurals").await;
+    promote_newer(&town, "Find synonyms").await;
     town.bob().types("/rollback search qa").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{first}"));
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{first}"));
     town.bob().types("/rollback search qa").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
     town.bob().types("/rollback search qa").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.1"), "which ran there before the bot came");
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"), "which ran there before the bot came");
     town.bob().types("/rollback search qa").await;
-    assert_snapshot!(town.bob().sees(), @"
+    assert_snapshot!(town.bob().reads(), @"
     I know of no version of *search* that ran in *qa* before `1.0.1`, and that was not rolled back from.
     Next: repair it by a push and a promotion; or name a version that ran there: `/rollback search qa &lt;version&gt;`.
     ");
 
-    let (_, next) = pushed(&town, "Find what is meant").await;
+    let (_, next) = push_and_settle(&town, "Find what is meant").await;
     town.alice().types("/promote search qa").await;
-    let question = town.alice().sees();
+    let question = town.alice().reads();
     assert!(question.contains("[Confirm]"), "it is held: {question}");
-    town.alice().presses("deploys", "Confirm").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{next}"));
-    assert_eq!(ours(&town).len(), 6, "one commit for each, and nothing to undo the rollbacks");
+    town.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{next}"));
+    assert_eq!(list_own_commits(&town).len(), 6, "one commit for each, and nothing to undo the rollbacks");
     assert!(text(&town, &path("qa")).contains(&format!("newTag: \"{next}\"")));
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
-    let town = Town::open().await;
-    let bad = promoted(&town, "Find plurals").await;
+    let town = World::open().await;
+    let bad = promote_newer(&town, "Find plurals").await;
     town.alice().types("/promote search staging").await;
     town.bob().types("/rollback search qa --reason too slow").await;
     let after = head(&town);
     town.alice().types("/promote search qa").await;
-    assert_snapshot!(masked(&town, &town.alice().sees()), @"
+    assert_snapshot!(redact_own_commits(&town, &town.alice().reads()), @"
     *search* `1.0.3` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: too slow.
     [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release search 1.0.3`, or pass it with `--override reason` where you may.
@@ -108,22 +110,26 @@ async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
     put(&town.sim, &[(&path("development"), Some(&text))]);
     town.settle().await;
     town.alice().types("/promote search qa").await;
-    assert!(town.alice().sees().contains("may not come back to *qa*"), "{}", town.alice().sees());
-    assert_eq!(ours(&town)[0], after, "nothing moved");
+    assert!(town.alice().reads().contains("may not come back to *qa*"), "{}", town.alice().reads());
+    assert_eq!(list_own_commits(&town)[0], after, "nothing moved");
 
     town.bob().types(&format!("/gantry release search {bad}")).await;
     town.alice().types(&format!("/promote search qa @{bad}")).await;
-    town.alice().presses("deploys", "Confirm").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{bad}"), "the image that was shown, and no other of its commit");
+    town.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(
+        running_image(&town, "qa"),
+        format!("{IMAGE}:{bad}"),
+        "the image that was shown, and no other of its commit"
+    );
 }
 
 #[tokio::test]
 async fn production_is_asked_before_it_is_rolled_back() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town);
     town.bob().types("/rollback search prod").await;
     assert_eq!(head(&town), before);
-    assert_snapshot!(masked(&town, &town.bob().sees()), @"
+    assert_snapshot!(redact_own_commits(&town, &town.bob().reads()), @"
     :leftwards_arrow_with_hook: Roll *search* back to `1.0.1` in *prod*, by a commit to `envs/prod/search/kustomization.yaml`
     `1.0.2` → `1.0.1`, commit `19e6a01` · <http://town/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
     I saw it run well there from <!date^1794319200^{date_short_pretty} {time}|2026-11-10 14:00 UTC> to <!date^1794405600^{date_short_pretty} {time}|2026-11-11 14:00 UTC>, for 24 h
@@ -132,8 +138,8 @@ async fn production_is_asked_before_it_is_rolled_back() {
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    town.bob().presses("deploys", "Confirm").await;
-    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:1.0.1"));
+    town.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:1.0.1"));
     assert_eq!(parents(&town, GITOPS, &head(&town)), [before], "by a commit: a rollback waits for nobody's approval");
     assert!(card(&town, "releases").contains("restored: running in *prod*"), "{}", card(&town, "releases"));
 }
@@ -141,59 +147,60 @@ async fn production_is_asked_before_it_is_rolled_back() {
 #[tokio::test]
 async fn a_rollback_can_be_told_to_go_by_pull_request() {
     let town =
-        Town::configured(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    rollback: pull_request\n")).await;
-    promoted(&town, "Find plurals").await;
+        World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    rollback: pull_request\n")).await;
+    promote_newer(&town, "Find plurals").await;
     town.bob().types("/rollback search qa").await;
-    if town.bob().sees().contains("[Confirm]") {
-        town.bob().presses("deploys", "Confirm").await;
+    if town.bob().reads().contains("[Confirm]") {
+        town.bob().clicks_in("deploys", "Confirm").await;
     }
     let pull = town.sim.github.pulls(GITOPS).pop().expect("a pull request");
     assert_eq!((pull.state, pull.base.as_str()), ("merged", "main"));
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
     assert!(!town.sim.github.branches(GITOPS).keys().any(|branch| branch.starts_with("gantry/")));
     assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
 }
 
 #[tokio::test]
 async fn a_failed_promotion_is_rolled_back_by_its_button() {
-    let town = Town::open().await;
-    pushed(&town, "Crash").await;
+    let town = World::open().await;
+    push_and_settle(&town, "Crash").await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
     town.alice().types("/promote search qa").await;
     assert!(card(&town, "deploys").contains("failed in *qa*"), "{}", card(&town, "deploys"));
-    town.carol().presses("deploys", "Roll back").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    town.carol().clicks_in("deploys", "Roll back").await;
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
     assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
 }
 
 #[tokio::test]
 async fn a_rollback_that_fails_itself_says_what_is_left_to_do() {
-    let town = Town::open().await;
-    promoted(&town, "Find plurals").await;
+    let town = World::open().await;
+    promote_newer(&town, "Find plurals").await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
     town.bob().types("/rollback search qa").await;
     let card = card(&town, "deploys");
     assert!(card.contains("*search* back to `1.0.2` in *qa*: the rollback failed"), "{card}");
     let next = card.lines().find(|line| line.starts_with("Next:")).expect("what to do");
     assert_snapshot!(next, @"Next: choose *Another version*, or repair it by a push and a promotion. It is still watched: should it come to run, this turns green.");
-    town.bob().presses("deploys", "Another version").await;
-    assert!(town.bob().sees().contains("[1.0.1]"), "{}", town.bob().sees());
-    town.bob().presses("deploys", "1.0.1").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.1"), "{}", town.bob().sees());
+    town.bob().clicks_in("deploys", "Another version").await;
+    assert!(town.bob().reads().contains("[1.0.1]"), "{}", town.bob().reads());
+    town.bob().clicks_in("deploys", "1.0.1").await;
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"), "{}", town.bob().reads());
 }
 
 #[tokio::test]
 async fn a_failed_promotion_is_rolled_back_by_rule() {
-    let town = Town::configured(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
-    let (_, bad) = pushed(&town, "Crash").await;
+    let town =
+        World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
+    let (_, bad) = push_and_settle(&town, "Crash").await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
     town.alice().types("/promote search qa").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    assert_eq!(ours(&town).len(), 2);
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!(list_own_commits(&town).len(), 2);
     let card = card(&town, "deploys");
     assert!(card.contains("restored: running in *qa*"), "{card}");
     town.alice().types(&format!("/promote search qa @{bad}")).await;
-    assert!(town.alice().sees().contains("may not come back to *qa*"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("may not come back to *qa*"), "{}", town.alice().reads());
 }
 
 #[tokio::test]
@@ -212,7 +219,7 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
         let image = format!("{CHECKOUT}:nightly-7");
         sim.cluster.set_running("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
     };
-    let town = Town::prepared(prepare, |yaml| {
+    let town = World::with_setup(prepare, |yaml| {
         yaml.replace(
             "    workload: deployment/checkout\n    delivery: branch\n",
             &format!("    workload: deployment/checkout\n    delivery:\n      {by}\n"),
@@ -223,14 +230,14 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
     put(&town.sim, &[(&path("development"), Some(&in_development("nightly-7")))]);
     town.settle().await;
     town.alice().types("/promote search qa").await;
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.quiet().await;
-    town.bob().types_in("deploys", "/rollback search qa").await;
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.wait_until_idle().await;
+    town.bob().types_without_waiting("deploys", "/rollback search qa").await;
     for _ in 0..5 {
         town.clock.advance(jiff::SignedDuration::from_secs(1));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
-    let told = town.whispered("bob", "deploys").concat();
+    let told = town.ephemeral_messages("bob", "deploys").concat();
     assert!(told.contains("is promoting *checkout* to *qa*"), "one change of a file at a time: {told}");
     // The town's controller looks for each in a folder of its own.
     town.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:nightly-7"));
@@ -242,13 +249,13 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
     assert_eq!(text(&town, &path("qa")), both("nightly-8", "nightly-7"));
 
     town.bob().types("/rollback search qa").await;
-    assert_eq!(text(&town, &path("qa")), both("nightly-7", "nightly-7"), "{}", town.bob().sees());
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:nightly-7"));
-    town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.quiet().await;
+    assert_eq!(text(&town, &path("qa")), both("nightly-7", "nightly-7"), "{}", town.bob().reads());
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:nightly-7"));
+    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    town.wait_until_idle().await;
     town.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:qa-6cff9ae"));
     town.settle().await;
-    assert_eq!(text(&town, &path("qa")), both("nightly-7", "qa-6cff9ae"), "{}", town.bob().sees());
+    assert_eq!(text(&town, &path("qa")), both("nightly-7", "qa-6cff9ae"), "{}", town.bob().reads());
 }
 
 #[tokio::test]
@@ -257,14 +264,14 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
         sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
     };
-    let town = Town::prepared(prepare, |yaml| yaml).await;
+    let town = World::with_setup(prepare, |yaml| yaml).await;
     for tag in ["nightly-7", "nightly-8"] {
         put(&town.sim, &[(&path("development"), Some(&format!("images: [{{ name: {IMAGE}, newTag: {tag} }}]\n")))]);
         town.settle().await;
         town.alice().types("/promote search qa").await;
-        assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().sees());
+        assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().reads());
     }
-    assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
+    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `nightly-8`: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
     written to `envs/qa/search/kustomization.yaml` as `<ours 2>` · known by its image
@@ -277,8 +284,8 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
     ");
 
     town.bob().types("/rollback search qa").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:nightly-7"), "{}", town.bob().sees());
-    assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:nightly-7"), "{}", town.bob().reads());
+    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `nightly-7`, restored: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
     written to `envs/qa/search/kustomization.yaml` as `<ours 3>` · known by its image
@@ -291,15 +298,15 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
     ");
     town.alice().types("/promote search qa").await;
     assert!(
-        town.alice().sees().contains("may not come back to *qa*"),
+        town.alice().reads().contains("may not come back to *qa*"),
         "known by its image alone: {}",
-        town.alice().sees()
+        town.alice().reads()
     );
     assert_eq!(town.sim.github.tags("acme/search").len(), 0);
     town.bob().types("/gantry release search nightly-8").await;
     town.alice().types("/promote search qa").await;
-    town.alice().presses("deploys", "Confirm").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:nightly-8"));
+    town.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:nightly-8"));
 }
 
 #[tokio::test]
@@ -310,26 +317,26 @@ async fn a_bad_image_is_known_by_its_digest_and_released_by_it() {
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
         put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{first}\" }}]\n")))]);
     };
-    let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
+    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
     put(&town.sim, &[(&path("development"), Some(&format!("images: [{{ name: {IMAGE}, newTag: nightly-8 }}]\n")))]);
     town.settle().await;
     town.alice().types("/promote search qa").await;
     let digest = town.sim.registry.digest(IMAGE, "nightly-8").unwrap();
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}@{digest}"), "{}", town.alice().sees());
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}@{digest}"), "{}", town.alice().reads());
     town.bob().types("/rollback search qa").await;
     assert!(
-        runs(&town, "qa").ends_with(&town.sim.registry.digest(IMAGE, "nightly-7").unwrap()),
+        running_image(&town, "qa").ends_with(&town.sim.registry.digest(IMAGE, "nightly-7").unwrap()),
         "{}",
-        runs(&town, "qa")
+        running_image(&town, "qa")
     );
     town.alice().types("/promote search qa").await;
-    let refused = town.alice().sees();
+    let refused = town.alice().reads();
     assert!(refused.contains("*search* `nightly-8` may not come back to *qa*"), "{refused}");
     let (_, release) = refused.split_once("`/gantry release").expect("a way out");
     let release = format!("/gantry release{}", release.split('`').next().unwrap());
     town.bob().types(&release).await;
-    assert!(town.bob().sees().contains("may come back"), "{release}: {}", town.bob().sees());
+    assert!(town.bob().reads().contains("may come back"), "{release}: {}", town.bob().reads());
     town.alice().types("/promote search qa").await;
-    town.alice().presses("deploys", "Confirm").await;
-    assert_eq!(runs(&town, "qa"), format!("{IMAGE}@{digest}"));
+    town.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}@{digest}"));
 }

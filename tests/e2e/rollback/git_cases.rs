@@ -11,7 +11,7 @@ use gantry::domain::git::trailer::Trailers;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{BranchMove, FaultTiming, RequestFault};
 
-use crate::harness::repositories::{Files, Hub, Promoted, Rungs, tree_of};
+use crate::harness::repositories::{Files, GithubHarness, PromotionResult, TestRepository, expected_tree};
 
 /// Each row: what happens, and what the branch `qa` holds after each of its moves. `back x`: to where `qa` stood after `x`.
 const CASES: [(&str, &str, &str); 12] = [
@@ -87,61 +87,61 @@ fn is_hotfix(name: &str) -> bool {
     ("h".."k").contains(&name)
 }
 
-fn set(text: &str) -> Vec<&str> {
+fn split_names(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
 /// One case, step by step.
-struct Lived {
+struct CaseState {
     develop: Vec<String>,
     pushed: BTreeMap<String, Sha>,
     /// Where `qa` stood after a step.
-    stood: BTreeMap<String, Sha>,
+    positions: BTreeMap<String, Sha>,
 }
 
-async fn live(rungs: &Rungs<'_>, first: &Sha, steps: &str, positions: &str) -> Vec<BranchMove> {
-    let mut lived = Lived {
+async fn run_case(repo: &TestRepository<'_>, first: &Sha, steps: &str, positions: &str) -> Vec<BranchMove> {
+    let mut state = CaseState {
         develop: Vec::new(),
         pushed: BTreeMap::new(),
-        stood: BTreeMap::from([("0".to_owned(), first.clone())]),
+        positions: BTreeMap::from([("0".to_owned(), first.clone())]),
     };
-    let mut positions = positions.split('|').map(set);
+    let mut positions = positions.split('|').map(split_names);
     let (mut held, mut moves) = (Vec::new(), Vec::new());
     for step in steps.split(',').map(str::trim) {
         let (act, name) = step.split_once(' ').unwrap();
         if act == "push" {
-            let before: Vec<&str> = lived.develop.iter().map(String::as_str).collect();
+            let before: Vec<&str> = state.develop.iter().map(String::as_str).collect();
             let after = [before.as_slice(), &[name]].concat();
-            let commit = rungs.commit("develop", name, &files(&before), &files(&after));
-            lived.develop.push(name.to_owned());
-            lived.pushed.insert(name.to_owned(), commit);
-            rungs.moves();
+            let commit = repo.commit("develop", name, &files(&before), &files(&after));
+            state.develop.push(name.to_owned());
+            state.pushed.insert(name.to_owned(), commit);
+            repo.take_moves();
             continue;
         }
         let next = positions.next().unwrap_or_else(|| panic!("no position is left for `{step}`"));
         match act {
-            "hotfix" => drop(rungs.commit("qa", name, &files(&held), &files(&next))),
-            "back" => drop(rungs.roll_back("qa", &lived.stood[name]).await),
+            "hotfix" => drop(repo.commit("qa", name, &files(&held), &files(&next))),
+            "back" => drop(repo.roll_back("qa", &state.positions[name]).await),
             "promote" => {
-                let promoted = rungs.promote("qa", &lived.pushed[name]).await;
-                assert!(matches!(promoted, Promoted::To(_)), "`{step}`: {promoted:?}");
-                assert_eq!(rungs.open_rollbacks("qa").await, [], "all is undone");
+                let promoted = repo.promote("qa", &state.pushed[name]).await;
+                assert!(matches!(promoted, PromotionResult::Merged(_)), "`{step}`: {promoted:?}");
+                assert_eq!(repo.open_rollbacks("qa").await, [], "all is undone");
             }
             other => panic!("nobody knows how to {other}"),
         }
-        let seen = rungs.moves();
+        let seen = repo.take_moves();
         assert_eq!(seen.len(), 1, "`{step}` moves the branch once");
-        assert_eq!(seen[0].after, rungs.head("qa"));
-        assert_eq!(rungs.tree(&seen[0].after), tree_of(&files(&next)), "after `{step}`");
-        lived.stood.insert(name.to_owned(), seen[0].after.clone());
+        assert_eq!(seen[0].after, repo.head("qa"));
+        assert_eq!(repo.tree(&seen[0].after), expected_tree(&files(&next)), "after `{step}`");
+        state.positions.insert(name.to_owned(), seen[0].after.clone());
         moves.extend(seen);
         held = next;
     }
     assert_eq!(positions.next(), None);
-    let end = rungs.head("qa");
+    let end = repo.head("qa");
     for name in held.iter().filter(|name| !is_hotfix(name)) {
-        let pushed = lived.pushed[*name].as_str();
-        let compared = rungs.hub.client.compare_refs(&rungs.repository, pushed, end.as_str()).await.unwrap();
+        let pushed = state.pushed[*name].as_str();
+        let compared = repo.harness.client.compare_refs(&repo.repository, pushed, end.as_str()).await.unwrap();
         assert!(matches!(compared, FetchResult::Found(it) if it.behind_by == 0), "{name} is behind the branch");
     }
     moves
@@ -149,18 +149,18 @@ async fn live(rungs: &Rungs<'_>, first: &Sha, steps: &str, positions: &str) -> V
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_every_rollback_the_next_promotion_brings_what_it_should_and_nothing_else() {
-    let hub = Hub::open().await;
+    let hub = GithubHarness::open().await;
     for (number, (what, steps, positions)) in CASES.into_iter().enumerate() {
-        let (rungs, first) = hub.repository(&format!("acme/case-{number}"), &["develop", "qa"], &files(&[]));
+        let (repo, first) = hub.create_repository(&format!("acme/case-{number}"), &["develop", "qa"], &files(&[]));
         eprintln!("{what}");
-        let moves = live(&rungs, &first, steps, positions).await;
-        judged_by_git(&rungs, &moves);
+        let moves = run_case(&repo, &first, steps, positions).await;
+        check_with_git(&repo, &moves);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_rounds_of_promotion_and_rollback_lose_nothing() {
-    let hub = Hub::open().await;
+    let hub = GithubHarness::open().await;
     let (mut newer, mut newer_held) = ("push a, promote a".to_owned(), "a".to_owned());
     let (mut same, mut same_held) = ("push a, promote a, push b".to_owned(), "a".to_owned());
     let mut all = "a".to_owned();
@@ -176,15 +176,15 @@ async fn ten_rounds_of_promotion_and_rollback_lose_nothing() {
     same += ", promote b";
     same_held += "| a b";
     for (name, steps, held) in [("newer", newer, newer_held), ("same", same, same_held)] {
-        let (rungs, first) = hub.repository(&format!("acme/rounds-{name}"), &["develop", "qa"], &files(&[]));
-        let moves = live(&rungs, &first, &steps, &held).await;
-        judged_by_git(&rungs, &moves);
+        let (repo, first) = hub.create_repository(&format!("acme/rounds-{name}"), &["develop", "qa"], &files(&[]));
+        let moves = run_case(&repo, &first, &steps, &held).await;
+        check_with_git(&repo, &moves);
     }
 }
 
 /// `git` finds every object whole, every move of the branch to be forward along its first parents, and every merge to be
 /// what it would have made of it.
-fn judged_by_git(rungs: &Rungs<'_>, moves: &[BranchMove]) {
+fn check_with_git(repo: &TestRepository<'_>, moves: &[BranchMove]) {
     let there = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
     assert!(there || std::env::var_os("CI").is_none(), "the `git` command line must be installed where CI runs");
     if !there {
@@ -192,7 +192,7 @@ fn judged_by_git(rungs: &Rungs<'_>, moves: &[BranchMove]) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    rungs.hub.github.export(&rungs.name(), directory.path()).unwrap();
+    repo.harness.github.export(&repo.name(), directory.path()).unwrap();
     git(directory.path(), &["fsck", "--strict", "--full"]);
     let line = git(directory.path(), &["rev-list", "--first-parent", "qa"]);
     let line: Vec<&str> = line.lines().collect();
@@ -218,25 +218,25 @@ fn git(at: &Path, arguments: &[&str]) -> String {
     git.arg("-C").arg(at).args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("HOME", at);
     let output = git.output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
-    said
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {stdout}{}", String::from_utf8_lossy(&output.stderr));
+    stdout
 }
 
 /// `qa` with `a` and `b`, rolled back to `a`; and the commit `b`.
-async fn rolled_back<'a>(hub: &'a Hub, name: &str) -> (Rungs<'a>, Sha) {
-    let (rungs, first) = hub.repository(name, &["develop", "qa", "staging"], &files(&[]));
-    live(&rungs, &first, "push a, promote a, push b, promote b, back a", "a | a b | a").await;
-    let pinned = rungs.head("develop");
-    (rungs, pinned)
+async fn set_up_rollback<'a>(hub: &'a GithubHarness, name: &str) -> (TestRepository<'a>, Sha) {
+    let (repo, first) = hub.create_repository(name, &["develop", "qa", "staging"], &files(&[]));
+    run_case(&repo, &first, "push a, promote a, push b, promote b, back a", "a | a b | a").await;
+    let pinned = repo.head("develop");
+    (repo, pinned)
 }
 
 #[tokio::test]
 async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
-    let hub = Hub::open().await;
-    let (rungs, pinned) = rolled_back(&hub, "acme/meanwhile").await;
-    let (client, repository, base) = (&hub.client, &rungs.repository, rungs.head("qa"));
-    let open = rungs.open_rollbacks("qa").await;
+    let hub = GithubHarness::open().await;
+    let (repo, pinned) = set_up_rollback(&hub, "acme/meanwhile").await;
+    let (client, repository, base) = (&hub.client, &repo.repository, repo.head("qa"));
+    let open = repo.open_rollbacks("qa").await;
     let change = open[0].change;
     let message = format!("Promote\n\n{}\n", Trailers::Change(change));
     let promoting = PromotionMerge { change, pinned: &pinned, message: &message };
@@ -250,10 +250,10 @@ async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
     else {
         panic!("nothing stands in the way");
     };
-    assert_eq!(rungs.head("qa"), base);
-    let hotfix = rungs.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
+    assert_eq!(repo.head("qa"), base);
+    let hotfix = repo.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
     assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForwardOutcome::BranchMoved));
-    assert_eq!(rungs.head("qa"), hotfix);
+    assert_eq!(repo.head("qa"), hotfix);
     assert_eq!(client.fast_forward(repository, "nowhere", &result).await, Ok(FastForwardOutcome::NoBranch));
 
     client.put_own_branch(repository, "gantry/1", &hotfix).await.unwrap();
@@ -265,22 +265,22 @@ async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
     for _ in 0..2 {
         assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForwardOutcome::Done), "once or twice");
     }
-    assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a", "b", "h"])));
-    assert!(hub.github.branches(&rungs.name()).contains_key("gantry/1"), "who made it puts it away");
+    assert_eq!(repo.tree(&repo.head("qa")), expected_tree(&files(&["a", "b", "h"])));
+    assert!(hub.github.branches(&repo.name()).contains_key("gantry/1"), "who made it puts it away");
 }
 
 #[tokio::test]
 async fn a_result_and_a_rollback_count_also_when_a_person_merges_their_pull_requests() {
-    let hub = Hub::open().await;
-    let (rungs, pinned) = rolled_back(&hub, "acme/by-hand").await;
-    let (client, repository, name) = (&hub.client, &rungs.repository, rungs.name());
-    let open = rungs.open_rollbacks("qa").await;
+    let hub = GithubHarness::open().await;
+    let (repo, pinned) = set_up_rollback(&hub, "acme/by-hand").await;
+    let (client, repository, name) = (&hub.client, &repo.repository, repo.name());
+    let open = repo.open_rollbacks("qa").await;
     let merge = |branch: &str| {
         let number = hub.github.open_pull(&name, "octocat", "By hand", branch, "qa", "").unwrap();
         hub.github.merge_pull(&name, number, "octocat").unwrap()
     };
 
-    let base = rungs.head("qa");
+    let base = repo.head("qa");
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
     let message = format!("Promote\n\n{}\n", Trailers::Change(open[0].change));
     let promoting = PromotionMerge { change: open[0].change, pinned: &pinned, message: &message };
@@ -289,55 +289,55 @@ async fn a_result_and_a_rollback_count_also_when_a_person_merges_their_pull_requ
         Ok(BuildPromotionOutcome::Done(_))
     ));
     let merged = merge("gantry/1");
-    assert_eq!(rungs.tree(&merged), tree_of(&files(&["a", "b"])));
-    assert_eq!(rungs.open_rollbacks("qa").await, []);
+    assert_eq!(repo.tree(&merged), expected_tree(&files(&["a", "b"])));
+    assert_eq!(repo.open_rollbacks("qa").await, []);
 
     let trailers = Trailers::Rollback { change: open[0].change, restores: Some(open[0].restores.clone()) };
     let message = format!("Roll back\n\n{trailers}\n");
     let back = client.create_rollback_commit(repository, &merged, &open[0].restores, &message).await.unwrap().unwrap();
     client.put_own_branch(repository, "gantry/2", &back).await.unwrap();
     merge("gantry/2");
-    assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a"])));
-    let found = rungs.open_rollbacks("qa").await;
+    assert_eq!(repo.tree(&repo.head("qa")), expected_tree(&files(&["a"])));
+    let found = repo.open_rollbacks("qa").await;
     assert_eq!(found.iter().map(|open| (&open.commit, &open.parent)).collect::<Vec<_>>(), [(&back, &merged)]);
 
-    assert!(matches!(rungs.promote("qa", &pinned).await, Promoted::To(_)));
-    assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a", "b"])));
+    assert!(matches!(repo.promote("qa", &pinned).await, PromotionResult::Merged(_)));
+    assert_eq!(repo.tree(&repo.head("qa")), expected_tree(&files(&["a", "b"])));
 }
 
 #[tokio::test]
 async fn both_sides_of_one_line_are_a_conflict_and_nothing_moves() {
-    let hub = Hub::open().await;
-    let (rungs, pinned) = rolled_back(&hub, "acme/conflict").await;
+    let hub = GithubHarness::open().await;
+    let (repo, pinned) = set_up_rollback(&hub, "acme/conflict").await;
     let mut fixed = files(&["a"]);
     fixed.insert("version".to_owned(), "by hand\n".to_owned());
-    let hotfix = rungs.commit("qa", "h", &files(&["a"]), &fixed);
-    rungs.moves();
-    assert_eq!(rungs.promote("qa", &pinned).await, Promoted::Conflict);
-    assert_eq!((rungs.head("qa"), rungs.moves()), (hotfix, vec![]));
+    let hotfix = repo.commit("qa", "h", &files(&["a"]), &fixed);
+    repo.take_moves();
+    assert_eq!(repo.promote("qa", &pinned).await, PromotionResult::Conflict);
+    assert_eq!((repo.head("qa"), repo.take_moves()), (hotfix, vec![]));
 }
 
 /// Staging has what was rolled back in qa: a hotfix there would take it away from staging without a word.
 #[tokio::test]
-async fn a_hotfix_on_a_rolled_back_rung_is_known_to_carry_the_rollback_along() {
-    let hub = Hub::open().await;
-    let (rungs, first) = hub.repository("acme/carried", &["develop", "qa", "staging"], &files(&[]));
-    live(&rungs, &first, "push a, promote a", "a").await;
-    let (client, repository, only_a) = (&hub.client, &rungs.repository, rungs.head("qa"));
-    assert!(matches!(rungs.promote("staging", &only_a).await, Promoted::To(_)));
-    rungs.commit("develop", "b", &files(&["a"]), &files(&["a", "b"]));
-    assert!(matches!(rungs.promote("qa", &rungs.head("develop")).await, Promoted::To(_)));
-    let both = rungs.head("qa");
-    let rollback = rungs.roll_back("qa", &only_a).await;
-    let hotfix = rungs.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
-    let staging = rungs.head("staging");
+async fn a_hotfix_on_a_rolled_back_environment_is_known_to_carry_the_rollback_along() {
+    let hub = GithubHarness::open().await;
+    let (repo, first) = hub.create_repository("acme/carried", &["develop", "qa", "staging"], &files(&[]));
+    run_case(&repo, &first, "push a, promote a", "a").await;
+    let (client, repository, only_a) = (&hub.client, &repo.repository, repo.head("qa"));
+    assert!(matches!(repo.promote("staging", &only_a).await, PromotionResult::Merged(_)));
+    repo.commit("develop", "b", &files(&["a"]), &files(&["a", "b"]));
+    assert!(matches!(repo.promote("qa", &repo.head("develop")).await, PromotionResult::Merged(_)));
+    let both = repo.head("qa");
+    let rollback = repo.roll_back("qa", &only_a).await;
+    let hotfix = repo.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
+    let staging = repo.head("staging");
     assert_eq!(
         client.find_carried_rollback(repository, &staging, &both).await,
         Ok(None),
         "nothing is rolled back in it"
     );
     assert_eq!(client.find_carried_rollback(repository, &staging, &hotfix).await, Ok(None), "staging never had it");
-    assert!(matches!(rungs.promote("staging", &both).await, Promoted::To(_)));
-    let carried = client.find_carried_rollback(repository, &rungs.head("staging"), &hotfix).await;
+    assert!(matches!(repo.promote("staging", &both).await, PromotionResult::Merged(_)));
+    let carried = client.find_carried_rollback(repository, &repo.head("staging"), &hotfix).await;
     assert_eq!(carried, Ok(Some(rollback)));
 }

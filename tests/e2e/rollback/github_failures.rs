@@ -7,12 +7,12 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::process::{Apart, Hold, KillPoint, kill_in_lanes, until};
-use crate::harness::world::{Town, shown};
-use crate::rollback::by_branch::{REPOSITORY, card, head, masked, parents, rollbacks, tree};
+use crate::harness::process::{KillPoint, PauseWhen, ProcessHarness, kill_in_lanes, wait_until};
+use crate::harness::world::{World, render_message};
+use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 
 /// What the branch got since, by its first parents.
-fn since(town: &Town, before: &Sha) -> usize {
+fn count_commits_since(town: &World, before: &Sha) -> usize {
     let (mut at, mut count) = (head(town, "qa"), 0);
     while at != *before {
         at = parents(town, &at)[0].clone();
@@ -35,7 +35,7 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
         ("POST", "/git/refs"),
     ];
     for (method, path) in asked {
-        for (when, whim) in [
+        for (when, fault) in [
             (FaultTiming::BeforeEffect, down()),
             (FaultTiming::AfterEffect, down()),
             (FaultTiming::AfterEffect, RequestFault::Disconnect),
@@ -43,22 +43,22 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
             (FaultTiming::BeforeEffect, second()),
         ] {
             // Whoever cannot be asked for a while is not waited for with an answer: see below.
-            if method == "GET" && matches!(&whim, RequestFault::Reply(403 | 429, ..)) {
+            if method == "GET" && matches!(&fault, RequestFault::Reply(403 | 429, ..)) {
                 continue;
             }
-            let town = Town::open().await;
+            let town = World::open().await;
             let good = head(&town, "qa");
             town.alice().types("/promote checkout qa").await;
             let bad = head(&town, "qa");
-            town.sim.github.request_faults().inject(method, path, when, whim.clone(), 2);
+            town.sim.github.request_faults().inject(method, path, when, fault.clone(), 2);
             town.bob().types("/rollback checkout qa").await;
-            let case = format!("{method} {path} {whim:?}");
-            assert_eq!(since(&town, &bad), 1, "{case}: {}", card(&town, "deploys"));
+            let case = format!("{method} {path} {fault:?}");
+            assert_eq!(count_commits_since(&town, &bad), 1, "{case}: {}", card(&town, "deploys"));
             let result = head(&town, "qa");
             assert_eq!(tree(&town, &result), tree(&town, &good), "{case}");
-            assert!(town.running("checkout", "qa").ends_with(result.short()), "{case}");
+            assert!(town.running_tag("checkout", "qa").ends_with(result.short()), "{case}");
             assert!(card(&town, "deploys").contains("'s code, restored as"), "{case}: {}", card(&town, "deploys"));
-            let lost = town.channel("deploys").into_iter().filter(|told| told.contains("your commits")).count();
+            let lost = town.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).count();
             assert_eq!(lost, 1, "{case}");
         }
     }
@@ -66,23 +66,23 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
 
 #[tokio::test]
 async fn where_nothing_can_be_looked_up_nothing_is_done() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "qa");
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "3000".to_owned())]);
     town.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, limited, 1);
     town.bob().types("/rollback checkout qa").await;
-    let told = town.bob().sees();
+    let told = town.bob().reads();
     assert!(told.starts_with("Nothing was done: ") && told.contains("Next: try again"), "{told}");
     assert_eq!(head(&town, "qa"), before);
 }
 
 #[tokio::test]
 async fn while_github_is_away_the_card_says_so() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 99);
-    town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.quiet().await;
+    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    town.wait_until_idle().await;
     let waiting = card(&town, "deploys");
     assert!(waiting.contains("I keep trying.") && waiting.contains("[Cancel]"), "{waiting}");
     town.settle().await;
@@ -94,7 +94,7 @@ async fn while_github_is_away_the_card_says_so() {
 
 #[tokio::test]
 async fn what_could_not_be_done_is_tried_again_by_its_button() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
     let bad = head(&town, "qa");
@@ -103,17 +103,17 @@ async fn what_could_not_be_done_is_tried_again_by_its_button() {
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
     let errored = card(&town, "deploys");
     let end: Vec<_> = errored.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
-    assert_snapshot!(masked(&town, &end.join("\n"), &[]), @"
+    assert_snapshot!(redact_commits(&town, &end.join("\n"), &[]), @"
     *Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.
     Next: once that is repaired, `/rollback checkout qa` goes on from there.
     [Roll back]
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     assert_eq!(head(&town, "qa"), bad);
-    let cards = || town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).count();
+    let cards = || town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
     let before = cards();
 
-    town.carol().presses("deploys", "Roll back").await;
+    town.carol().clicks_in("deploys", "Roll back").await;
     let result = head(&town, "qa");
     assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![bad], tree(&town, &good)));
     let green = card(&town, "deploys");
@@ -123,35 +123,35 @@ async fn what_could_not_be_done_is_tried_again_by_its_button() {
 
 #[tokio::test]
 async fn a_branch_that_moves_at_the_last_moment_is_said() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| whims.has_paused_request()).await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    town.settle_until(|| faults.has_paused_request()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     let moved = town.sim.push("checkout", "qa", "At the last moment", file, "carol").unwrap();
-    whims.resume();
+    faults.resume();
     town.settle().await;
     let result = head(&town, "qa");
     assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![moved.clone()], tree(&town, &good)));
     let card = card(&town, "deploys");
     let line = card.lines().find(|line| line.contains("last moment")).unwrap_or_else(|| panic!("{card}"));
-    assert_snapshot!(masked(&town, line, &[(&moved, "moved")]), @":warning: `qa` moved to <http://town/sim/github/acme/checkout/commit/<moved>|<moved>> at the last moment: what came with that is taken back as well");
+    assert_snapshot!(redact_commits(&town, line, &[(&moved, "moved")]), @":warning: `qa` moved to <http://town/sim/github/acme/checkout/commit/<moved>|<moved>> at the last moment: what came with that is taken back as well");
     assert!(card.contains(": running in *qa*"), "{card}");
 }
 
 #[tokio::test]
 async fn a_branch_that_is_gone_is_said() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| whims.has_paused_request()).await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    town.settle_until(|| faults.has_paused_request()).await;
     town.sim.github.delete_branch(REPOSITORY, "qa").unwrap();
-    whims.resume();
+    faults.resume();
     town.settle().await;
     let card = card(&town, "deploys");
     assert!(card.contains("*Why:* The branch qa is gone from acme/checkout."), "{card}");
@@ -159,7 +159,7 @@ async fn a_branch_that_is_gone_is_said() {
 
 #[tokio::test]
 async fn a_rollback_waits_its_turn_when_the_bot_was_away_for_long() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "2400".to_owned())]);
     town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, limited, 1);
     let asked = town.clock.now();
@@ -172,77 +172,81 @@ async fn a_rollback_waits_its_turn_when_the_bot_was_away_for_long() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rollback_that_is_killed_before_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::BeforeTheEffect).await;
+    kill_at_every_request(PauseWhen::BeforeTheEffect).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rollback_that_is_killed_after_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::AfterTheEffect).await;
+    kill_at_every_request(PauseWhen::AfterTheEffect).await;
 }
 
 /// A rollback for every request that one makes: at that request the bot is killed, and started again.
-async fn killed_at_every_request(hold: Hold) {
+async fn kill_at_every_request(pause: PauseWhen) {
     let named = ["/git/commits", "/git/refs/heads/qa", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs"];
-    kill_in_lanes(&named, |points| killed_at(points, hold)).await;
+    kill_in_lanes(&named, |points| kill_at_points(points, pause)).await;
 }
 
-async fn killed_at(points: Vec<KillPoint>, hold: Hold) {
-    let mut apart = Apart::open().await;
+async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
+    let mut harness = ProcessHarness::open().await;
     let mut held_at: Vec<String> = Vec::new();
     for (round, point) in points.into_iter().enumerate() {
-        let head = |apart: &Apart| apart.town.github.head(REPOSITORY, "qa").unwrap();
+        let head = |harness: &ProcessHarness| harness.town.github.head(REPOSITORY, "qa").unwrap();
         let pinned =
-            apart.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
-        until("the push runs", async || apart.says(&format!("Push {round} ")) > 0).await;
-        apart.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+            harness.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+        wait_until("the push runs", async || harness.count_messages_with(&format!("Push {round} ")) > 0).await;
+        harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         if !held_at.is_empty() {
             // The rollback before left a hold.
-            let asked = |apart: &Apart| {
-                let last = apart.town.slack.messages("deploys", Some("alice")).pop().unwrap();
-                (shown(&last).contains(pinned.short()) && shown(&last).contains("[Confirm]")).then_some(last.id)
+            let asked = |harness: &ProcessHarness| {
+                let last = harness.town.slack.messages("deploys", Some("alice")).pop().unwrap();
+                (render_message(&last).contains(pinned.short()) && render_message(&last).contains("[Confirm]"))
+                    .then_some(last.id)
             };
-            until("the plan is shown", async || asked(&apart).is_some()).await;
-            apart.town.slack.click("alice", "deploys", &asked(&apart).unwrap(), "Confirm").await.unwrap();
+            wait_until("the plan is shown", async || asked(&harness).is_some()).await;
+            harness.town.slack.click("alice", "deploys", &asked(&harness).unwrap(), "Confirm").await.unwrap();
         }
         let version = format!("`develop-{}`", pinned.short());
-        let says = |apart: &Apart, version: &str, words: &str| {
+        let says = |harness: &ProcessHarness, version: &str, words: &str| {
             let is = |text: String| text.contains(version) && text.contains(words);
-            apart.messages().iter().any(|message| message.thread.is_some() && is(shown(message)))
+            harness.messages().iter().any(|message| message.thread.is_some() && is(render_message(message)))
         };
-        until("it is promoted", async || says(&apart, &version, "running in *qa*")).await;
-        let bad = head(&apart);
+        wait_until("it is promoted", async || says(&harness, &version, "running in *qa*")).await;
+        let bad = head(&harness);
         // The observer compares commits in the background; these requests are not part of the rollback.
-        apart.until_stored("comparison WHERE head = $1", bad.as_str()).await;
-        apart.until_idle().await;
+        harness.wait_until_stored("comparison WHERE head = $1", bad.as_str()).await;
+        harness.wait_until_idle().await;
 
-        apart.gate.close_at(point, hold);
+        harness.interceptor.pause_at(point, pause);
         let reason = format!("round {round}.");
         let typed = format!("/rollback checkout qa --reason {reason}");
-        assert_eq!(apart.town.slack.type_command("bob", "deploys", &typed).await.unwrap().status, 200);
-        let ended = |apart: &Apart| {
+        assert_eq!(harness.town.slack.type_command("bob", "deploys", &typed).await.unwrap().status, 200);
+        let ended = |harness: &ProcessHarness| {
             let green =
                 |text: String| text.contains(&format!("*Reason:* {reason}")) && text.contains("running in *qa*");
-            apart.messages().iter().any(|message| green(shown(message)))
+            harness.messages().iter().any(|message| green(render_message(message)))
         };
-        until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
-        let Some(request) = apart.gate.held() else {
-            hold.assert_is_beyond_last_request(point, 6, &held_at);
+        wait_until("it is held, or it ends", async || {
+            harness.interceptor.paused_request().is_some() || ended(&harness)
+        })
+        .await;
+        let Some(request) = harness.interceptor.paused_request() else {
+            pause.assert_is_beyond_last_request(point, 6, &held_at);
             return;
         };
         let at = &request.clone();
         held_at.push(request);
-        apart.kill();
-        apart.gate.open();
-        apart.restart().await;
-        until(&format!("it ends, though killed at {at}"), async || ended(&apart)).await;
+        harness.kill();
+        harness.interceptor.resume();
+        harness.restart().await;
+        wait_until(&format!("it ends, though killed at {at}"), async || ended(&harness)).await;
 
-        let graph = apart.town.github.graph(REPOSITORY, 1000);
-        let result = head(&apart);
+        let graph = harness.town.github.graph(REPOSITORY, 1000);
+        let result = head(&harness);
         let made = graph.iter().find(|commit| commit.sha == result).unwrap();
         assert_eq!(made.parents, [bad], "one commit, though killed at {at}");
-        let tags = apart.town.github.tags(REPOSITORY);
+        let tags = harness.town.github.tags(REPOSITORY);
         assert_eq!(tags.values().filter(|commit| **commit == result).count(), 1, "one tag, though killed at {at}");
-        let left = apart.town.github.branches(REPOSITORY).into_keys().filter(|it| it.starts_with("gantry/")).count();
+        let left = harness.town.github.branches(REPOSITORY).into_keys().filter(|it| it.starts_with("gantry/")).count();
         assert_eq!(left, 0, "everything is put away, though killed at {at}");
     }
     panic!("a rollback makes no hundred requests: {held_at:#?}");

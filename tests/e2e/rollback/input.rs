@@ -8,11 +8,11 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::harness::world::{Town, has_button, shown};
+use crate::harness::world::{World, has_button, render_message};
 use crate::ops::receiving;
-use crate::rollback::by_branch::{REPOSITORY, card, head, masked, parents, rollbacks, tree};
+use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 
-fn with(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
+fn with_environment_line(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
     move |yaml| {
         let name = format!("  - name: {environment}\n");
         yaml.replace(&name, &format!("{name}    {line}\n"))
@@ -25,11 +25,11 @@ fn files(path: &str, text: &str) -> BTreeMap<String, Option<String>> {
 
 #[tokio::test]
 async fn a_version_that_never_ran_there_is_refused_with_those_that_did() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "qa");
     for typed in ["develop-d6c66c2", "1.4", "<!channel>"] {
         town.bob().types(&format!("/rollback checkout qa @{typed}")).await;
-        let told = town.bob().sees();
+        let told = town.bob().reads();
         assert!(told.contains("has never run well in *qa*, as far as I have seen.") && !told.contains("<!"), "{told}");
         assert!(told.contains("choose one that has: `qa-d2aaacd`, `qa-99b4ea2`, `qa-fb8363b`"), "{told}");
     }
@@ -38,10 +38,10 @@ async fn a_version_that_never_ran_there_is_refused_with_those_that_did() {
 
 #[tokio::test]
 async fn what_is_there_already_is_nothing_to_go_back_to() {
-    let town = Town::open().await;
-    let (before, runs) = (head(&town, "qa"), town.running("checkout", "qa"));
+    let town = World::open().await;
+    let (before, runs) = (head(&town, "qa"), town.running_tag("checkout", "qa"));
     town.bob().types(&format!("/rollback checkout qa {runs}")).await;
-    assert_snapshot!(town.bob().sees(), @"
+    assert_snapshot!(town.bob().reads(), @"
     *checkout* `qa-6cff9ae` is what *qa* has already, so there is nothing to roll back.
     Next: choose another version: `/rollback checkout qa &lt;version&gt;`; `/list checkout` shows what runs where.
     ");
@@ -52,25 +52,25 @@ async fn what_is_there_already_is_nothing_to_go_back_to() {
     town.settle().await;
     let again = head(&town, "qa");
     town.bob().types("/rollback checkout qa").await;
-    assert!(town.bob().sees().contains("has already, so there is nothing to roll back."), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("has already, so there is nothing to roll back."), "{}", town.bob().reads());
     assert_eq!(head(&town, "qa"), again);
 }
 
 #[tokio::test]
 async fn after_a_rollback_what_it_restored_is_there_already() {
-    let town = Town::open().await;
-    let good = town.running("checkout", "qa");
+    let town = World::open().await;
+    let good = town.running_tag("checkout", "qa");
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/rollback checkout qa").await;
     town.bob().types(&format!("/rollback checkout qa {good}")).await;
-    assert!(town.bob().sees().contains("has already, so there is nothing to roll back."), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("has already, so there is nothing to roll back."), "{}", town.bob().reads());
     assert_eq!(rollbacks(&town), 1);
 }
 
 #[tokio::test]
 async fn a_version_can_be_named_by_tag_commit_source_or_the_tag_in_git() {
     for name in ["its tag", "the beginning of its commit", "what it was merged from", "its tag in Git"] {
-        let town = Town::open().await;
+        let town = World::open().await;
         let pinned = head(&town, "develop");
         town.alice().types("/promote checkout qa").await;
         let wanted = head(&town, "qa");
@@ -87,13 +87,13 @@ async fn a_version_can_be_named_by_tag_commit_source_or_the_tag_in_git() {
             _ => "qa/2026.11.16-1".to_owned(),
         };
         town.bob().types(&format!("/rollback checkout qa {called}")).await;
-        assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &wanted), "{name}: {}", town.bob().sees());
+        assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &wanted), "{name}: {}", town.bob().reads());
     }
 }
 
 #[tokio::test]
 async fn a_tag_in_git_that_was_moved_names_nothing() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     let wanted = head(&town, "qa");
     town.push("checkout", "One more");
@@ -102,7 +102,7 @@ async fn a_tag_in_git_that_was_moved_names_nothing() {
     let before = head(&town, "qa");
     town.sim.github.point_tag(REPOSITORY, "qa/2026.11.16-1", &before).unwrap();
     town.bob().types("/rollback checkout qa qa/2026.11.16-1").await;
-    assert_snapshot!(masked(&town, &town.bob().sees(), &[(&wanted, "wanted"), (&before, "elsewhere")]), @"
+    assert_snapshot!(redact_commits(&town, &town.bob().reads(), &[(&wanted, "wanted"), (&before, "elsewhere")]), @"
     The tag `qa/2026.11.16-1` was of *checkout* `qa-<wanted>`, and somebody moved it to `<elsewhere>`, so I do not know which of them you mean.
     Next: name the version itself: `/rollback checkout qa qa-<wanted>`.
     ");
@@ -111,10 +111,10 @@ async fn a_tag_in_git_that_was_moved_names_nothing() {
 
 #[tokio::test]
 async fn who_may_neither_promote_nor_approve_may_not_roll_back() {
-    let town = Town::configured(with("qa", "promoters: [\"@release-managers\"]")).await;
+    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     let before = head(&town, "qa");
     town.alice().types("/rollback checkout qa").await;
-    assert_snapshot!(town.alice().sees(), @"
+    assert_snapshot!(town.alice().reads(), @"
     You may not roll back in *qa*.
     Next: ask @release-managers to do it.
     ");
@@ -125,29 +125,29 @@ async fn who_may_neither_promote_nor_approve_may_not_roll_back() {
 
 #[tokio::test]
 async fn an_approver_may_roll_back_what_others_promote() {
-    let town = Town::configured(with("prod", "promoters: [U0ALICE]")).await;
+    let town = World::with_config(with_environment_line("prod", "promoters: [U0ALICE]")).await;
     let before = head(&town, "prod");
     town.carol().types("/rollback checkout prod").await;
-    town.carol().presses("deploys", "Confirm").await;
+    town.carol().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&town, &head(&town, "prod")), [before], "without an approval");
 }
 
 #[tokio::test]
 async fn who_lost_the_right_after_the_question_rolls_nothing_back() {
-    let town = Town::configured(with("prod", "promoters: [\"@release-managers\"]")).await;
+    let town = World::with_config(with_environment_line("prod", "promoters: [\"@release-managers\"]")).await;
     let before = head(&town, "prod");
     town.bob().types("/rollback checkout prod").await;
     town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
     town.wait(SignedDuration::from_secs(61)).await;
-    town.bob().presses("deploys", "Confirm").await;
-    assert!(town.bob().sees().starts_with("You may not roll back in *prod*."), "{}", town.bob().sees());
+    town.bob().clicks_in("deploys", "Confirm").await;
+    assert!(town.bob().reads().starts_with("You may not roll back in *prod*."), "{}", town.bob().reads());
     assert_eq!(head(&town, "prod"), before);
 }
 
 #[tokio::test]
 async fn a_rollback_passes_a_freeze() {
     let freezes = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", timezone: Europe/Kyiv, reason: inventory }]";
-    let town = Town::configured(with("qa", freezes)).await;
+    let town = World::with_config(with_environment_line("qa", freezes)).await;
     let before = head(&town, "qa");
     town.bob().types("/rollback checkout qa").await;
     assert_eq!(parents(&town, &head(&town, "qa")), [before]);
@@ -156,18 +156,18 @@ async fn a_rollback_passes_a_freeze() {
 
 #[tokio::test]
 async fn a_lock_is_passed_by_whoever_saw_it_and_its_owner_is_told() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "qa");
     town.carol().types("/gantry lock qa load test").await;
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let asked = town.bob().sees();
+    let asked = town.bob().reads();
     let line = asked.lines().find(|line| line.contains(":lock:")).unwrap_or_else(|| panic!("{asked}"));
     assert_snapshot!(line, @":lock: *qa* is locked by <@U0CAROL> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: load test. A rollback passes it, and its owner is told.");
-    assert_eq!((head(&town, "qa"), town.told("carol").len()), (before.clone(), 0));
+    assert_eq!((head(&town, "qa"), town.direct_messages("carol").len()), (before.clone(), 0));
 
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&town, &head(&town, "qa")), [before]);
-    let told = town.told("carol");
+    let told = town.direct_messages("carol");
     assert_eq!(told.len(), 1, "{told:#?}");
     let (told, card) = told[0].split_once("<https://acme.slack.com/").expect("a link");
     assert_snapshot!(format!("{told}<{}", &card[card.find('|').unwrap()..]), @"<@U0BOB> rolls *checkout* back to `qa-d2aaacd` in *qa* in spite of your lock: load test. The lock stays: <|follow it here>.");
@@ -176,86 +176,86 @@ async fn a_lock_is_passed_by_whoever_saw_it_and_its_owner_is_told() {
 
 #[tokio::test]
 async fn the_owner_of_a_lock_is_asked_too_and_not_told_of_their_own() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/gantry lock qa load test").await;
     town.bob().types("/rollback checkout qa").await;
-    assert!(has_button(&town.last_message("bob", "deploys"), "Confirm"), "{}", town.bob().sees());
-    town.bob().presses("deploys", "Confirm").await;
+    assert!(has_button(&town.last_message("bob", "deploys"), "Confirm"), "{}", town.bob().reads());
+    town.bob().clicks_in("deploys", "Confirm").await;
     assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
-    assert!(town.told("bob").is_empty());
+    assert!(town.direct_messages("bob").is_empty());
 }
 
 #[tokio::test]
 async fn a_lock_that_comes_after_the_question_is_shown_first() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
     town.bob().types("/rollback checkout prod").await;
     town.carol().types("/gantry lock prod the database moves").await;
-    town.bob().presses("deploys", "Confirm").await;
-    let asked = town.bob().sees();
+    town.bob().clicks_in("deploys", "Confirm").await;
+    let asked = town.bob().reads();
     assert!(asked.contains("is locked by <@U0CAROL>") && asked.contains("[Confirm]"), "{asked}");
-    assert_eq!((head(&town, "prod"), town.told("carol").len()), (before.clone(), 0));
-    town.bob().presses("deploys", "Confirm").await;
+    assert_eq!((head(&town, "prod"), town.direct_messages("carol").len()), (before.clone(), 0));
+    town.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&town, &head(&town, "prod")), [before]);
-    assert_eq!(town.told("carol").len(), 1);
+    assert_eq!(town.direct_messages("carol").len(), 1);
 }
 
 #[tokio::test]
 async fn what_is_pushed_after_the_question_is_shown_first() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.bob().types("/rollback checkout prod").await;
     let hotfix = town.sim.push("checkout", "prod", "Stop the bleeding", files("hotfix.txt", "x"), "carol").unwrap();
     // Its image has not come yet.
-    town.bob().presses_only("deploys", "Confirm").await;
-    town.quiet().await;
-    let asked = town.bob().sees();
+    town.bob().clicks_without_waiting("deploys", "Confirm").await;
+    town.wait_until_idle().await;
+    let asked = town.bob().reads();
     assert!(asked.contains("Stop the bleeding") && asked.contains("[Confirm]"), "{asked}");
     assert_eq!(head(&town, "prod"), hotfix);
-    town.bob().presses("deploys", "Confirm").await;
-    assert_eq!(parents(&town, &head(&town, "prod")), [hotfix], "{}", town.bob().sees());
+    town.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(parents(&town, &head(&town, "prod")), [hotfix], "{}", town.bob().reads());
 }
 
 #[tokio::test]
 async fn a_lock_that_comes_while_github_is_away_holds_a_rollback() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "qa");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 2);
-    town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.quiet().await;
-    town.carol().types_in("deploys", "/gantry lock qa load test").await;
-    town.quiet().await;
+    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    town.wait_until_idle().await;
+    town.carol().types_without_waiting("deploys", "/gantry lock qa load test").await;
+    town.wait_until_idle().await;
     for _ in 0..10 {
         town.clock.advance(SignedDuration::from_secs(5));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
     let waiting = card(&town, "deploys");
     assert!(waiting.contains("in *qa*: waiting for what the rules ask for"), "{waiting}");
     assert!(waiting.contains("*qa* is locked by <@U0CAROL>: load test."), "{waiting}");
     assert_eq!(head(&town, "qa"), before);
     // Whoever has seen the lock passes it.
-    town.bob().types_in("deploys", "/rollback checkout qa").await;
-    town.quiet().await;
-    assert!(town.bob().sees().contains(":lock: *qa* is locked by <@U0CAROL>"), "{}", town.bob().sees());
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    town.wait_until_idle().await;
+    assert!(town.bob().reads().contains(":lock: *qa* is locked by <@U0CAROL>"), "{}", town.bob().reads());
+    town.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&town, &head(&town, "qa")), [before]);
     assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
 }
 
 #[tokio::test]
 async fn a_question_grows_old() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
     town.bob().types("/rollback checkout prod").await;
     town.wait(SignedDuration::from_mins(31)).await;
-    town.bob().presses("deploys", "Confirm").await;
-    assert!(town.bob().sees().contains("older than 30 minutes"), "{}", town.bob().sees());
+    town.bob().clicks_in("deploys", "Confirm").await;
+    assert!(town.bob().reads().contains("older than 30 minutes"), "{}", town.bob().reads());
     assert_eq!(head(&town, "prod"), before);
 }
 
 #[tokio::test]
 async fn nobody_else_says_yes_to_a_question() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
     town.bob().types("/rollback checkout prod").await;
     let question = town.last_message("bob", "deploys");
@@ -269,21 +269,21 @@ async fn nobody_else_says_yes_to_a_question() {
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let now = town.clock.now().as_second();
-    assert_eq!(receiving::slack(&town, "/slack/interactions", &body, SIGNING_SECRET, now).await.0, 200);
+    assert_eq!(receiving::send_slack_request(&town, "/slack/interactions", &body, SIGNING_SECRET, now).await.0, 200);
     town.settle().await;
     assert!(
-        town.carol().sees().starts_with("Only the one who asked can decide on this plan."),
+        town.carol().reads().starts_with("Only the one who asked can decide on this plan."),
         "{}",
-        town.carol().sees()
+        town.carol().reads()
     );
     assert_eq!(head(&town, "prod"), before);
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&town, &head(&town, "prod")), [before], "it is still good for its owner");
 }
 
 #[tokio::test]
 async fn the_button_of_an_old_card_rolls_nothing_back() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     let old =
         town.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| has_button(it, "Roll back")).unwrap();
@@ -293,8 +293,8 @@ async fn the_button_of_an_old_card_rolls_nothing_back() {
     let before = head(&town, "qa");
     town.sim.slack.click("bob", "deploys", &old.id, "Roll back").await.unwrap();
     town.settle().await;
-    let told = town.bob().sees();
-    assert_snapshot!(masked(&town, &told, &[(&before, "now")]), @"
+    let told = town.bob().reads();
+    assert_snapshot!(redact_commits(&town, &told, &[(&before, "now")]), @"
     *checkout* `develop-d6c66c2` is not what *qa* has any more: `qa-<now>` is. Nothing was rolled back.
     Next: to roll back what is there now: `/rollback checkout qa`.
     ");
@@ -303,7 +303,7 @@ async fn the_button_of_an_old_card_rolls_nothing_back() {
 
 #[tokio::test]
 async fn what_a_button_carries_is_read_as_a_command_and_no_more() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let heads = town.sim.github.branches(REPOSITORY);
     let values =
         ["", "x", "promote checkout qa", "rollback", "rollback checkout nowhere", "<!channel>", "lock qa mine"];
@@ -319,10 +319,19 @@ async fn what_a_button_carries_is_read_as_a_command_and_no_more() {
             let form =
                 form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
             let now = town.clock.now().as_second();
-            assert_eq!(receiving::slack(&town, "/slack/interactions", &form, SIGNING_SECRET, now).await.0, 200);
+            assert_eq!(
+                receiving::send_slack_request(&town, "/slack/interactions", &form, SIGNING_SECRET, now).await.0,
+                200
+            );
         }
     }
     town.settle().await;
     assert_eq!(town.sim.github.branches(REPOSITORY), heads);
-    assert!(town.sim.slack.messages("deploys", Some("carol")).iter().all(|told| !shown(told).contains("<!channel>")));
+    assert!(
+        town.sim
+            .slack
+            .messages("deploys", Some("carol"))
+            .iter()
+            .all(|told| !render_message(told).contains("<!channel>"))
+    );
 }

@@ -6,29 +6,29 @@ use gantry::domain::model::version::Sha;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, has_button};
+use crate::harness::world::{World, has_button};
 use crate::production::pull_request;
-use crate::rollback::by_branch::{card, head, masked, tree};
+use crate::rollback::by_branch::{card, head, redact_commits, tree};
 
 /// Promotes checkout to qa and rolls it back; gives the bad version's commit there.
-async fn rolled_back(town: &Town) -> Sha {
+async fn promote_and_roll_back(town: &World) -> Sha {
     town.alice().types("/promote checkout qa").await;
     let bad = head(town, "qa");
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
     bad
 }
 
-fn is_asked(town: &Town, person: &str) -> bool {
+fn is_asked(town: &World, person: &str) -> bool {
     has_button(&town.last_message(person, "deploys"), "Confirm")
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_does_not_go_further_up_either() {
-    let town = Town::open().await;
-    let bad = rolled_back(&town).await;
+    let town = World::open().await;
+    let bad = promote_and_roll_back(&town).await;
     let before = head(&town, "staging");
     town.carol().types(&format!("/promote checkout staging @qa-{}", bad.short())).await;
-    assert_snapshot!(masked(&town, &town.carol().sees(), &[(&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&town, &town.carol().reads(), &[(&bad, "bad")]), @"
     *checkout* `qa-<bad>` may not come back to *staging*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
     [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release checkout qa-<bad>`, or pass it with `--override reason` where you may.
@@ -38,7 +38,7 @@ async fn what_was_rolled_back_does_not_go_further_up_either() {
 
 #[tokio::test]
 async fn it_holds_for_nothing_below() {
-    let town = Town::open().await;
+    let town = World::open().await;
     // The same commit is on its way to qa, which staging is above of.
     let pinned = head(&town, "staging");
     town.alice().types("/promote checkout staging").await;
@@ -52,8 +52,8 @@ async fn it_holds_for_nothing_below() {
 
 #[tokio::test]
 async fn the_same_code_on_another_commit_is_the_same_version() {
-    let town = Town::open().await;
-    rolled_back(&town).await;
+    let town = World::open().await;
+    promote_and_roll_back(&town).await;
     let before = head(&town, "qa");
     let bad = town.sim.github.read_file("acme/checkout", &head(&town, "develop"), "src/checkout.txt").unwrap();
     town.push("checkout", "Something else");
@@ -62,87 +62,87 @@ async fn the_same_code_on_another_commit_is_the_same_version() {
     town.settle().await;
     town.alice().types("/promote checkout qa").await;
     assert!(
-        town.alice().sees().contains("may not come back to *qa*: <@U0BOB> rolled it back in *qa*"),
+        town.alice().reads().contains("may not come back to *qa*: <@U0BOB> rolled it back in *qa*"),
         "{}",
-        town.alice().sees()
+        town.alice().reads()
     );
     assert_eq!(head(&town, "qa"), before);
 }
 
 #[tokio::test]
 async fn who_may_can_override_a_quarantine_and_everybody_sees_it() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
-    town.bob().presses("releases", "Approve").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
+    town.bob().clicks_in("releases", "Approve").await;
     let bad = head(&town, "prod");
     town.bob().types("/rollback checkout prod --reason people cannot pay").await;
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     town.alice().types("/promote checkout prod").await;
-    assert!(town.alice().sees().contains("may not come back to *prod*"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("may not come back to *prod*"), "{}", town.alice().reads());
     town.alice().types("/promote checkout prod --override it was the network").await;
-    assert!(town.alice().sees().starts_with("You may not override anything in *prod*."), "{}", town.alice().sees());
+    assert!(town.alice().reads().starts_with("You may not override anything in *prod*."), "{}", town.alice().reads());
 
     town.bob().types("/promote checkout prod --override it was the network").await;
-    let asked = town.bob().sees();
+    let asked = town.bob().reads();
     assert!(asked.contains(":rotating_light: <@U0BOB> overrides the quarantine: it was the network"), "{asked}");
-    town.bob().presses("deploys", "Confirm").await;
+    town.bob().clicks_in("deploys", "Confirm").await;
     assert!(
         card(&town, "releases").contains("<@U0BOB> overrides the quarantine: it was the network"),
         "{}",
         card(&town, "releases")
     );
-    town.carol().presses("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     assert_eq!(tree(&town, &head(&town, "prod")), tree(&town, &bad), "{}", card(&town, "releases"));
     assert!(card(&town, "releases").contains("running in *prod*"), "{}", card(&town, "releases"));
 }
 
 #[tokio::test]
 async fn a_release_is_for_those_who_may_and_is_done_once() {
-    let town = Town::configured(|yaml| {
+    let town = World::with_config(|yaml| {
         yaml.replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
     })
     .await;
     town.bob().types("/promote checkout qa").await;
     let bad = head(&town, "qa");
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let told = town.channel("deploys").len();
+    let told = town.public_messages("deploys").len();
 
     let release = format!("/gantry release checkout qa-{}", bad.short());
     town.alice().types(&release).await;
-    assert_snapshot!(town.alice().sees(), @"
+    assert_snapshot!(town.alice().reads(), @"
     You may not release anything for *qa*.
     Next: ask @release-managers to do it.
     ");
-    assert_eq!(town.channel("deploys").len(), told, "nobody else hears of it");
+    assert_eq!(town.public_messages("deploys").len(), told, "nobody else hears of it");
     town.carol().types("/gantry release checkout 1.4").await;
-    assert_snapshot!(masked(&town, &town.carol().sees(), &[(&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&town, &town.carol().reads(), &[(&bad, "bad")]), @"
     There is nothing to release: *checkout* `1.4` is not quarantined.
     These are: `qa-<bad>` in qa
     ");
     town.carol().types(&release).await;
-    let whispered = town.whispered("carol", "deploys").pop().unwrap();
-    assert_snapshot!(masked(&town, &whispered, &[(&bad, "bad")]), @"
+    let whispered = town.ephemeral_messages("carol", "deploys").pop().unwrap();
+    assert_snapshot!(redact_commits(&town, &whispered, &[(&bad, "bad")]), @"
     Released: *checkout* `qa-<bad>` may come back to *qa* and above.
     Next: `/promote checkout qa`
     ");
-    let announced = town.channel("deploys").pop().unwrap();
+    let announced = town.public_messages("deploys").pop().unwrap();
     assert!(announced.starts_with(":unlock: <@U0CAROL> released *checkout*"), "{announced}");
     town.carol().types(&release).await;
-    let whispered = town.whispered("carol", "deploys").pop().unwrap();
-    assert_snapshot!(masked(&town, &whispered, &[(&bad, "bad")]), @"
+    let whispered = town.ephemeral_messages("carol", "deploys").pop().unwrap();
+    assert_snapshot!(redact_commits(&town, &whispered, &[(&bad, "bad")]), @"
     There is nothing to release: *checkout* `qa-<bad>` is not quarantined.
     No version of it is.
     ");
-    assert_eq!(town.channel("deploys").len(), told + 1);
+    assert_eq!(town.public_messages("deploys").len(), told + 1);
 }
 
 #[tokio::test]
 async fn a_version_is_released_by_any_of_its_names() {
     for name in ["its commit there", "the beginning of it", "what it was merged from"] {
-        let town = Town::open().await;
+        let town = World::open().await;
         let pinned = head(&town, "develop");
-        let bad = rolled_back(&town).await;
+        let bad = promote_and_roll_back(&town).await;
         let called = match name {
             "its commit there" => bad.as_str().to_owned(),
             "the beginning of it" => bad.as_str()[..9].to_owned(),
@@ -150,18 +150,18 @@ async fn a_version_is_released_by_any_of_its_names() {
         };
         town.bob().types(&format!("/gantry release checkout {called}")).await;
         town.bob().types("/promote checkout qa").await;
-        assert!(is_asked(&town, "bob"), "{name}: {}", town.bob().sees());
+        assert!(is_asked(&town, "bob"), "{name}: {}", town.bob().reads());
     }
 }
 
 #[tokio::test]
 async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let before = head(&town, "prod");
-    pull_request::asked(&town).await;
+    pull_request::request_production(&town).await;
     let bad = head(&town, "staging");
     town.bob().types("/rollback checkout staging --reason totals are wrong").await;
-    town.carol().presses("releases", "Approve").await;
+    town.carol().clicks_in("releases", "Approve").await;
     let waiting = pull_request::card(&town);
     let line = waiting.lines().find(|line| line.contains("totals are wrong")).unwrap_or_else(|| panic!("{waiting}"));
     // GitHub's mind about the pull request may take a second or two: the moment is nobody's concern here.
@@ -181,27 +181,27 @@ async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
 
 #[tokio::test]
 async fn the_next_promotion_asks_once_more_and_the_one_after_does_not() {
-    let town = Town::open().await;
-    rolled_back(&town).await;
+    let town = World::open().await;
+    promote_and_roll_back(&town).await;
     town.push("checkout", "Repair the totals");
     town.push("search", "Nothing to do with it");
     town.settle().await;
     let back = head(&town, "qa");
 
     town.carol().types("/promote search qa").await;
-    assert!(!is_asked(&town, "carol"), "another artefact is not asked: {}", town.carol().sees());
+    assert!(!is_asked(&town, "carol"), "another artefact is not asked: {}", town.carol().reads());
 
     town.alice().types("/promote checkout qa").await;
-    let asked = town.alice().sees();
+    let asked = town.alice().reads();
     let line = asked.lines().find(|line| line.contains("on hold")).unwrap_or_else(|| panic!("{asked}"));
     let bad = line.split('`').nth(1).unwrap();
     assert_snapshot!(line.replace(bad, "<bad>"), @":warning: *qa* is on hold: <@U0BOB> rolled `<bad>` back <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold");
     assert_eq!(head(&town, "qa"), back);
     // A no leaves the hold as it is.
-    town.alice().presses("deploys", "Cancel").await;
+    town.alice().clicks_in("deploys", "Cancel").await;
     town.alice().types("/promote checkout qa").await;
-    assert!(is_asked(&town, "alice"), "{}", town.alice().sees());
-    town.alice().presses("deploys", "Confirm").await;
+    assert!(is_asked(&town, "alice"), "{}", town.alice().reads());
+    town.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &head(&town, "develop")));
 
     town.push("checkout", "And one more");
@@ -212,31 +212,31 @@ async fn the_next_promotion_asks_once_more_and_the_one_after_does_not() {
 
 #[tokio::test]
 async fn a_rollback_does_not_bring_it_back_either() {
-    let town = Town::open().await;
-    let bad = rolled_back(&town).await;
+    let town = World::open().await;
+    let bad = promote_and_roll_back(&town).await;
     let before = head(&town, "qa");
     town.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
-    assert_snapshot!(masked(&town, &town.carol().sees(), &[(&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&town, &town.carol().reads(), &[(&bad, "bad")]), @"
     *checkout* `qa-<bad>` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
     Next: choose another version; or, if it was not to blame, `/gantry release checkout qa-<bad>`.
     ");
     assert_eq!(head(&town, "qa"), before);
     town.carol().types(&format!("/gantry release checkout qa-{}", bad.short())).await;
     town.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &bad), "{}", town.carol().sees());
+    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &bad), "{}", town.carol().reads());
 }
 
 #[tokio::test]
 async fn when_nothing_is_left_to_go_back_to_it_says_so() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for _ in 0..2 {
         town.bob().types("/rollback checkout prod").await;
-        town.bob().presses("deploys", "Confirm").await;
+        town.bob().clicks_in("deploys", "Confirm").await;
     }
     let oldest = head(&town, "prod");
     town.bob().types("/rollback checkout prod").await;
-    let told = town.bob().sees();
-    assert_snapshot!(masked(&town, &told, &[(&oldest, "oldest")]), @"
+    let told = town.bob().reads();
+    assert_snapshot!(redact_commits(&town, &told, &[(&oldest, "oldest")]), @"
     I know of no version of *checkout* that ran in *prod* before `prod-<oldest>`, and that was not rolled back from.
     Next: repair it by a push and a promotion; or name a version that ran there: `/rollback checkout prod &lt;version&gt;`.
     ");
@@ -245,7 +245,7 @@ async fn when_nothing_is_left_to_go_back_to_it_says_so() {
 
 #[tokio::test]
 async fn authors_are_told_once_and_only_those_who_are_here() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for (message, who) in [("One", "alice"), ("Two", "alice"), ("Three", "bob"), ("Four", "eve"), ("Five", "carol")] {
         town.sim.push("checkout", "develop", message, BTreeMap::new(), who).unwrap();
     }
@@ -253,12 +253,14 @@ async fn authors_are_told_once_and_only_those_who_are_here() {
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/rollback checkout qa").await;
     let messages = town.sim.slack.messages("deploys", None);
-    let about: Vec<_> =
-        messages.iter().filter(|message| crate::harness::world::shown(message).contains("your commits")).collect();
+    let about: Vec<_> = messages
+        .iter()
+        .filter(|message| crate::harness::world::render_message(message).contains("your commits"))
+        .collect();
     assert_eq!(about.len(), 1, "{about:#?}");
-    let told = crate::harness::world::shown(about[0]);
+    let told = crate::harness::world::render_message(about[0]);
     assert!(told.starts_with("<@U0CAROL> <@U0ALICE> your commits do not run in *qa* any more"), "{told}");
     let thread = messages.iter().find(|message| Some(&message.id) == about[0].thread.as_ref()).expect("in a thread");
-    assert!(crate::harness::world::shown(thread).contains("'s code, restored as"), "of the rollback's card");
-    assert!(town.told("alice").is_empty() && town.told("carol").is_empty());
+    assert!(crate::harness::world::render_message(thread).contains("'s code, restored as"), "of the rollback's card");
+    assert!(town.direct_messages("alice").is_empty() && town.direct_messages("carol").is_empty());
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use gantry::adapters::github::{BranchComparison, OpenRollback};
 use gantry::domain::model::version::Sha;
 
-use crate::harness::repositories::{Files, Hub, Promoted, Rungs, tree_of};
+use crate::harness::repositories::{Files, GithubHarness, PromotionResult, TestRepository, expected_tree};
 use crate::harness::series::{Series, is_long};
 use crate::ops::receiving::Random;
 
@@ -23,7 +23,7 @@ const LINES: usize = 8;
 /// Changes by their number, which is also their order in time.
 type Applied = BTreeSet<usize>;
 
-struct Change {
+struct ModelCommit {
     name: String,
     folder: usize,
     /// A line of the folder's shared file that it overwrites.
@@ -35,34 +35,34 @@ struct Change {
 }
 
 /// Somewhere a branch has stood.
-struct Stand {
+struct BranchPosition {
     commit: Sha,
     applied: Applied,
     is_rollback: bool,
 }
 
 #[derive(Default)]
-struct Rung {
-    stood: Vec<Stand>,
+struct BranchModel {
+    positions: Vec<BranchPosition>,
     hotfixes: Applied,
     /// Newest first, and what there was before the oldest.
     open: Vec<OpenRollback>,
     before: Applied,
     hotfixes_since: Applied,
     /// How far it has the rung below, wherever it stands itself.
-    contains: usize,
+    merged_up_to: usize,
 }
 
 struct History<'a> {
-    rungs: Rungs<'a>,
-    rung: [Rung; 3],
-    changes: Changes,
-    told: &'a mut Told,
+    repo: TestRepository<'a>,
+    branches: [BranchModel; 3],
+    changes: ModelCommits,
+    stats: &'a mut Statistics,
 }
 
 /// What the histories came to, so that nobody is proud of a test in which nothing happened.
 #[derive(Debug, Default)]
-struct Told {
+struct Statistics {
     promotions: usize,
     after_rollbacks: usize,
     after_several: usize,
@@ -74,7 +74,7 @@ struct Told {
     overcautious: usize,
 }
 
-impl std::ops::Add for Told {
+impl std::ops::Add for Statistics {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -92,7 +92,7 @@ impl std::ops::Add for Told {
     }
 }
 
-impl Change {
+impl ModelCommit {
     fn own_file(&self) -> String {
         format!("{}/changes/{}", FOLDERS[self.folder], self.name)
     }
@@ -105,15 +105,16 @@ impl Change {
 }
 
 #[derive(Default)]
-struct Changes(Vec<Change>);
+struct ModelCommits(Vec<ModelCommit>);
 
-impl Changes {
+impl ModelCommits {
     /// What a branch with these changes holds.
     fn files(&self, applied: &Applied) -> Files {
         let mut files = Files::from([("README".to_owned(), "one\ntwo\n".to_owned())]);
         for (folder, name) in FOLDERS.iter().enumerate() {
             let here = || applied.iter().map(|at| &self.0[*at]).filter(|change| change.folder == folder);
-            let last = |of: &dyn Fn(&&Change) -> bool| here().filter(of).last().map_or("none", |change| &change.name);
+            let last =
+                |of: &dyn Fn(&&ModelCommit) -> bool| here().filter(of).last().map_or("none", |change| &change.name);
             files.insert(format!("{name}/version"), format!("{}\n", last(&|change| change.push)));
             let mut lines = String::new();
             for line in 0..LINES {
@@ -132,8 +133,8 @@ impl Changes {
 }
 
 impl History<'_> {
-    fn now(&self, at: usize) -> &Stand {
-        self.rung[at].stood.last().unwrap()
+    fn current_position(&self, at: usize) -> &BranchPosition {
+        self.branches[at].positions.last().unwrap()
     }
 
     fn push(&mut self, at: usize, dice: &mut Random) {
@@ -144,46 +145,47 @@ impl History<'_> {
         let line = (dice.below(3) > 0).then(|| half + dice.below(LINES / 2));
         let folder = dice.below(2);
         let pushed = |other: &usize| self.changes.0[*other].push && self.changes.0[*other].folder == folder;
-        let candidates: Vec<usize> = self.now(at).applied.iter().copied().filter(pushed).collect();
+        let candidates: Vec<usize> = self.current_position(at).applied.iter().copied().filter(pushed).collect();
         let removes =
             (push && dice.below(5) == 0 && !candidates.is_empty()).then(|| candidates[dice.below(candidates.len())]);
         let name = format!("{}-{number}", if push { "push" } else { "hotfix" });
-        self.changes.0.push(Change { name: name.clone(), folder, line, push, removes });
-        let (before, mut applied) = (self.changes.files(&self.now(at).applied), self.now(at).applied.clone());
+        self.changes.0.push(ModelCommit { name: name.clone(), folder, line, push, removes });
+        let (before, mut applied) =
+            (self.changes.files(&self.current_position(at).applied), self.current_position(at).applied.clone());
         applied.insert(number);
-        let commit = self.rungs.commit(BRANCHES[at], &name, &before, &self.changes.files(&applied));
+        let commit = self.repo.commit(BRANCHES[at], &name, &before, &self.changes.files(&applied));
         if !push {
-            self.rung[at].hotfixes.insert(number);
-            self.rung[at].hotfixes_since.insert(number);
+            self.branches[at].hotfixes.insert(number);
+            self.branches[at].hotfixes_since.insert(number);
         }
-        self.rung[at].stood.push(Stand { commit, applied, is_rollback: false });
+        self.branches[at].positions.push(BranchPosition { commit, applied, is_rollback: false });
     }
 
     async fn roll_back(&mut self, at: usize, dice: &mut Random) {
-        let rung = &self.rung[at];
-        let now = self.now(at);
-        let earlier: Vec<usize> = (0..rung.stood.len())
-            .filter(|one| !rung.stood[*one].is_rollback && rung.stood[*one].applied != now.applied)
+        let branch = &self.branches[at];
+        let now = self.current_position(at);
+        let earlier: Vec<usize> = (0..branch.positions.len())
+            .filter(|one| !branch.positions[*one].is_rollback && branch.positions[*one].applied != now.applied)
             .collect();
         if earlier.is_empty() {
             return;
         }
-        let to = &rung.stood[earlier[dice.below(earlier.len())]];
+        let to = &branch.positions[earlier[dice.below(earlier.len())]];
         let applied = to.applied.clone();
-        let rollback = self.rungs.roll_back(BRANCHES[at], &to.commit).await;
+        let rollback = self.repo.roll_back(BRANCHES[at], &to.commit).await;
         let was = now.applied.clone();
-        self.told.rollbacks += 1;
-        let rung = &mut self.rung[at];
-        if rung.open.is_empty() {
-            (rung.before, rung.hotfixes_since) = (was, Applied::new());
+        self.stats.rollbacks += 1;
+        let branch = &mut self.branches[at];
+        if branch.open.is_empty() {
+            (branch.before, branch.hotfixes_since) = (was, Applied::new());
         }
-        rung.stood.push(Stand { commit: rollback.commit.clone(), applied, is_rollback: true });
-        rung.open.insert(0, rollback);
+        branch.positions.push(BranchPosition { commit: rollback.commit.clone(), applied, is_rollback: true });
+        branch.open.insert(0, rollback);
     }
 
     /// Moves a commit on which the rung below once stood, not always the last.
     async fn promote(&mut self, at: usize, dice: &mut Random) {
-        let below = &self.rung[at - 1].stood;
+        let below = &self.branches[at - 1].positions;
         // What was rolled back to below is never promoted: it is older than it looks.
         let last: Vec<usize> = (0..below.len()).rev().take(4).filter(|one| !below[*one].is_rollback).collect();
         if last.is_empty() {
@@ -191,72 +193,73 @@ impl History<'_> {
         }
         let pinned = last[dice.below(last.len())];
         let (commit, brings) = (below[pinned].commit.clone(), below[pinned].applied.clone());
-        let rung = &self.rung[at];
-        let (branch, contained) = (BRANCHES[at], pinned <= rung.contains);
+        let branch_model = &self.branches[at];
+        let (branch, contained) = (BRANCHES[at], pinned <= branch_model.merged_up_to);
         // There is little to learn from what is there already.
-        if contained && rung.open.is_empty() && dice.below(8) > 0 {
+        if contained && branch_model.open.is_empty() && dice.below(8) > 0 {
             return;
         }
-        let open = self.rungs.open_rollbacks(branch).await;
-        assert_eq!(open, rung.open);
-        let (client, repository) = (&self.rungs.hub.client, &self.rungs.repository);
-        if contained && let Some(oldest) = rung.open.last() {
+        let open = self.repo.open_rollbacks(branch).await;
+        assert_eq!(open, branch_model.open);
+        let (client, repository) = (&self.repo.harness.client, &self.repo.repository);
+        if contained && let Some(oldest) = branch_model.open.last() {
             let newer = match client.compare_with_branch(repository, oldest.parent.as_str(), &commit).await.unwrap() {
                 BranchComparison::Pending(pending) => pending.ahead_by == 0 && pending.is_target_newer(),
                 other => panic!("{other:?}"),
             };
             // Git cannot merge it, and what was rolled back from would come in its place.
             if newer {
-                self.told.refused += 1;
+                self.stats.refused += 1;
                 return;
             }
         }
         if !contained && at > 1 {
-            let carried = client.find_carried_rollback(repository, &self.now(at).commit, &commit).await.unwrap();
-            let takes_back = !below[rung.contains].applied.is_subset(&brings);
+            let carried =
+                client.find_carried_rollback(repository, &self.current_position(at).commit, &commit).await.unwrap();
+            let takes_back = !below[branch_model.merged_up_to].applied.is_subset(&brings);
             assert!(carried.is_some() || !takes_back, "the rollback below is not seen");
             if carried.is_some() {
-                self.told.carried += 1;
-                self.told.overcautious += usize::from(!takes_back);
+                self.stats.carried += 1;
+                self.stats.overcautious += usize::from(!takes_back);
                 return;
             }
         }
         if dice.below(4) == 0 && !contained {
-            self.only_hotfixes_are_told(at, &commit).await;
+            self.check_reported_hotfixes(at, &commit).await;
         }
-        let rung = &self.rung[at];
-        let before = match rung.open.len() {
-            0 => self.now(at).applied.clone(),
-            _ => rung.before.union(&rung.hotfixes_since).copied().collect(),
+        let branch_model = &self.branches[at];
+        let before = match branch_model.open.len() {
+            0 => self.current_position(at).applied.clone(),
+            _ => branch_model.before.union(&branch_model.hotfixes_since).copied().collect(),
         };
         let applied: Applied = before.union(&brings).copied().collect();
-        match self.rungs.promote_over(branch, &commit, &open).await {
-            Promoted::To(result) => {
-                self.told.promotions += 1;
-                self.told.after_rollbacks += usize::from(!rung.open.is_empty());
-                self.told.after_several += usize::from(rung.open.len() > 1);
-                self.told.same_again += usize::from(contained);
-                let rung = &mut self.rung[at];
-                rung.open.clear();
-                rung.contains = rung.contains.max(pinned);
-                rung.stood.push(Stand { commit: result, applied, is_rollback: false });
+        match self.repo.promote_past_rollbacks(branch, &commit, &open).await {
+            PromotionResult::Merged(result) => {
+                self.stats.promotions += 1;
+                self.stats.after_rollbacks += usize::from(!branch_model.open.is_empty());
+                self.stats.after_several += usize::from(branch_model.open.len() > 1);
+                self.stats.same_again += usize::from(contained);
+                let branch_model = &mut self.branches[at];
+                branch_model.open.clear();
+                branch_model.merged_up_to = branch_model.merged_up_to.max(pinned);
+                branch_model.positions.push(BranchPosition { commit: result, applied, is_rollback: false });
             }
-            Promoted::AlreadyThere => assert!(contained && rung.open.is_empty()),
-            Promoted::Conflict => {
-                self.told.conflicts += 1;
+            PromotionResult::AlreadyMerged => assert!(contained && branch_model.open.is_empty()),
+            PromotionResult::Conflict => {
+                self.stats.conflicts += 1;
                 let touches = |one: &usize| self.changes.0[*one].line.map(|line| (self.changes.0[*one].folder, line));
                 let meet = |fix: &usize| {
                     let place = touches(fix);
                     place.is_some() && applied.iter().any(|other| other != fix && touches(other) == place)
                 };
-                assert!(rung.hotfixes.iter().any(meet), "nobody changed the same line on both sides");
+                assert!(branch_model.hotfixes.iter().any(meet), "nobody changed the same line on both sides");
             }
         }
     }
 
     /// Neither rollbacks nor what undid them are hotfixes.
-    async fn only_hotfixes_are_told(&self, at: usize, pinned: &Sha) {
-        let (client, repository) = (&self.rungs.hub.client, &self.rungs.repository);
+    async fn check_reported_hotfixes(&self, at: usize, pinned: &Sha) {
+        let (client, repository) = (&self.repo.harness.client, &self.repo.repository);
         let BranchComparison::Pending(pending) =
             client.compare_with_branch(repository, BRANCHES[at], pinned).await.unwrap()
         else {
@@ -264,44 +267,49 @@ impl History<'_> {
         };
         let told: BTreeSet<&str> = pending.iter_hotfixes().map(|commit| commit.subject.as_str()).collect();
         let made: BTreeSet<&str> =
-            self.rung[at].hotfixes.iter().map(|one| self.changes.0[*one].name.as_str()).collect();
+            self.branches[at].hotfixes.iter().map(|one| self.changes.0[*one].name.as_str()).collect();
         assert_eq!(told, made);
         assert!(!pending.is_target_newer());
     }
 
     /// Every branch moved at most once, to where it should stand, and holds what it should hold.
     fn check(&self, stood: [usize; 3]) {
-        let moves = self.rungs.moves();
+        let moves = self.repo.take_moves();
         for (at, branch) in BRANCHES.iter().enumerate() {
             let seen: Vec<_> = moves.iter().filter(|moved| moved.branch == *branch).collect();
-            let new = &self.rung[at].stood[stood[at]..];
+            let new = &self.branches[at].positions[stood[at]..];
             assert_eq!(
                 seen.iter().map(|moved| &moved.after).collect::<Vec<_>>(),
                 new.iter().map(|new| &new.commit).collect::<Vec<_>>()
             );
             for stand in new {
-                assert_eq!(self.rungs.tree(&stand.commit), tree_of(&self.changes.files(&stand.applied)), "{branch}");
+                assert_eq!(
+                    self.repo.tree(&stand.commit),
+                    expected_tree(&self.changes.files(&stand.applied)),
+                    "{branch}"
+                );
             }
-            assert_eq!(self.rungs.head(branch), self.now(at).commit);
+            assert_eq!(self.repo.head(branch), self.current_position(at).commit);
         }
     }
 
-    fn stood(&self) -> [usize; 3] {
-        [0, 1, 2].map(|at| self.rung[at].stood.len())
+    fn count_positions(&self) -> [usize; 3] {
+        [0, 1, 2].map(|at| self.branches[at].positions.len())
     }
 }
 
-async fn live(hub: &Hub, number: u64, told: &mut Told) {
-    let _tell = Tell(number);
+async fn run_history(hub: &GithubHarness, number: u64, told: &mut Statistics) {
+    let _tell = PrintSeedOnPanic(number);
     let mut dice = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let name = format!("acme/rollbacks-{number}");
-    let (rungs, first) = hub.repository(&name, &BRANCHES, &Changes::default().files(&Applied::new()));
-    let mut history = History { rungs, rung: Default::default(), changes: Changes::default(), told };
-    for rung in &mut history.rung {
-        rung.stood.push(Stand { commit: first.clone(), applied: Applied::new(), is_rollback: false });
+    let (rungs, first) = hub.create_repository(&name, &BRANCHES, &ModelCommits::default().files(&Applied::new()));
+    let mut history =
+        History { repo: rungs, branches: Default::default(), changes: ModelCommits::default(), stats: told };
+    for branch in &mut history.branches {
+        branch.positions.push(BranchPosition { commit: first.clone(), applied: Applied::new(), is_rollback: false });
     }
     for step in 0..STEPS {
-        let stood = history.stood();
+        let stood = history.count_positions();
         match if step < 4 { [0, 9, 0, 9][step] } else { dice.below(16) } {
             0..3 => history.push(0, &mut dice),
             3 | 4 => history.push(1 + dice.below(2), &mut dice),
@@ -312,8 +320,8 @@ async fn live(hub: &Hub, number: u64, told: &mut Told) {
         }
         history.check(stood);
     }
-    for at in [1, 2].into_iter().filter(|at| !history.rung[*at].open.is_empty()) {
-        assert_eq!(history.rungs.open_rollbacks(BRANCHES[at]).await, history.rung[at].open);
+    for at in [1, 2].into_iter().filter(|at| !history.branches[*at].open.is_empty()) {
+        assert_eq!(history.repo.open_rollbacks(BRANCHES[at]).await, history.branches[at].open);
     }
 }
 
@@ -322,10 +330,10 @@ async fn random_histories_with_rollbacks_hold_what_a_simple_model_says() {
     let half = |first: usize| {
         tokio::spawn(async move {
             // Each has a client and a clock of its own: the pace of one must not turn the other away.
-            let hub = Hub::open().await;
-            let mut told = Told::default();
+            let hub = GithubHarness::open().await;
+            let mut told = Statistics::default();
             for number in Series::RollbackHistories.seeds(HISTORIES).into_iter().skip(first).step_by(2) {
-                live(&hub, number, &mut told).await;
+                run_history(&hub, number, &mut told).await;
             }
             told
         })
@@ -360,9 +368,9 @@ async fn random_histories_with_rollbacks_hold_what_a_simple_model_says() {
 }
 
 /// Whoever looks for what went wrong wants to live through this one alone.
-struct Tell(u64);
+struct PrintSeedOnPanic(u64);
 
-impl Drop for Tell {
+impl Drop for PrintSeedOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("in history {}", self.0);

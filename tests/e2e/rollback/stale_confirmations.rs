@@ -6,22 +6,22 @@ use gantry::sim::faults::Fault;
 use gantry::sim::github::{FaultTiming, RequestFault};
 use jiff::SignedDuration;
 
-use crate::harness::world::{Town, has_button, shown};
+use crate::harness::world::{World, has_button, render_message};
 use crate::promote::by_manifest;
 use crate::rollback::by_branch::{REPOSITORY, card, head, rollbacks, tree};
 
-fn away() -> RequestFault {
+fn bad_gateway() -> RequestFault {
     RequestFault::Reply(502, "Bad gateway", vec![])
 }
 
 /// Lets time pass in steps while something is away that is asked for again and again: `settle` would never end, and GitHub is
 /// asked again only when the clock moves. At the end the bot has seen all that the cluster did in that time.
-async fn pass(town: &Town, seconds: i64) {
+async fn advance_by_seconds(town: &World, seconds: i64) {
     for _ in 0..seconds / 2 {
         town.clock.advance(SignedDuration::from_secs(2));
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
     }
-    crate::harness::process::until("the bot's watches have seen all", async || {
+    crate::harness::process::wait_until("the bot's watches have seen all", async || {
         let nothing_is_due = town.sim.scheduler.next_due().is_none_or(|due| due > town.clock.now());
         nothing_is_due && town.watches_are_up_to_date()
     })
@@ -30,55 +30,55 @@ async fn pass(town: &Town, seconds: i64) {
 
 #[tokio::test]
 async fn what_git_has_is_written_down_when_an_error_is_retried() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", "/git/refs/heads/qa", FaultTiming::AfterEffect, away(), 1);
-    whims.inject("GET", "/repos/acme/checkout/compare/qa", FaultTiming::BeforeEffect, away(), 999);
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::AfterEffect, bad_gateway(), 1);
+    faults.inject("GET", "/repos/acme/checkout/compare/qa", FaultTiming::BeforeEffect, bad_gateway(), 999);
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
     assert!(card(&town, "deploys").contains("could not be done"), "{}", card(&town, "deploys"));
     assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good), "though Git has it");
 
-    whims.clear();
-    town.bob().presses("deploys", "Roll back").await;
+    faults.clear();
+    town.bob().clicks_in("deploys", "Roll back").await;
     assert!(card(&town, "deploys").contains("restored as"), "{}", card(&town, "deploys"));
     assert_eq!(rollbacks(&town), 1);
     assert_eq!(town.bot.store.list_quarantines().await.unwrap().len(), 1);
     town.alice().types("/promote checkout qa").await;
-    assert!(town.alice().sees().contains("may not come back"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("may not come back"), "{}", town.alice().reads());
 }
 
 #[tokio::test]
 async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
-    let town = Town::open().await;
-    let bad = crate::rollback::by_manifest::promoted(&town, "Find plurals").await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("PATCH", "/git/refs/heads/main", FaultTiming::AfterEffect, away(), 1);
-    whims.inject("GET", "/repos/acme/gitops/compare", FaultTiming::BeforeEffect, away(), 999);
+    let town = World::open().await;
+    let bad = crate::rollback::by_manifest::promote_newer(&town, "Find plurals").await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("PATCH", "/git/refs/heads/main", FaultTiming::AfterEffect, bad_gateway(), 1);
+    faults.inject("GET", "/repos/acme/gitops/compare", FaultTiming::BeforeEffect, bad_gateway(), 999);
     town.bob().types("/rollback search qa").await;
     assert!(card(&town, "deploys").contains("could not be done"), "{}", card(&town, "deploys"));
 
-    whims.clear();
-    town.bob().presses("deploys", "Roll back").await;
+    faults.clear();
+    town.bob().clicks_in("deploys", "Roll back").await;
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
     let quarantined = town.bot.store.list_quarantines().await.unwrap();
     assert_eq!(quarantined.iter().map(|it| it.version.label().to_owned()).collect::<Vec<_>>(), [bad]);
     town.bob()
-        .types(&format!("/rollback search qa {}", by_manifest::runs(&town, "qa").rsplit(':').next().unwrap()))
+        .types(&format!("/rollback search qa {}", by_manifest::running_image(&town, "qa").rsplit(':').next().unwrap()))
         .await;
-    assert!(town.bob().sees().contains("has already"), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("has already"), "{}", town.bob().reads());
 }
 
 #[tokio::test]
 async fn the_button_of_an_old_error_takes_nothing_newer_back() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
     town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
     town.bob().types("/rollback checkout qa").await;
     let is_old = |message: &gantry::sim::slack::Message| {
-        has_button(message, "Roll back") && shown(message).contains("could not be done")
+        has_button(message, "Roll back") && render_message(message).contains("could not be done")
     };
     let old = town.sim.slack.messages("deploys", Some("bob")).into_iter().rfind(is_old).expect("the card");
     town.push("checkout", "Much newer");
@@ -88,22 +88,22 @@ async fn the_button_of_an_old_error_takes_nothing_newer_back() {
 
     town.sim.slack.click("bob", "deploys", &old.id, "Roll back").await.unwrap();
     town.settle().await;
-    assert!(town.bob().sees().contains("is not what *qa* has any more"), "{}", town.bob().sees());
+    assert!(town.bob().reads().contains("is not what *qa* has any more"), "{}", town.bob().reads());
     assert_eq!(head(&town, "qa"), newer);
 }
 
 #[tokio::test]
 async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen() {
-    let town = Town::open().await;
-    let whims = town.sim.github.request_faults();
-    whims.inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    town.settle_until(|| whims.has_paused_request()).await;
-    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    let town = World::open().await;
+    let faults = town.sim.github.request_faults();
+    faults.inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    town.settle_until(|| faults.has_paused_request()).await;
+    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
     let label = "Wait for it, then roll back";
     town.settle_until(|| has_button(&town.last_message("bob", "deploys"), label)).await;
     let question = town.last_message("bob", "deploys").id;
-    whims.resume();
+    faults.resume();
     town.settle().await;
     town.push("checkout", "Much newer");
     town.settle().await;
@@ -115,38 +115,39 @@ async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen(
     town.settle().await;
     assert_eq!(head(&town, "qa"), newer, "nothing was done");
     let answers = town.sim.slack.messages("deploys", Some("bob"));
-    let asked = answers.iter().find(|message| message.id == question).map(shown).expect("the answer takes its place");
+    let asked =
+        answers.iter().find(|message| message.id == question).map(render_message).expect("the answer takes its place");
     assert!(asked.contains("[Confirm]") && asked.contains("do not touch"), "it is asked anew: {asked}");
 }
 
 #[tokio::test]
 async fn a_rule_takes_nothing_back_that_came_to_run_meanwhile() {
     let rule = |yaml: String| yaml.replacen("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n", 1);
-    let town = Town::configured(rule).await;
-    let whims = town.sim.github.request_faults();
+    let town = World::with_config(rule).await;
+    let faults = town.sim.github.request_faults();
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
-    whims.inject("GET", "/git/ref/heads/qa", FaultTiming::BeforeEffect, away(), 4000);
-    town.alice().types_in("deploys", "/promote checkout qa").await;
-    pass(&town, 60).await;
+    faults.inject("GET", "/git/ref/heads/qa", FaultTiming::BeforeEffect, bad_gateway(), 4000);
+    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    advance_by_seconds(&town, 60).await;
     assert!(card(&town, "deploys").contains("failed in *qa*"), "{}", card(&town, "deploys"));
     // What it depends on is back, and it is rolled out once more.
     let workload = "deployment/checkout".parse().unwrap();
     let image = town.sim.cluster.state("qa", &workload).image.expect("an image");
     town.sim.cluster.set_image("qa", &workload, "checkout", "ghcr.io/acme/checkout:qa-6cff9ae");
-    pass(&town, 20).await;
+    advance_by_seconds(&town, 20).await;
     town.sim.cluster.set_image("qa", &workload, "checkout", &image);
-    pass(&town, 40).await;
-    whims.clear();
-    pass(&town, 120).await;
+    advance_by_seconds(&town, 40).await;
+    faults.clear();
+    advance_by_seconds(&town, 120).await;
     town.settle().await;
     assert_eq!(rollbacks(&town), 0);
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert!(told.iter().any(|told| told.contains("running in *qa*")), "late proof counts: {told:#?}");
 }
 
 #[tokio::test]
 async fn what_was_taken_away_before_is_not_lost_once_more() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/rollback checkout qa").await;
     assert!(card(&town, "deploys").contains("Retry the payment provider once"), "{}", card(&town, "deploys"));
@@ -154,21 +155,22 @@ async fn what_was_taken_away_before_is_not_lost_once_more() {
     let second = card(&town, "deploys");
     assert!(second.contains("*Lost by it:* 1 commit:"), "{second}");
     assert!(!second.contains("Retry the payment provider once"), "{second}");
-    let told = town.channel("deploys").into_iter().filter(|told| told.contains("your commits")).collect::<Vec<_>>();
+    let told =
+        town.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).collect::<Vec<_>>();
     assert_eq!(told.len(), 2, "each author for what is theirs: {told:#?}");
     assert!(told[0].contains("<@U0ALICE>") && told[1].contains("<@U0BOB>"), "{told:#?}");
 }
 
 #[tokio::test]
 async fn what_is_rolled_back_below_while_it_waits_above_is_held() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout staging").await;
     town.wait(SignedDuration::from_mins(2)).await;
     let before = head(&town, "prod");
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    town.bob().presses("releases", "Approve").await;
+    town.bob().clicks_in("releases", "Approve").await;
     assert_eq!(head(&town, "prod"), before);
     let waits = card(&town, "releases");
     assert!(waits.contains("it is quarantined") && waits.contains("totals are wrong"), "{waits}");
@@ -176,7 +178,7 @@ async fn what_is_rolled_back_below_while_it_waits_above_is_held() {
 
 #[tokio::test]
 async fn a_hotfix_beside_it_does_not_hide_what_was_rolled_back_below() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     town.sim.push("checkout", "staging", "Hotfix", file, "carol").unwrap();
     town.settle().await;
@@ -184,12 +186,12 @@ async fn a_hotfix_beside_it_does_not_hide_what_was_rolled_back_below() {
     town.wait(SignedDuration::from_mins(2)).await;
     town.bob().types("/rollback checkout qa --reason totals are wrong").await;
     town.alice().types("/promote checkout prod").await;
-    assert!(town.alice().sees().contains("may not come back to *prod*"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("may not come back to *prod*"), "{}", town.alice().reads());
 }
 
 #[tokio::test]
 async fn a_conflict_leaves_no_branch_behind() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.alice().types("/promote checkout qa").await;
     town.bob().types("/rollback checkout qa").await;
     let file = BTreeMap::from([("src/checkout.txt".to_owned(), Some("other\n".to_owned()))]);
@@ -198,7 +200,7 @@ async fn a_conflict_leaves_no_branch_behind() {
     town.push("checkout", "Newer");
     town.settle().await;
     town.alice().types("/promote checkout qa").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     assert!(card(&town, "deploys").contains("conflicts with *qa*"), "{}", card(&town, "deploys"));
     let branches = town.sim.github.branches(REPOSITORY);
     assert!(!branches.keys().any(|branch| branch.starts_with("gantry/")), "{branches:?}");

@@ -7,33 +7,33 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 
-use crate::harness::process::until;
-use crate::harness::world::{Town, has_button, plain};
-use crate::production::pull_request::{asked, pull};
+use crate::harness::process::wait_until;
+use crate::harness::world::{World, has_button, redact_origin_and_ids};
+use crate::production::pull_request::{pull, request_production};
 
 /// A person's Home as they read it, without the digits that are chance.
-fn home(town: &Town, person: &str) -> String {
+fn home(town: &World, person: &str) -> String {
     let home = town.sim.slack.home(person);
     let blocks = home["blocks"].as_array().cloned().unwrap_or_default();
-    plain(town, &crate::harness::world::shown_blocks(&blocks))
+    redact_origin_and_ids(town, &crate::harness::world::render_blocks(&blocks))
 }
 
 /// The part below a heading.
-fn part<'a>(home: &'a str, heading: &str) -> &'a str {
+fn section_below<'a>(home: &'a str, heading: &str) -> &'a str {
     let behind = home.split_once(heading).unwrap_or_else(|| panic!("{heading}: {home}")).1;
     let end =
         ["*Waits for", "*Your changes*", "*Changes of", "*What runs", "*Quick"].iter().filter_map(|it| behind.find(it));
     behind[..end.min().unwrap_or(behind.len())].trim()
 }
 
-async fn opens(town: &Town, person: &str) -> String {
+async fn open_home(town: &World, person: &str) -> String {
     let ack = town.sim.slack.open_home(person).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
     town.settle().await;
     home(town, person)
 }
 
-async fn presses(town: &Town, person: &str, button: &str) {
+async fn click_home_button(town: &World, person: &str, button: &str) {
     let ack = town.sim.slack.click_view(person, "home", button).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
     town.settle().await;
@@ -41,14 +41,14 @@ async fn presses(town: &Town, person: &str, button: &str) {
 
 #[tokio::test]
 async fn a_quiet_home_shows_the_ladder_and_what_can_be_done() {
-    let town = Town::open().await;
+    let town = World::open().await;
     assert_eq!(town.sim.slack.home("alice"), Value::Null);
-    let seen = opens(&town, "alice").await;
-    assert_eq!(part(&seen, "*Waits for your approval*"), "Nothing.");
-    assert_eq!(part(&seen, "*Your changes*"), "You have asked for nothing that is still under way.");
-    assert_eq!(part(&seen, "*Changes of others*"), "Nobody else has anything under way.");
+    let seen = open_home(&town, "alice").await;
+    assert_eq!(section_below(&seen, "*Waits for your approval*"), "Nothing.");
+    assert_eq!(section_below(&seen, "*Your changes*"), "You have asked for nothing that is still under way.");
+    assert_eq!(section_below(&seen, "*Changes of others*"), "Nobody else has anything under way.");
     assert!(seen.contains("checkout") && seen.contains("development"), "{seen}");
-    assert_snapshot!(part(&seen, "*Quick actions*"), @"
+    assert_snapshot!(section_below(&seen, "*Quick actions*"), @"
     : I answer you directly.
     [List] [Status] [History] [Locks] [Diff development qa] [Diff qa staging] [Diff staging prod] [Help]
     [Promote checkout to qa] [Promote checkout to staging] [Promote checkout to prod]
@@ -58,42 +58,46 @@ async fn a_quiet_home_shows_the_ladder_and_what_can_be_done() {
 
 #[tokio::test]
 async fn what_waits_for_me_stands_first_with_its_buttons_and_others_see_it_without() {
-    let town = Town::open().await;
-    asked(&town).await;
+    let town = World::open().await;
+    request_production(&town).await;
     for (person, waits) in [("alice", false), ("bob", true), ("carol", true)] {
-        let seen = opens(&town, person).await;
-        let part = part(&seen, "*Waits for your approval*").to_owned();
+        let seen = open_home(&town, person).await;
+        let part = section_below(&seen, "*Waits for your approval*").to_owned();
         assert_eq!(part.contains("[Approve] [Reject]"), waits, "{person}: {part}");
         assert_eq!(part == "Nothing.", !waits, "{person}: {part}");
     }
-    assert!(part(&home(&town, "alice"), "*Your changes*").contains("asked by <@U0ALICE>"));
-    assert!(!part(&home(&town, "alice"), "*Your changes*").contains("[Approve]"));
-    assert!(part(&home(&town, "bob"), "*Waits for your approval*").contains("|card>"), "{}", home(&town, "bob"));
+    assert!(section_below(&home(&town, "alice"), "*Your changes*").contains("asked by <@U0ALICE>"));
+    assert!(!section_below(&home(&town, "alice"), "*Your changes*").contains("[Approve]"));
+    assert!(
+        section_below(&home(&town, "bob"), "*Waits for your approval*").contains("|card>"),
+        "{}",
+        home(&town, "bob")
+    );
 
-    presses(&town, "bob", "Approve").await;
+    click_home_button(&town, "bob", "Approve").await;
     assert_eq!(town.sim.github.head("acme/checkout", "prod"), pull(&town).and_then(|pull| pull.merge_commit));
-    until("bob's Home moves on", async || {
+    wait_until("bob's Home moves on", async || {
         town.wait(SignedDuration::from_secs(6)).await;
-        part(&home(&town, "bob"), "*Waits for your approval*") == "Nothing."
+        section_below(&home(&town, "bob"), "*Waits for your approval*") == "Nothing."
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_rejection_from_the_home_asks_for_its_reason() {
-    let town = Town::open().await;
-    asked(&town).await;
-    opens(&town, "bob").await;
-    presses(&town, "bob", "Reject").await;
+    let town = World::open().await;
+    request_production(&town).await;
+    open_home(&town, "bob").await;
+    click_home_button(&town, "bob", "Reject").await;
     town.bob().submits(json!({ "reason": "not today" })).await;
-    let card = town.channel("releases").concat();
+    let card = town.public_messages("releases").concat();
     assert!(card.contains("not today"), "{card}");
 }
 
 #[tokio::test]
 async fn quick_actions_are_answered_directly() {
-    let town = Town::open().await;
-    opens(&town, "alice").await;
+    let town = World::open().await;
+    open_home(&town, "alice").await;
     for (button, words) in [
         ("List", "*What runs where*"),
         ("Status", "Nothing is under way"),
@@ -102,34 +106,34 @@ async fn quick_actions_are_answered_directly() {
         ("Diff development qa", "*qa*"),
         ("Help", "/promote"),
     ] {
-        let before = town.told("alice").len();
-        presses(&town, "alice", button).await;
-        let told = town.told("alice");
+        let before = town.direct_messages("alice").len();
+        click_home_button(&town, "alice", button).await;
+        let told = town.direct_messages("alice");
         assert_eq!(told.len(), before + 1, "{button}: {told:#?}");
         assert!(told[before].contains(words), "{button}: {}", told[before]);
     }
-    let before = town.running("checkout", "qa");
-    presses(&town, "alice", "Promote checkout to qa").await;
-    assert_ne!(town.running("checkout", "qa"), before, "{:#?}", town.told("alice"));
-    let told = town.told("alice").pop().unwrap();
+    let before = town.running_tag("checkout", "qa");
+    click_home_button(&town, "alice", "Promote checkout to qa").await;
+    assert_ne!(town.running_tag("checkout", "qa"), before, "{:#?}", town.direct_messages("alice"));
+    let told = town.direct_messages("alice").pop().unwrap();
     assert!(told.contains("/archives/C0DEPLOYS/"), "where its card stands: {told}");
-    assert!(town.channel("deploys").concat().contains("checkout"), "its card stands in the channel");
+    assert!(town.public_messages("deploys").concat().contains("checkout"), "its card stands in the channel");
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_is_not_offered() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let offers = async |artefact: &str| -> Vec<String> {
-        let home = opens(&town, "alice").await;
+        let home = open_home(&town, "alice").await;
         let buttons =
             home.split(['[', ']']).filter_map(|button| button.strip_prefix(&format!("Promote {artefact} to ")));
         buttons.map(ToOwned::to_owned).collect()
     };
     let refused = async |wish: &str| {
         town.alice().types(wish).await;
-        assert!(town.alice().sees().contains(" rolled "), "{wish}: {}", town.alice().sees());
+        assert!(town.alice().reads().contains(" rolled "), "{wish}: {}", town.alice().reads());
     };
-    let bad = crate::rollback::by_manifest::promoted(&town, "Find plurals").await;
+    let bad = crate::rollback::by_manifest::promote_newer(&town, "Find plurals").await;
     town.bob().types("/rollback search qa --reason it finds too much").await;
     refused("/promote search qa").await;
     assert!(!offers("search").await.contains(&"qa".to_owned()), "what was rolled back may not come back");
@@ -144,20 +148,20 @@ async fn what_was_rolled_back_is_not_offered() {
     town.settle().await;
     assert_eq!(offers("checkout").await, ["qa", "prod"]);
     town.alice().types("/promote checkout qa").await;
-    town.alice().presses("deploys", "Confirm").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(offers("checkout").await, ["staging", "prod"]);
 }
 
 #[tokio::test]
 async fn it_moves_on_for_those_who_opened_it_lately_and_for_nobody_else() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for person in ["alice", "bob"] {
-        opens(&town, person).await;
+        open_home(&town, person).await;
     }
-    let published = |town: &Town| town.sim.slack.calls()["views.publish"];
+    let published = |town: &World| town.sim.slack.calls()["views.publish"];
     assert_eq!(published(&town), 2);
     town.alice().types("/promote checkout qa").await;
-    until("both are renewed", async || {
+    wait_until("both are renewed", async || {
         town.wait(SignedDuration::from_secs(6)).await;
         published(&town) >= 4
     })
@@ -173,11 +177,11 @@ async fn it_moves_on_for_those_who_opened_it_lately_and_for_nobody_else() {
 async fn what_could_not_be_stored_is_made_anew_a_moment_later() {
     let mut database = String::new();
     let start = "2026-11-16T09:00:00Z".parse().unwrap();
-    let town = Town::inheriting(start, async |folder: &Path, _: &str| {
+    let town = World::with_existing_database(start, async |folder: &Path, _: &str| {
         database = format!("sqlite://{}", folder.join("gantry.db").display());
     })
     .await;
-    opens(&town, "alice").await;
+    open_home(&town, "alice").await;
     let mut beside = SqliteConnection::connect(&database).await.unwrap();
     let breaks = "CREATE TRIGGER breaks BEFORE INSERT ON outbox WHEN NEW.key LIKE 'home:%'
                   BEGIN SELECT RAISE(ABORT, 'the disk is full'); END";
@@ -190,7 +194,7 @@ async fn what_could_not_be_stored_is_made_anew_a_moment_later() {
     assert_eq!(home(&town, "alice"), before, "nothing could be stored");
 
     sqlx::query("DROP TRIGGER breaks").execute(&mut beside).await.unwrap();
-    until("what changed is shown", async || {
+    wait_until("what changed is shown", async || {
         town.wait(SignedDuration::from_secs(6)).await;
         !home(&town, "alice").contains("[Promote checkout to qa]")
     })
@@ -199,9 +203,9 @@ async fn what_could_not_be_stored_is_made_anew_a_moment_later() {
 
 #[tokio::test]
 async fn that_time_passes_is_no_reason_to_make_it_anew() {
-    let town = Town::open().await;
-    asked(&town).await;
-    opens(&town, "bob").await;
+    let town = World::open().await;
+    request_production(&town).await;
+    open_home(&town, "bob").await;
     let published = || town.sim.slack.calls()["views.publish"];
     let before = published();
     for _ in 0..10 {
@@ -210,22 +214,22 @@ async fn that_time_passes_is_no_reason_to_make_it_anew() {
     }
     assert_eq!(published(), before, "nothing but its age has changed");
 
-    town.carol().presses("releases", "Approve").await;
-    until("bob's Home moves on", async || {
+    town.carol().clicks_in("releases", "Approve").await;
+    wait_until("bob's Home moves on", async || {
         town.wait(SignedDuration::from_secs(6)).await;
-        part(&home(&town, "bob"), "*Waits for your approval*") == "Nothing."
+        section_below(&home(&town, "bob"), "*Waits for your approval*") == "Nothing."
     })
     .await;
 }
 
 #[tokio::test]
 async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
-    let town = Town::open().await;
+    let town = World::open().await;
     assert_eq!(
-        opens(&town, "dave").await,
+        open_home(&town, "dave").await,
         "I answer members of this workspace only, and you are a guest here. Ask a member to do it for you."
     );
-    opens(&town, "alice").await;
+    open_home(&town, "alice").await;
     let made = town.sim.slack.home("alice")["hash"].clone();
     let event = json!({
         "type": "event_callback", "team_id": "T0ACME", "event_id": "Ev0ONCE",
@@ -233,9 +237,15 @@ async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
     });
     let now = town.clock.now().as_second();
     let send = async || {
-        crate::ops::receiving::slack(&town, "/slack/events", &event.to_string(), gantry::sim::town::SIGNING_SECRET, now)
-            .await
-            .0
+        crate::ops::receiving::send_slack_request(
+            &town,
+            "/slack/events",
+            &event.to_string(),
+            gantry::sim::town::SIGNING_SECRET,
+            now,
+        )
+        .await
+        .0
     };
     assert_eq!(send().await, 200);
     town.settle().await;
@@ -244,7 +254,7 @@ async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
 
 #[tokio::test]
 async fn the_one_who_invites_us_is_told_what_to_do_once() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.slack.add_channel(gantry::sim::slack::Channel {
         id: "C0NEW".to_owned(),
         name: "new".to_owned(),
@@ -255,8 +265,8 @@ async fn the_one_who_invites_us_is_told_what_to_do_once() {
         assert_eq!(town.sim.slack.invite("alice", "new").await.unwrap().status, 200);
         town.settle().await;
     }
-    assert_eq!(town.channel("new").len(), 1, "{:#?}", town.channel("new"));
-    assert_snapshot!(town.channel("new")[0], @"
+    assert_eq!(town.public_messages("new").len(), 1, "{:#?}", town.public_messages("new"));
+    assert_snapshot!(town.public_messages("new")[0], @"
     I move artefacts from one environment to the next, and tell what really runs there. Type a command, or mention me in a thread: `/gantry help` shows all that I understand.
     • `/list qa` which version runs where, in what state
     • `/promote checkout to qa` move an artefact to the next environment, or to the one named
@@ -274,10 +284,10 @@ async fn the_one_who_invites_us_is_told_what_to_do_once() {
     for (who, team, id) in [("U0BOB", "T0ACME", "Ev1"), ("U0GANTRY", "T0OTHER", "Ev2")] {
         let secret = gantry::sim::town::SIGNING_SECRET;
         let (status, _) =
-            crate::ops::receiving::slack(&town, "/slack/events", &joins(who, team, id), secret, now).await;
+            crate::ops::receiving::send_slack_request(&town, "/slack/events", &joins(who, team, id), secret, now).await;
         assert_eq!(status, 200);
     }
     town.settle().await;
-    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
     assert!(!has_button(&town.last_message("alice", "new"), "Promote"));
 }

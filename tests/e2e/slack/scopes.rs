@@ -7,8 +7,8 @@ use gantry::sim::github::Verdict;
 use gantry::sim::slack::manifest::{HTTP, Manifest, SOCKET, scopes_of, scopes_of_event};
 use serde_json::json;
 
-use crate::harness::world::Town;
-use crate::production::pull_request::{REPOSITORY, asked};
+use crate::harness::world::World;
+use crate::production::pull_request::{REPOSITORY, request_production};
 
 #[test]
 fn both_manifests_are_the_same_but_for_the_way_in() {
@@ -34,22 +34,22 @@ fn the_commands_are_those_of_the_grammar() {
 #[tokio::test]
 async fn every_scope_is_used() {
     // Who carol is on GitHub is told by her address.
-    let town = Town::configured(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
-    town.alice().says("deploys", None, "@gantry list").await;
-    town.alice().says("@gantry", None, "list").await;
+    let town = World::with_config(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
+    town.alice().posts("deploys", None, "@gantry list").await;
+    town.alice().posts("@gantry", None, "list").await;
     let long = (0..400).map(|line| format!("let line_{line} = {line};\n")).collect::<Vec<_>>().concat();
     let files = [("src/long.rs".to_owned(), Some(long))].into();
     town.sim.push("checkout", "develop", "Something long", files, "alice").unwrap();
     town.settle().await;
     town.alice().types("/diff development qa checkout --code").await;
     town.alice().types("/promote checkout qa").await;
-    asked(&town).await;
+    request_production(&town).await;
     town.sim.slack.open_home("alice").await.unwrap();
     town.sim.slack.invite("alice", "deploys").await.unwrap();
     town.settle().await;
-    town.bob().presses("releases", "Reject").await;
+    town.bob().clicks_in("releases", "Reject").await;
     town.bob().submits(json!({ "reason": "not today" })).await;
-    let pull = asked(&town).await;
+    let pull = request_production(&town).await;
     town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
     town.settle().await;
 
@@ -68,7 +68,7 @@ async fn every_scope_is_used() {
 /// What a workspace has not granted is refused as Slack does, and says what is missing.
 #[tokio::test]
 async fn what_is_not_granted_is_refused() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let ask = |method: &str| {
         reqwest::Client::new()
             .get(format!("{}/sim/slack/api/{method}", town.origin))

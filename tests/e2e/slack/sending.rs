@@ -4,41 +4,41 @@ use gantry::adapters::store::LedgerFilter;
 use gantry::sim::faults::Fault;
 use jiff::SignedDuration;
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 
 #[tokio::test]
 async fn a_message_waits_as_long_as_slack_asks_for() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::Slack429, 2, None, None);
     town.push("checkout", "Patience");
     town.settle().await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
 }
 
 #[tokio::test]
 async fn nothing_is_lost_while_slack_is_down() {
-    let town = Town::open().await;
+    let town = World::open().await;
     town.sim.faults.arm(Fault::SlackDown, 5, None, None);
     town.push("checkout", "First");
     town.settle().await;
     town.push("storefront", "Second");
     town.settle().await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     assert_eq!(told.iter().filter(|text| text.contains("*checkout*")).count(), 1, "{told:#?}");
     assert_eq!(told.iter().filter(|text| text.contains("*storefront*")).count(), 1, "{told:#?}");
 }
 
 #[tokio::test]
 async fn messages_keep_their_order_and_slacks_pace() {
-    let town = Town::open().await;
+    let town = World::open().await;
     for n in 0..12 {
         town.push("checkout", &format!("Change {n:02}"));
         town.clock.advance(SignedDuration::from_secs(1));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
     town.settle().await;
-    let told = town.channel("deploys");
+    let told = town.public_messages("deploys");
     let order: Vec<_> =
         told.iter().filter_map(|text| text.split("Change ").nth(1)).map(|rest| rest[..2].to_owned()).collect();
     let mut sorted = order.clone();
@@ -54,7 +54,7 @@ async fn messages_keep_their_order_and_slacks_pace() {
 
 #[tokio::test]
 async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
-    let town = Town::prepared(
+    let town = World::with_setup(
         |sim| {
             sim.slack.add_channel(gantry::sim::slack::Channel {
                 id: "C0DEPLOYS".to_owned(),
@@ -68,7 +68,7 @@ async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
     .await;
     town.push("checkout", "Nobody hears me");
     town.settle().await;
-    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
     let pending = town.bot.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "given up, and kept in the ledger");
     let ledger = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();

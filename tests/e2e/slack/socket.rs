@@ -16,18 +16,18 @@ use jiff::SignedDuration;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::process::until;
-use crate::harness::world::{Town, plain};
+use crate::harness::process::wait_until;
+use crate::harness::world::{World, redact_origin_and_ids};
 
 /// A town whose Slack has no address of the bot.
-async fn by_socket() -> Town {
-    let town = Town::prepared(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
-    connected(&town, 1).await;
+async fn by_socket() -> World {
+    let town = World::with_setup(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
+    wait_until_connected(&town, 1).await;
     town
 }
 
-async fn connected(town: &Town, connections: usize) {
-    until("the bot is connected", async || {
+async fn wait_until_connected(town: &World, connections: usize) {
+    wait_until("the bot is connected", async || {
         town.sim.slack.socket_count() == connections
             && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
@@ -35,20 +35,20 @@ async fn connected(town: &Town, connections: usize) {
 }
 
 /// It hears, and is heard.
-async fn assert_answers(town: &Town) {
+async fn assert_answers(town: &World) {
     town.alice().types("/list checkout").await;
-    assert!(town.alice().sees().contains("Where *checkout* runs"), "{}", town.alice().sees());
+    assert!(town.alice().reads().contains("Where *checkout* runs"), "{}", town.alice().reads());
 }
 
 /// Everything that people see, without what is chance.
-fn seen(town: &Town) -> Vec<String> {
-    let mut all = [town.channel("deploys"), town.channel("releases")].concat();
+fn list_visible_messages(town: &World) -> Vec<String> {
+    let mut all = [town.public_messages("deploys"), town.public_messages("releases")].concat();
     for person in ["alice", "bob"] {
-        all.extend(town.whispered(person, "deploys"));
-        all.extend(town.whispered(person, "releases"));
-        all.extend(town.told(person));
+        all.extend(town.ephemeral_messages(person, "deploys"));
+        all.extend(town.ephemeral_messages(person, "releases"));
+        all.extend(town.direct_messages(person));
     }
-    all.iter().map(|text| without_digits(&plain(town, text))).collect()
+    all.iter().map(|text| without_digits(&redact_origin_and_ids(town, text))).collect()
 }
 
 /// The digits of commits and changes, and with them how long things took.
@@ -64,29 +64,33 @@ fn without_digits(text: &str) -> String {
 }
 
 /// A list, a promotion until it runs, a refusal, production with its buttons and its modal, a mention and a direct message.
-async fn walk(town: &Town) -> Vec<String> {
+async fn run_conversation(town: &World) -> Vec<String> {
     let mut told = vec![town.alice().types("/list checkout").await, town.alice().types("/list checkout").await];
     told.push(town.alice().types("/gantry help").await);
     told.push(town.alice().types("/promote checkout qa").await);
     assert_eq!(told.len(), 4);
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
-    town.bob().presses("releases", "Reject").await;
+    town.alice().clicks_in("deploys", "Confirm").await;
+    town.bob().clicks_in("releases", "Reject").await;
     town.bob().submits(json!({ "reason": "not today" })).await;
     town.alice().types("/promote checkout prod").await;
-    town.alice().presses("deploys", "Confirm").await;
-    town.bob().presses("releases", "Approve").await;
-    town.alice().says("deploys", None, "@gantry list checkout").await;
-    town.alice().says("@gantry", None, "why checkout prod").await;
-    assert!(town.told("alice").len() >= 2, "the direct message and its answer: {:#?}", town.told("alice"));
-    told.extend(seen(town));
-    told.iter().map(|text| without_digits(&plain(town, text))).collect()
+    town.alice().clicks_in("deploys", "Confirm").await;
+    town.bob().clicks_in("releases", "Approve").await;
+    town.alice().posts("deploys", None, "@gantry list checkout").await;
+    town.alice().posts("@gantry", None, "why checkout prod").await;
+    assert!(
+        town.direct_messages("alice").len() >= 2,
+        "the direct message and its answer: {:#?}",
+        town.direct_messages("alice")
+    );
+    told.extend(list_visible_messages(town));
+    told.iter().map(|text| without_digits(&redact_origin_and_ids(town, text))).collect()
 }
 
 #[tokio::test]
 async fn a_socket_brings_the_same_as_http() {
-    let (http, socket) = (Town::open().await, by_socket().await);
-    let (by_http, by_socket) = (walk(&http).await, walk(&socket).await);
+    let (http, socket) = (World::open().await, by_socket().await);
+    let (by_http, by_socket) = (run_conversation(&http).await, run_conversation(&socket).await);
     let runs = |text: &&String| text.contains("Deployed") || text.contains(" runs in ");
     assert!(by_http.iter().filter(runs).count() >= 2, "qa and prod: {by_http:#?}");
     assert_eq!(by_http, by_socket);
@@ -101,7 +105,7 @@ async fn a_socket_brings_the_same_as_http() {
 }
 
 /// Commands by two people at once, while `disturb` happens; each is answered once.
-async fn undisturbed(town: &Town, disturb: impl AsyncFn(usize)) {
+async fn check_answers_during(town: &World, disturb: impl AsyncFn(usize)) {
     town.alice().types("/list").await;
     let before = town.sim.slack.calls().get("response_url").copied().unwrap_or_default();
     let commands: Vec<_> = (0..24)
@@ -130,7 +134,7 @@ async fn undisturbed(town: &Town, disturb: impl AsyncFn(usize)) {
 async fn a_connection_that_is_asked_to_go_loses_and_doubles_nothing() {
     let town = by_socket().await;
     let reasons = ["warning", "refresh_requested", "link_disabled", "warning"];
-    undisturbed(&town, async |round| town.sim.slack.send_disconnect(reasons[round])).await;
+    check_answers_during(&town, async |round| town.sim.slack.send_disconnect(reasons[round])).await;
     assert!(town.sim.slack.calls()["apps.connections.open"] >= 2, "another was opened");
     assert!(town.sim.slack.socket_count() >= 2, "before the old one is gone");
 }
@@ -138,12 +142,12 @@ async fn a_connection_that_is_asked_to_go_loses_and_doubles_nothing() {
 #[tokio::test]
 async fn a_connection_that_breaks_or_delivers_twice_loses_and_doubles_nothing() {
     let town = by_socket().await;
-    undisturbed(&town, async |round| match round {
+    check_answers_during(&town, async |round| match round {
         1 => town.sim.slack.break_sockets(),
         _ => town.sim.slack.resend(),
     })
     .await;
-    connected(&town, 1).await;
+    wait_until_connected(&town, 1).await;
 }
 
 #[tokio::test]
@@ -155,15 +159,15 @@ async fn a_connection_that_fell_silent_is_noticed() {
     assert_eq!(town.sim.slack.calls()["apps.connections.open"], 1);
     town.sim.slack.silence_sockets();
     town.wait(SignedDuration::from_secs(31)).await;
-    until("another is opened", async || town.sim.slack.calls()["apps.connections.open"] == 2).await;
+    wait_until("another is opened", async || town.sim.slack.calls()["apps.connections.open"] == 2).await;
     town.sim.slack.break_sockets();
-    until("another is opened", async || town.sim.slack.socket_count() == 1).await;
+    wait_until("another is opened", async || town.sim.slack.socket_count() == 1).await;
     assert_answers(&town).await;
 }
 
 #[tokio::test]
 async fn a_wrong_token_is_said_and_tried_again_slowly() {
-    let town = Town::prepared(
+    let town = World::with_setup(
         |sim| {
             sim.slack.use_sockets();
             sim.slack.set_app_token("xapp-another");
@@ -172,7 +176,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     )
     .await;
     let why = "Slack refuses the app-level token: invalid_auth";
-    until(
+    wait_until(
         "it is said",
         async || matches!(town.bot.socket_status.current_state(), ConnectionState::Closed { why: said, .. } if said == why),
     )
@@ -185,7 +189,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     let tries = town.sim.slack.calls()["apps.connections.open"];
     assert!((3..=7).contains(&tries), "{tries} in ten minutes");
     town.sim.slack.set_app_token(APP_TOKEN);
-    until("it is connected", async || {
+    wait_until("it is connected", async || {
         town.wait(SignedDuration::from_secs(60)).await;
         matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
@@ -201,7 +205,7 @@ async fn slack_may_be_down_or_ask_us_to_wait() {
     town.sim.faults.arm(Fault::SlackDown, 2, None, None);
     town.sim.faults.arm(Fault::Slack429, 1, None, None);
     town.sim.slack.break_sockets();
-    until("it is connected again", async || {
+    wait_until("it is connected again", async || {
         town.wait(SignedDuration::from_secs(1)).await;
         town.sim.slack.socket_count() == 1
             && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
@@ -234,7 +238,7 @@ async fn what_cannot_be_read_harms_nobody() {
 }
 
 /// A socket with an answer of the test's own, in a town whose bot listens over HTTP.
-async fn socket(town: &Town, answer: RequestHandler) -> CancellationToken {
+async fn socket(town: &World, answer: RequestHandler) -> CancellationToken {
     let api = format!("{}/sim/slack/api", town.origin);
     let client = Client::new(&api, &town.origin, BOT_TOKEN.to_owned().into()).unwrap();
     let standing = ConnectionWatch::default();
@@ -243,13 +247,13 @@ async fn socket(town: &Town, answer: RequestHandler) -> CancellationToken {
     let token = APP_TOKEN.to_owned().into();
     let socket = Socket { client, token, clock: town.clock.clone(), connection: standing, handler: answer };
     tokio::spawn(socket.run(cancel.clone()));
-    until("it is connected", async || town.sim.slack.socket_count() == 1).await;
+    wait_until("it is connected", async || town.sim.slack.socket_count() == 1).await;
     cancel
 }
 
 #[tokio::test]
 async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let (heard, slow_begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counted = (heard.clone(), slow_begun.clone());
     let answer: RequestHandler = Arc::new(move |incoming| {
@@ -271,7 +275,7 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     let cancel = socket(&town, answer).await;
     let slack = town.sim.slack.clone();
     let slow = tokio::spawn(async move { slack.type_command("alice", "deploys", "/gantry slow").await.unwrap() });
-    until("the slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 1).await;
+    wait_until("the slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 1).await;
     let begun = std::time::Instant::now();
     let quick = town.sim.slack.type_command("bob", "deploys", "/gantry quick").await.unwrap();
     assert_eq!(quick.body["text"], "quick");
@@ -286,15 +290,15 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     // What was read before the end is answered, and nothing is read after it.
     let slack = town.sim.slack.clone();
     let slow = tokio::spawn(async move { slack.type_command("alice", "deploys", "/gantry slow").await.unwrap() });
-    until("another slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 2).await;
+    wait_until("another slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 2).await;
     cancel.cancel();
     assert_eq!(slow.await.unwrap().body["text"], "slow");
-    until("the socket is closed", async || town.sim.slack.socket_count() == 0).await;
+    wait_until("the socket is closed", async || town.sim.slack.socket_count() == 0).await;
 }
 
 #[tokio::test]
 async fn without_either_way_in_it_says_which_there_are() {
-    let town = Town::open().await;
+    let town = World::open().await;
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
     let config = Config::parse("the town", &town.sim.configuration(&directory.path().join("kubeconfig"))).unwrap();

@@ -5,7 +5,7 @@ use gantry::sim::slack::{Channel, Message};
 use gantry::sim::town as sim;
 use insta::assert_snapshot;
 
-use crate::harness::world::{Town, plain, shown};
+use crate::harness::world::{World, redact_origin_and_ids, render_message};
 
 fn with_channels(sim: &sim::World) {
     for name in ["checkout", "alarms", "shop"] {
@@ -14,30 +14,32 @@ fn with_channels(sim: &sim::World) {
     }
 }
 
-async fn listening(rules: &str) -> Town {
-    Town::prepared(with_channels, |yaml| format!("{yaml}\nchannels:\n{rules}\n")).await
+async fn open_with_subscriptions(rules: &str) -> World {
+    World::with_setup(with_channels, |yaml| format!("{yaml}\nchannels:\n{rules}\n")).await
 }
 
-fn told(town: &Town, channel: &str) -> Vec<Message> {
+fn channel_messages(town: &World, channel: &str) -> Vec<Message> {
     town.sim.slack.messages(channel, None)
 }
 
-async fn newer(town: &Town, artefact: &str) {
+async fn push_newer(town: &World, artefact: &str) {
     town.push(artefact, "Something newer");
     town.settle().await;
 }
 
-fn fail_once(town: &Town) {
+fn fail_once(town: &World) {
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
 }
 
 #[tokio::test]
 async fn a_change_is_told_where_its_artefact_is_at_home_and_edited_as_it_goes() {
-    let town = listening("  - { channel: '#checkout', artefacts: [checkout] }").await;
+    let town = open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout] }").await;
     town.alice().types("/promote checkout qa").await;
-    let [message] = &told(&town, "checkout")[..] else { panic!("{:#?}", told(&town, "checkout")) };
+    let [message] = &channel_messages(&town, "checkout")[..] else {
+        panic!("{:#?}", channel_messages(&town, "checkout"))
+    };
     let card = town.sim.slack.messages("deploys", None)[0].id.replace('.', "");
-    assert_snapshot!(plain(&town, &shown(message)).replace(&card, "<card>"), @"
+    assert_snapshot!(redact_origin_and_ids(&town, &render_message(message)).replace(&card, "<card>"), @"
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
     <https://acme.slack.com/archives/C0DEPLOYS/p1794819600000100|The card> follows it.
     ");
@@ -45,119 +47,146 @@ async fn a_change_is_told_where_its_artefact_is_at_home_and_edited_as_it_goes() 
     let first = message.history[0].blocks[0]["text"]["text"].as_str().unwrap();
     assert!(first.starts_with(":hourglass_flowing_sand:"), "{first}");
 
-    newer(&town, "search").await;
+    push_newer(&town, "search").await;
     town.alice().types("/promote search qa").await;
-    assert_eq!(told(&town, "checkout").len(), 1, "another artefact is none of its business");
+    assert_eq!(channel_messages(&town, "checkout").len(), 1, "another artefact is none of its business");
 }
 
 #[tokio::test]
 async fn who_listens_to_failures_hears_of_nothing_else_and_also_of_the_recovery() {
-    let town = Town::prepared(with_channels, |yaml| {
+    let town = World::with_setup(with_channels, |yaml| {
         let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
         let yaml = yaml.replace(&format!("{qa}90s"), &format!("{qa}3s"));
         format!("{yaml}\nchannels:\n  - {{ channel: '#alarms', environments: [qa], states: [failed] }}\n")
     })
     .await;
     town.alice().types("/promote checkout qa").await;
-    let alarms = told(&town, "alarms");
-    assert!(shown(&alarms[0]).contains("running in *qa*"), "late proof has turned it green: {alarms:#?}");
+    let alarms = channel_messages(&town, "alarms");
+    assert!(render_message(&alarms[0]).contains("running in *qa*"), "late proof has turned it green: {alarms:#?}");
     let first = alarms[0].history[0].blocks[0]["text"]["text"].as_str().unwrap();
     assert!(first.contains("no proof that it runs in *qa*"), "{first}");
     assert_eq!((alarms[1].thread.as_ref(), alarms[1].broadcast), (Some(&alarms[0].id), true));
-    assert!(shown(&alarms[1]).contains("running in *qa*"), "{alarms:#?}");
+    assert!(render_message(&alarms[1]).contains("running in *qa*"), "{alarms:#?}");
     assert_eq!(alarms.len(), 2);
 }
 
 #[tokio::test]
 async fn a_failure_wakes_those_who_were_told_of_the_start() {
-    let town = listening("  - { channel: '#checkout', artefacts: ['check*'], environments: [qa, prod] }").await;
+    let town =
+        open_with_subscriptions("  - { channel: '#checkout', artefacts: ['check*'], environments: [qa, prod] }").await;
     fail_once(&town);
     town.alice().types("/promote checkout qa").await;
-    let [message, news] = &told(&town, "checkout")[..] else { panic!("{:#?}", told(&town, "checkout")) };
-    assert!(shown(message).contains("failed in *qa*") && shown(message).contains("*Why:* CrashLoopBackOff"));
+    let [message, news] = &channel_messages(&town, "checkout")[..] else {
+        panic!("{:#?}", channel_messages(&town, "checkout"))
+    };
+    assert!(
+        render_message(message).contains("failed in *qa*")
+            && render_message(message).contains("*Why:* CrashLoopBackOff")
+    );
     assert_eq!((news.thread.as_ref(), news.broadcast), (Some(&message.id), true));
-    assert!(!shown(message).contains("<@") && !shown(news).contains("<@"), "the card's thread mentions who must know");
+    assert!(
+        !render_message(message).contains("<@") && !render_message(news).contains("<@"),
+        "the card's thread mentions who must know"
+    );
 }
 
 #[tokio::test]
 async fn who_wants_only_the_end_is_told_only_the_end() {
-    let town = listening("  - { channel: '#shop', environments: [qa], states: [deployed] }").await;
+    let town = open_with_subscriptions("  - { channel: '#shop', environments: [qa], states: [deployed] }").await;
     fail_once(&town);
     town.alice().types("/promote checkout qa").await;
-    assert_eq!(told(&town, "shop"), [], "it failed");
-    newer(&town, "search").await;
+    assert_eq!(channel_messages(&town, "shop"), [], "it failed");
+    push_newer(&town, "search").await;
     town.alice().types("/promote search qa").await;
-    let [message] = &told(&town, "shop")[..] else { panic!("{:#?}", told(&town, "shop")) };
-    assert!(shown(message).contains("*search*") && message.edited == 0, "{message:#?}");
+    let [message] = &channel_messages(&town, "shop")[..] else { panic!("{:#?}", channel_messages(&town, "shop")) };
+    assert!(render_message(message).contains("*search*") && message.edited == 0, "{message:#?}");
 }
 
 #[tokio::test]
 async fn what_moves_along_is_told_to_its_own_channel_too() {
-    let town = listening("  - { channel: '#shop', artefacts: [mailer], environments: [qa], states: [deployed] }").await;
-    newer(&town, "storefront").await;
+    let town = open_with_subscriptions(
+        "  - { channel: '#shop', artefacts: [mailer], environments: [qa], states: [deployed] }",
+    )
+    .await;
+    push_newer(&town, "storefront").await;
     town.alice().types("/promote storefront qa").await;
-    town.alice().presses("deploys", "Confirm").await;
-    let [message] = &told(&town, "shop")[..] else { panic!("{:#?}", told(&town, "shop")) };
-    assert!(shown(message).contains("Along with it moves *mailer*."), "{}", shown(message));
+    town.alice().clicks_in("deploys", "Confirm").await;
+    let [message] = &channel_messages(&town, "shop")[..] else { panic!("{:#?}", channel_messages(&town, "shop")) };
+    assert!(render_message(message).contains("Along with it moves *mailer*."), "{}", render_message(message));
 }
 
 #[tokio::test]
 async fn what_waits_is_told_when_it_starts_and_what_came_to_nothing_not_at_all() {
-    let town = listening("  - { channel: '#checkout', artefacts: [checkout], environments: [production] }").await;
-    crate::production::pull_request::asked(&town).await;
-    assert_eq!(told(&town, "checkout"), [], "nobody has said yes");
-    town.alice().presses("releases", "Cancel").await;
-    assert_eq!(told(&town, "checkout"), [], "and it will not come");
+    let town =
+        open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout], environments: [production] }")
+            .await;
+    crate::production::pull_request::request_production(&town).await;
+    assert_eq!(channel_messages(&town, "checkout"), [], "nobody has said yes");
+    town.alice().clicks_in("releases", "Cancel").await;
+    assert_eq!(channel_messages(&town, "checkout"), [], "and it will not come");
 }
 
 #[tokio::test]
 async fn an_arrival_is_told_to_those_who_listen_and_calls_nobody_there() {
-    let town = listening(
+    let town = open_with_subscriptions(
         "  - { channel: '#checkout', artefacts: [checkout] }\n  - { channel: '#alarms', states: [failed] }\n  - { channel: '#shop', artefacts: [search] }",
     )
     .await;
-    newer(&town, "checkout").await;
-    let [message] = &told(&town, "checkout")[..] else { panic!("{:#?}", told(&town, "checkout")) };
-    assert!(shown(message).contains("*checkout* `develop-") && shown(message).contains(" runs in *development*"));
-    assert_eq!((told(&town, "alarms").len(), told(&town, "shop").len()), (0, 0));
+    push_newer(&town, "checkout").await;
+    let [message] = &channel_messages(&town, "checkout")[..] else {
+        panic!("{:#?}", channel_messages(&town, "checkout"))
+    };
+    assert!(
+        render_message(message).contains("*checkout* `develop-")
+            && render_message(message).contains(" runs in *development*")
+    );
+    assert_eq!((channel_messages(&town, "alarms").len(), channel_messages(&town, "shop").len()), (0, 0));
 
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
-    newer(&town, "checkout").await;
-    let home = town.channel("deploys").into_iter().find(|told| told.contains("failed in *development*"));
+    push_newer(&town, "checkout").await;
+    let home = town.public_messages("deploys").into_iter().find(|told| told.contains("failed in *development*"));
     assert!(home.unwrap().contains("<@U0ALICE>"), "the author is called once, where the environment is at home");
     for channel in ["checkout", "alarms"] {
-        let last = told(&town, channel).pop().unwrap();
-        assert!(shown(&last).contains("failed in *development*") && !shown(&last).contains("<@"), "{last:#?}");
+        let last = channel_messages(&town, channel).pop().unwrap();
+        assert!(
+            render_message(&last).contains("failed in *development*") && !render_message(&last).contains("<@"),
+            "{last:#?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_environments_own_channel_can_be_spared_what_runs() {
-    let town = listening("  - { channel: '#deploys', environments: [development], states: [failed] }").await;
-    newer(&town, "checkout").await;
-    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    let town =
+        open_with_subscriptions("  - { channel: '#deploys', environments: [development], states: [failed] }").await;
+    push_newer(&town, "checkout").await;
+    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
-    newer(&town, "checkout").await;
-    assert_eq!(town.channel("deploys").len(), 1);
+    push_newer(&town, "checkout").await;
+    assert_eq!(town.public_messages("deploys").len(), 1);
     town.alice().types("/promote checkout qa").await;
-    assert!(!town.channel("deploys").is_empty(), "and what it is asked for it is told");
+    assert!(!town.public_messages("deploys").is_empty(), "and what it is asked for it is told");
 }
 
 #[tokio::test]
 async fn of_a_burst_a_channel_is_told_its_own_part_on_one_card() {
     let rules =
         "channels:\n  - { channel: '#shop', artefacts: ['room-*1'] }\n  - { channel: '#alarms', states: [failed] }\n";
-    let town = crate::deployments::arrival_batch::with_rooms_and(12, with_channels, |yaml| {
+    let town = crate::deployments::arrival_batch::open_with_artefacts_and(12, with_channels, |yaml| {
         yaml.replace("people:", &format!("{rules}people:"))
     })
     .await;
-    crate::deployments::arrival_batch::burst(&town, 12, 1).await;
-    let shop = told(&town, "shop");
+    crate::deployments::arrival_batch::push_to_all_artefacts(&town, 12, 1).await;
+    let shop = channel_messages(&town, "shop");
     let [card, ..] = &shop[..] else { panic!("{shop:#?}") };
-    assert!(shown(card).contains("*2* artefacts arrived in *development*"), "{}", shown(card));
-    assert!(shown(card).contains("room-01") && shown(card).contains("room-11") && !shown(card).contains("room-02"));
+    assert!(render_message(card).contains("*2* artefacts arrived in *development*"), "{}", render_message(card));
+    assert!(
+        render_message(card).contains("room-01")
+            && render_message(card).contains("room-11")
+            && !render_message(card).contains("room-02")
+    );
     let posted = shop.iter().filter(|message| message.thread.is_none()).count();
     assert_eq!(posted, 1, "{shop:#?}");
-    let alarms = told(&town, "alarms");
-    assert!(!alarms.is_empty() && alarms.iter().all(|one| !shown(one).contains("<@")), "{alarms:#?}");
+    let alarms = channel_messages(&town, "alarms");
+    assert!(!alarms.is_empty() && alarms.iter().all(|one| !render_message(one).contains("<@")), "{alarms:#?}");
 }

@@ -13,33 +13,33 @@ use gantry::sim::slack::{Message, Person};
 use gantry::sim::town::{self as sim, GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};
 use serde_json::{Value, json};
 
-use super::{Effect, Key, ROLES, Role, Scene, Who};
-use crate::harness::world::{Town, has_button, shown};
-use crate::ops::receiving::{hex_hmac, slack};
+use super::{AllowedEffects, Effect, ROLES, Role, RouteAuthentication, Scenario};
+use crate::harness::world::{World, has_button, render_message};
+use crate::ops::receiving::{hex_hmac, send_slack_request};
 
 const REPOSITORY: &str = "acme/checkout";
 
 /// Where text can be typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Door {
+pub(super) enum CommandSource {
     Slash(&'static str),
     Mention,
-    Direct,
+    DirectMessage,
 }
 
-impl Door {
-    pub(super) fn takes(self, verb: Verb) -> bool {
+impl CommandSource {
+    pub(super) fn accepts(self, verb: Verb) -> bool {
         match self {
-            Self::Slash("gantry") | Self::Mention | Self::Direct => true,
+            Self::Slash("gantry") | Self::Mention | Self::DirectMessage => true,
             Self::Slash(own) => own == verb.name(),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum UserAction {
     Types {
-        door: Door,
+        door: CommandSource,
         verb: Verb,
         text: &'static str,
         environment: &'static str,
@@ -59,11 +59,11 @@ pub(super) enum Way {
     Reviews,
 }
 
-impl Way {
+impl UserAction {
     /// It reaches those who ask who is there; what is no command is answered to anybody.
-    fn is_understood(self) -> bool {
+    fn is_identity_checked(self) -> bool {
         match self {
-            Self::Types { door, verb, .. } => door.takes(verb) && verb != Verb::Help,
+            Self::Types { door, verb, .. } => door.accepts(verb) && verb != Verb::Help,
             Self::Presses { .. } | Self::PressesAtHome { .. } | Self::Submits { .. } => true,
             // The Home itself says it.
             Self::OpensHome | Self::Joins | Self::Reviews => false,
@@ -88,7 +88,7 @@ impl Role {
     }
 
     /// What they are told, whatever they do; `None` for those who are answered, and for those whom no message reaches.
-    fn turned_away(self) -> Option<&'static str> {
+    fn rejection_text(self) -> Option<&'static str> {
         match self {
             Self::Guest => Some("you are a guest here"),
             Self::Stranger => Some("you belong to another one"),
@@ -98,63 +98,67 @@ impl Role {
 }
 
 /// Everybody goes each of these ways, and has the effect that the table says.
-pub(super) async fn walk(scene: Scene, ways: &[(Way, Who)]) {
-    let town = open(scene).await;
+pub(super) async fn check_actions(scene: Scenario, ways: &[(UserAction, AllowedEffects)]) {
+    let town = open_scenario(scene).await;
     for role in ROLES {
-        let mut silent = Vec::new();
+        let mut without_effect = Vec::new();
         for (way, who) in ways {
             match who.iter().find(|(whose, _)| *whose == role) {
-                None => silent.push(*way),
+                None => without_effect.push(*way),
                 Some((_, effect)) => {
                     // A plan is in nobody's way; everything else needs a town of its own.
-                    let own = if *effect == Effect::Shows { None } else { Some(open(scene).await) };
+                    let own = if *effect == Effect::PlanShown { None } else { Some(open_scenario(scene).await) };
                     let town = own.as_ref().unwrap_or(&town);
-                    let before = World::of(town).await;
-                    go(town, role, *way).await;
-                    let after = World::of(town).await;
-                    assert_eq!(after.since(&before), *effect, "{role:?} {way:?} while {scene:?}");
+                    let before = Snapshot::take(town).await;
+                    perform_and_settle(town, role, *way).await;
+                    let after = Snapshot::take(town).await;
+                    assert_eq!(after.effect_since(&before), *effect, "{role:?} {way:?} while {scene:?}");
                 }
             }
         }
         // Those who have no effect leave everything as it was, so they can come one after another.
-        let before = World::of(&town).await;
+        let before = Snapshot::take(&town).await;
         let mut answers = Vec::new();
-        for way in &silent {
-            answers.extend(enter(&town, role, *way).await);
+        for way in &without_effect {
+            answers.extend(perform_action(&town, role, *way).await);
         }
         town.settle().await;
-        let after = World::of(&town).await;
-        assert_eq!(after.since(&before), Effect::Nothing, "{role:?} by one of {silent:#?} while {scene:?}");
-        let understood = silent.iter().any(|way| way.is_understood());
-        if let Some(words) = role.turned_away().filter(|_| understood) {
-            answers.extend(privately_to(&town, role));
-            assert!(answers.iter().any(|answer| answer.contains(words)), "{role:?} {silent:#?}: {answers:#?}");
+        let after = Snapshot::take(&town).await;
+        assert_eq!(
+            after.effect_since(&before),
+            Effect::Nothing,
+            "{role:?} by one of {without_effect:#?} while {scene:?}"
+        );
+        let understood = without_effect.iter().any(|way| way.is_identity_checked());
+        if let Some(words) = role.rejection_text().filter(|_| understood) {
+            answers.extend(list_private_messages(&town, role));
+            assert!(answers.iter().any(|answer| answer.contains(words)), "{role:?} {without_effect:#?}: {answers:#?}");
         }
     }
 }
 
-async fn go(town: &Town, role: Role, way: Way) {
-    enter(town, role, way).await;
+async fn perform_and_settle(town: &World, role: Role, way: UserAction) {
+    perform_action(town, role, way).await;
     town.settle().await;
 }
 
-fn privately_to(town: &Town, role: Role) -> Vec<String> {
+fn list_private_messages(town: &World, role: Role) -> Vec<String> {
     let (id, _) = role.identity();
     let person = town.sim.slack.people().into_iter().find(|person| person.id == id).expect("somebody").name;
     let directly = town.sim.slack.messages(&format!("@{person}"), None);
-    let in_channels = everything(town).into_iter().filter(|message| message.only_to.as_ref() == Some(&person));
-    directly.into_iter().chain(in_channels).map(|message| shown(&message)).collect()
+    let in_channels = list_all_messages(town).into_iter().filter(|message| message.only_to.as_ref() == Some(&person));
+    directly.into_iter().chain(in_channels).map(|message| render_message(&message)).collect()
 }
 
-fn everything(town: &Town) -> Vec<Message> {
+fn list_all_messages(town: &World) -> Vec<Message> {
     let people = town.sim.slack.people().into_iter().map(|person| format!("@{}", person.name));
     let places = ["deploys".to_owned(), "releases".to_owned()].into_iter().chain(people);
     places.flat_map(|place| town.sim.slack.messages(&place, None)).collect()
 }
 
 /// A town with everybody in it, at the beginning of a scene.
-async fn open(scene: Scene) -> Town {
-    let town = Town::prepared(settle_people, |configuration| {
+async fn open_scenario(scene: Scenario) -> World {
+    let town = World::with_setup(add_people, |configuration| {
         let configuration = configuration
             .replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
             .replace("  - name: prod\n", "  - name: prod\n    promoters: [\"@developers\", \"@captains\"]\n");
@@ -162,72 +166,79 @@ async fn open(scene: Scene) -> Town {
         format!("{configuration}  U0PIA: pia\n  U0OTTO: otto\n  U0ERIN: erin\n")
     })
     .await;
-    if scene == Scene::Arrived {
+    if scene == Scenario::Arrived {
         town.push("checkout", "Something newer");
         town.settle().await;
     }
-    let is_quiet = matches!(scene, Scene::Quiet | Scene::Arrived | Scene::Free | Scene::Locked | Scene::Chooses);
+    let is_quiet = matches!(
+        scene,
+        Scenario::Idle
+            | Scenario::Arrived
+            | Scenario::Unblocked
+            | Scenario::Locked
+            | Scenario::RollbackWithoutEnvironment
+    );
     if !is_quiet {
         town.alice().types("/promote checkout prod").await;
     }
-    if scene == Scene::Locked {
+    if scene == Scenario::Locked {
         for environment in super::ENVIRONMENTS {
             town.carol().types(&format!("/gantry lock {environment} the database moves")).await;
         }
         town.alice().types("/promote checkout prod").await;
     }
-    if matches!(scene, Scene::Free | Scene::Locked) {
+    if matches!(scene, Scenario::Unblocked | Scenario::Locked) {
         town.alice().types("/gantry why checkout prod").await;
     }
-    if scene == Scene::Errored {
+    if scene == Scenario::Errored {
         let no = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
         town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, no, 1);
     }
-    if !is_quiet && scene != Scene::Planned {
-        town.alice().presses("deploys", "Confirm").await;
+    if !is_quiet && scene != Scenario::Planned {
+        town.alice().clicks_in("deploys", "Confirm").await;
     }
-    open_back(&town, scene).await;
+    set_up_rollback_scenario(&town, scene).await;
     town
 }
 
 /// The scenes of rollbacks.
-async fn open_back(town: &Town, scene: Scene) {
-    let whims = town.sim.github.request_faults();
+async fn set_up_rollback_scenario(town: &World, scene: Scenario) {
+    let faults = town.sim.github.request_faults();
     match scene {
-        Scene::Deployed | Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined => {
-            town.bob().presses("releases", "Approve").await;
+        Scenario::Deployed | Scenario::RollbackPlanned | Scenario::RollbackErrored | Scenario::Quarantined => {
+            town.bob().clicks_in("releases", "Approve").await;
         }
-        Scene::Met => {
-            whims.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-            town.bob().presses_only("releases", "Approve").await;
-            town.settle_until(|| whims.has_paused_request()).await;
-            town.alice().types_in("deploys", "/rollback checkout prod").await;
+        Scenario::RollbackDuringMerge => {
+            faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+            town.bob().clicks_without_waiting("releases", "Approve").await;
+            town.settle_until(|| faults.has_paused_request()).await;
+            town.alice().types_without_waiting("deploys", "/rollback checkout prod").await;
             let asked = || has_button(&town.last_message("alice", "deploys"), "Wait for it, then roll back");
             town.settle_until(asked).await;
-            whims.resume();
+            faults.resume();
             town.settle().await;
         }
-        Scene::Chooses => {
+        Scenario::RollbackWithoutEnvironment => {
             town.alice().types("/rollback checkout").await;
         }
         _ => {}
     }
-    if scene == Scene::ErroredBack {
+    if scene == Scenario::RollbackErrored {
         let no = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
-        whims.inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
+        faults.inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
     }
-    if matches!(scene, Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined) {
+    if matches!(scene, Scenario::RollbackPlanned | Scenario::RollbackErrored | Scenario::Quarantined) {
         town.alice().types("/rollback checkout prod").await;
     }
-    if matches!(scene, Scene::ErroredBack | Scene::Quarantined) {
-        town.alice().presses("deploys", "Confirm").await;
+    if matches!(scene, Scenario::RollbackErrored | Scenario::Quarantined) {
+        town.alice().clicks_in("deploys", "Confirm").await;
     }
-    if scene == Scene::Quarantined {
+    if scene == Scenario::Quarantined {
         town.alice().types("/gantry why checkout prod").await;
     }
 }
 
-fn settle_people(sim: &sim::World) {
+fn add_people(sim: &sim::World) {
     for name in ["erin", "pia", "otto", "robo", "gone"] {
         sim.slack.add_person(Person {
             id: format!("U0{}", name.to_uppercase()),
@@ -252,21 +263,21 @@ fn settle_people(sim: &sim::World) {
 }
 
 /// Comes in; gives what was answered at once.
-async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
-    static VISITS: AtomicU32 = AtomicU32::new(0);
-    let visit = VISITS.fetch_add(1, Ordering::Relaxed);
+async fn perform_action(town: &World, role: Role, way: UserAction) -> Option<String> {
+    static ACTION_COUNT: AtomicU32 = AtomicU32::new(0);
+    let visit = ACTION_COUNT.fetch_add(1, Ordering::Relaxed);
     let (person, team) = role.identity();
     let trigger = format!("visit-{visit}");
     let (path, body) = match way {
-        Way::Types { door, verb, text, environment } => {
+        UserAction::Types { door, verb, text, environment } => {
             let text = text.replace("{environment}", environment);
-            let change = if environment == "prod" { waiting(town) } else { None };
+            let change = if environment == "prod" { find_waiting_change(town) } else { None };
             let text = text.replace("{change}", &change.unwrap_or_else(|| "0badcafe".to_owned()));
-            let bad = if environment == "prod" { quarantined(town).await } else { None };
+            let bad = if environment == "prod" { find_quarantined_version(town).await } else { None };
             let text = text.replace("{bad}", &bad.unwrap_or_else(|| "prod-0badcaf".to_owned()));
-            typed(door, verb, &text, (person, team, &trigger))
+            build_command_request(door, verb, &text, (person, team, &trigger))
         }
-        Way::Presses { action } => {
+        UserAction::Presses { action } => {
             let value = shown_value(town, action).unwrap_or_else(|| "0||".to_owned());
             interaction(&json!({
                 "type": "block_actions", "team": { "id": team }, "user": { "id": person },
@@ -274,7 +285,7 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
                 "actions": [{ "action_id": action, "value": value }],
             }))
         }
-        Way::PressesAtHome { action } => {
+        UserAction::PressesAtHome { action } => {
             let value = shown_value(town, action).unwrap_or_else(|| "0||".to_owned());
             interaction(&json!({
                 "type": "block_actions", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
@@ -282,17 +293,17 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
                 "actions": [{ "action_id": action, "value": value }],
             }))
         }
-        Way::OpensHome => {
+        UserAction::OpensHome => {
             let event = json!({ "type": "app_home_opened", "tab": "home", "channel": "D0HOME", "user": person });
             let body = json!({ "type": "event_callback", "team_id": team, "event_id": trigger, "event": event });
             ("/slack/events", body.to_string())
         }
-        Way::Joins => {
+        UserAction::Joins => {
             let event = json!({ "type": "member_joined_channel", "channel": "C0DEPLOYS", "user": person });
             let body = json!({ "type": "event_callback", "team_id": team, "event_id": trigger, "event": event });
             ("/slack/events", body.to_string())
         }
-        Way::Submits { modal } => {
+        UserAction::Submits { modal } => {
             let about = format!("C0RELEASES {}", shown_value(town, modal).expect("a button that opens it"));
             let reason = json!({ approve::REASON_INPUT: { approve::REASON_INPUT: { "value": "not today" } } });
             interaction(&json!({
@@ -300,7 +311,7 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
                 "view": { "callback_id": modal, "private_metadata": about, "state": { "values": reason } },
             }))
         }
-        Way::Reviews => {
+        UserAction::Reviews => {
             let login = person.trim_start_matches("U0").to_lowercase();
             if team == "T0ACME" {
                 let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request").number;
@@ -309,14 +320,19 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
             return None;
         }
     };
-    let (status, answer) = slack(town, path, &body, SIGNING_SECRET, town.clock.now().as_second()).await;
+    let (status, answer) = send_slack_request(town, path, &body, SIGNING_SECRET, town.clock.now().as_second()).await;
     assert_eq!(status, 200, "{role:?} {way:?}: {answer}");
     Some(answer)
 }
 
-fn typed(door: Door, verb: Verb, text: &str, (person, team, trigger): (&str, &str, &str)) -> (&'static str, String) {
+fn build_command_request(
+    door: CommandSource,
+    verb: Verb,
+    text: &str,
+    (person, team, trigger): (&str, &str, &str),
+) -> (&'static str, String) {
     match door {
-        Door::Slash(command) => {
+        CommandSource::Slash(command) => {
             let own = command == verb.name();
             let text = if own { text.split_once(' ').map_or("", |(_, rest)| rest) } else { text };
             let fields = [
@@ -329,8 +345,8 @@ fn typed(door: Door, verb: Verb, text: &str, (person, team, trigger): (&str, &st
             ];
             ("/slack/commands", form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish())
         }
-        Door::Mention | Door::Direct => {
-            let event = if door == Door::Mention {
+        CommandSource::Mention | CommandSource::DirectMessage => {
+            let event = if door == CommandSource::Mention {
                 json!({ "type": "app_mention", "channel": "C0DEPLOYS", "user": person, "text": format!("<@U0GANTRY> {text}") })
             } else {
                 json!({ "type": "message", "channel_type": "im", "channel": "C0DEPLOYS", "user": person, "text": text })
@@ -347,8 +363,8 @@ fn interaction(payload: &Value) -> (&'static str, String) {
 }
 
 /// What a button that somebody sees carries.
-fn shown_value(town: &Town, action: &str) -> Option<String> {
-    everything(town).iter().rev().find_map(|message| {
+fn shown_value(town: &World, action: &str) -> Option<String> {
+    list_all_messages(town).iter().rev().find_map(|message| {
         let mut elements = message.blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
         let button = elements.find(|element| element["action_id"] == action)?;
         button["value"].as_str().map(str::to_owned)
@@ -356,20 +372,23 @@ fn shown_value(town: &Town, action: &str) -> Option<String> {
 }
 
 /// The digits of the change that waits.
-fn waiting(town: &Town) -> Option<String> {
-    let card = everything(town).into_iter().map(|message| shown(&message)).find(|told| told.contains("asked by"))?;
+fn find_waiting_change(town: &World) -> Option<String> {
+    let card = list_all_messages(town)
+        .into_iter()
+        .map(|message| render_message(&message))
+        .find(|told| told.contains("asked by"))?;
     Some(card.split("change `").nth(1)?.split('`').next()?.to_owned())
 }
 
 /// What was rolled back from.
-async fn quarantined(town: &Town) -> Option<String> {
+async fn find_quarantined_version(town: &World) -> Option<String> {
     let quarantines = town.bot.store.list_quarantines().await.unwrap();
     quarantines.first().map(|quarantine| quarantine.version.label().to_owned())
 }
 
 /// Everything that nobody may change without a rule.
 #[derive(Debug)]
-struct World {
+struct Snapshot {
     heads: BTreeMap<(String, String), Sha>,
     /// What happened to changes, newest first.
     ledger: Vec<String>,
@@ -379,8 +398,8 @@ struct World {
     locks: BTreeSet<String>,
 }
 
-impl World {
-    async fn of(town: &Town) -> Self {
+impl Snapshot {
+    async fn take(town: &World) -> Self {
         let github = &town.sim.github;
         let heads = github.repositories().into_iter().flat_map(|name| {
             let branches = github.branches(&name).into_iter().filter(|(branch, _)| !branch.starts_with("gantry/"));
@@ -391,30 +410,30 @@ impl World {
         Self {
             heads: heads.collect(),
             ledger: of_changes.map(|entry| entry.kind.as_str().to_owned()).collect(),
-            plans: everything(town).iter().filter(|message| has_button(message, "Confirm")).count(),
+            plans: list_all_messages(town).iter().filter(|message| has_button(message, "Confirm")).count(),
             locks: town.bot.store.list_locks(None).await.unwrap().iter().map(|lock| lock.id.to_string()).collect(),
             modals: town.sim.slack.calls().get("views.open").copied().unwrap_or_default(),
         }
     }
 
-    fn since(&self, before: &Self) -> Effect {
+    fn effect_since(&self, before: &Self) -> Effect {
         let happened = &self.ledger[..self.ledger.len() - before.ledger.len()];
         let any = |kinds: &[&str]| happened.iter().any(|kind| kinds.contains(&kind.as_str()));
         if any(&["begun", "retried"]) {
-            Effect::Begins
+            Effect::ChangeBegun
         } else if any(&["released"]) {
             assert_eq!(self.heads, before.heads, "a release moves nothing");
-            Effect::Releases
+            Effect::VersionReleased
         } else if any(&["rejected", "cancelled", "cancel_asked"]) {
-            Effect::Stops
+            Effect::ChangeStopped
         } else if any(&["deployed"]) {
-            Effect::Merges
+            Effect::Merged
         } else if self.locks != before.locks {
-            Effect::Locks
+            Effect::LockChanged
         } else if self.modals > before.modals {
-            Effect::Opens
+            Effect::ModalOpened
         } else if self.plans > before.plans {
-            Effect::Shows
+            Effect::PlanShown
         } else {
             assert_eq!(self.heads, before.heads, "Git moved, and no change says so");
             assert_eq!(happened, <[String; 0]>::default(), "something without a name");
@@ -424,9 +443,9 @@ impl World {
 }
 
 /// Comes to a route without its key, and then with it and a lie.
-pub(super) async fn knocks(route: &str, key: Key) {
-    let town = open(Scene::Waiting).await;
-    let before = World::of(&town).await;
+pub(super) async fn check_route(route: &str, key: RouteAuthentication) {
+    let town = open_scenario(Scenario::Waiting).await;
+    let before = Snapshot::take(&town).await;
     let url = format!("{}{}", town.origin, route.replace("{environment}", "prod"));
     let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
     let mut lie = json!({
@@ -447,17 +466,17 @@ pub(super) async fn knocks(route: &str, key: Key) {
     let lie = lie.to_string();
     let bare = reqwest::Client::new().post(&url).body(lie.clone()).send().await.unwrap().status().as_u16();
     let (without, with) = match key {
-        Key::Slack => (401, None),
-        Key::Environment => {
+        RouteAuthentication::Slack => (401, None),
+        RouteAuthentication::Environment => {
             let signature = format!("sha256={}", hex_hmac("flux-secret-of-prod", &[lie.as_bytes()]));
             let told = reqwest::Client::new().post(&url).header("x-signature", signature).body(lie);
             (401, Some(told.send().await.unwrap().status().as_u16()))
         }
-        Key::Bearer => {
+        RouteAuthentication::Bearer => {
             let told = reqwest::Client::new().post(&url).bearer_auth("flux-secret-of-prod").body(lie);
             (401, Some(told.send().await.unwrap().status().as_u16()))
         }
-        Key::Github => {
+        RouteAuthentication::Github => {
             let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[lie.as_bytes()]));
             let told = reqwest::Client::new()
                 .post(&url)
@@ -466,7 +485,7 @@ pub(super) async fn knocks(route: &str, key: Key) {
                 .body(lie);
             (401, Some(told.send().await.unwrap().status().as_u16()))
         }
-        Key::Open => {
+        RouteAuthentication::Public => {
             let read = reqwest::Client::new().get(&url).send().await.unwrap();
             assert_eq!(read.status(), 200, "{route}");
             (405, None)
@@ -475,5 +494,5 @@ pub(super) async fn knocks(route: &str, key: Key) {
     assert_eq!(bare, without, "{route}");
     assert!(with.is_none_or(|status| status == 202), "{route}: {with:?}");
     town.settle().await;
-    assert_eq!(World::of(&town).await.since(&before), Effect::Nothing, "{route}");
+    assert_eq!(Snapshot::take(&town).await.effect_since(&before), Effect::Nothing, "{route}");
 }

@@ -7,24 +7,24 @@ use gantry::sim::slack::Message;
 use jiff::SignedDuration;
 
 use super::head;
-use crate::harness::world::{Town, has_button, shown};
+use crate::harness::world::{World, has_button, render_message};
 use crate::ops::receiving::Random;
 use crate::production::pull_request::REPOSITORY;
 
-const LIVES: u64 = 4;
+const RUNS: u64 = 4;
 const STEPS: usize = 25;
 /// A rung, and the branch of the one below.
-const RUNGS: [(&str, &str); 3] = [("qa", "develop"), ("staging", "qa"), ("prod", "staging")];
+const ENVIRONMENTS: [(&str, &str); 3] = [("qa", "develop"), ("staging", "qa"), ("prod", "staging")];
 const PEOPLE: [&str; 3] = ["alice", "bob", "carol"];
 
 /// What came of it, so that nobody is proud of a test in which nothing happened.
 #[derive(Debug, Default)]
-struct Told {
+struct Statistics {
     free: usize,
     blocked: usize,
-    several: usize,
+    with_several_obstacles: usize,
     /// Typed without a net.
-    did: usize,
+    promotions_typed: usize,
     /// By the words that tell the kinds apart.
     kinds: std::collections::BTreeMap<&'static str, usize>,
 }
@@ -57,25 +57,25 @@ fn configuration(yaml: String) -> String {
         .replace("soak: 5s", "soak: 10m")
 }
 
-struct Life<'a> {
-    town: &'a Town,
+struct RandomRun<'a> {
+    town: &'a World,
     dice: Random,
-    told: &'a mut Told,
+    stats: &'a mut Statistics,
 }
 
-impl Life<'_> {
+impl RandomRun<'_> {
     /// Something happens.
     async fn step(&mut self) {
         let town = self.town;
-        let (rung, below) = RUNGS[self.dice.below(3)];
+        let (environment, below) = ENVIRONMENTS[self.dice.below(3)];
         let somebody = PEOPLE[self.dice.below(3)];
         match self.dice.below(20) {
-            0 => self.types("carol", &format!("/gantry lock {rung} the database moves")).await,
-            1 => self.types("bob", &format!("/gantry lock {rung} checkout not this one")).await,
+            0 => self.types("carol", &format!("/gantry lock {environment} the database moves")).await,
+            1 => self.types("bob", &format!("/gantry lock {environment} checkout not this one")).await,
             2 | 3 => {
-                for rung in RUNGS {
-                    self.types("carol", &format!("/gantry unlock {}", rung.0)).await;
-                    self.types("carol", &format!("/gantry unlock {} checkout", rung.0)).await;
+                for environment in ENVIRONMENTS {
+                    self.types("carol", &format!("/gantry unlock {}", environment.0)).await;
+                    self.types("carol", &format!("/gantry unlock {} checkout", environment.0)).await;
                 }
             }
             4 => {
@@ -100,18 +100,18 @@ impl Life<'_> {
             }
             10 => {
                 let namespace = ["development", "qa", "staging", "prod"][self.dice.below(4)];
-                self.reads(namespace, false).await;
+                self.set_readable(namespace, false).await;
                 self.compare().await;
                 self.compare().await;
-                self.reads(namespace, true).await;
+                self.set_readable(namespace, true).await;
             }
             11..15 => {
-                self.types(somebody, &format!("/promote checkout {rung}")).await;
-                self.says_yes(somebody).await;
+                self.types(somebody, &format!("/promote checkout {environment}")).await;
+                self.confirm_if_asked(somebody).await;
             }
             15 | 16 => {
-                self.types("bob", &format!("/rollback checkout {rung} --reason totals")).await;
-                self.says_yes("bob").await;
+                self.types("bob", &format!("/rollback checkout {environment} --reason totals")).await;
+                self.confirm_if_asked("bob").await;
             }
             17 => {
                 let quarantines = town.bot.store.list_quarantines().await.unwrap();
@@ -131,11 +131,11 @@ impl Life<'_> {
             return town.settle().await;
         }
         town.clock.advance(SignedDuration::from_secs([1, 2, 5, 60, 700][self.dice.below(5)]));
-        town.quiet().await;
+        town.wait_until_idle().await;
     }
 
     /// A cluster lets the bot read, or does not, and the bot has noticed.
-    async fn reads(&self, namespace: &str, readable: bool) {
+    async fn set_readable(&self, namespace: &str, readable: bool) {
         let town = self.town;
         if readable {
             town.sim.cluster.allow(namespace);
@@ -160,94 +160,108 @@ impl Life<'_> {
 
     async fn types(&self, person: &str, text: &str) {
         self.town.sim.slack.type_command(person, "deploys", text).await.unwrap();
-        self.town.quiet().await;
+        self.town.wait_until_idle().await;
         // Slack's pace may hold an answer up for a second or two.
         for _ in 0..10 {
             let due = self.town.bot.store.measure_outstanding_work().await.unwrap().next_due;
             let soon = self.town.clock.now() + SignedDuration::from_secs(2);
             let Some(due) = due.filter(|due| *due <= soon) else { return };
             self.town.clock.advance_to(due);
-            self.town.quiet().await;
+            self.town.wait_until_idle().await;
         }
     }
 
     /// To what was shown, if anything was.
-    async fn says_yes(&self, person: &str) {
-        let last = self.whispers(person).pop();
+    async fn confirm_if_asked(&self, person: &str) {
+        let last = self.ephemeral_messages(person).pop();
         if let Some(last) = last.filter(|last| has_button(last, "Confirm")) {
             self.town.sim.slack.click(person, "deploys", &last.id, "Confirm").await.unwrap();
-            self.town.quiet().await;
+            self.town.wait_until_idle().await;
         }
     }
 
     /// What only this person sees, and is no acknowledgement.
-    fn whispers(&self, person: &str) -> Vec<Message> {
+    fn ephemeral_messages(&self, person: &str) -> Vec<Message> {
         let mut all = self.town.sim.slack.messages("deploys", Some(person));
         all.retain(|message| message.only_to.is_some() && !message.text.starts_with("Looking at"));
         all
     }
 
     /// What a person is told, in the moment in which they ask unless Slack's pace or somebody's silence holds it up.
-    async fn told(&self, person: &str, text: &str) -> Message {
-        let before = self.whispers(person).len();
+    async fn ask(&self, person: &str, text: &str) -> Message {
+        let before = self.ephemeral_messages(person).len();
         self.types(person, text).await;
         for _ in 0..60 {
-            if let Some(answer) = self.whispers(person).get(before) {
+            if let Some(answer) = self.ephemeral_messages(person).get(before) {
                 return answer.clone();
             }
             self.town.clock.advance(SignedDuration::from_secs(1));
-            self.town.quiet().await;
+            self.town.wait_until_idle().await;
         }
         panic!("{person} is not answered: {text}");
     }
 
     /// Somebody asks, and types it then.
     async fn compare(&mut self) {
-        let rung = RUNGS[self.dice.below(3)].0;
+        let environment = ENVIRONMENTS[self.dice.below(3)].0;
         let person = PEOPLE[self.dice.below(3)];
         for tries in 0.. {
             let before = self.town.clock.now();
-            let why = self.told(person, &format!("/gantry why checkout {rung}")).await;
-            let promote = self.told(person, &format!("/promote checkout {rung} --dry-run")).await;
-            let differ = match agree(&why, &promote) {
+            let why = self.ask(person, &format!("/gantry why checkout {environment}")).await;
+            let promote = self.ask(person, &format!("/promote checkout {environment} --dry-run")).await;
+            let differ = match check_agreement(&why, &promote) {
                 Err(differ) => differ,
                 Ok(free) => {
-                    self.told.count(&why);
-                    let again =
-                        if self.dice.below(4) == 0 { self.does_it(person, rung, free, &why).await } else { Ok(()) };
+                    self.stats.count(&why);
+                    let again = if self.dice.below(4) == 0 {
+                        self.promote_without_dry_run(person, environment, free, &why).await
+                    } else {
+                        Ok(())
+                    };
                     let Err(differ) = again else { return };
                     differ
                 }
             };
             // Between two moments something may have changed.
             let same = self.town.clock.now() == before;
-            assert!(!same && tries < 3, "{person} for {rung}: {differ}\n{}\n---\n{}", shown(&why), shown(&promote));
+            assert!(
+                !same && tries < 3,
+                "{person} for {environment}: {differ}\n{}\n---\n{}",
+                render_message(&why),
+                render_message(&promote)
+            );
         }
     }
 
     /// The same without a net: where the way is free something begins or is asked, and else it is refused by the same words.
-    async fn does_it(&mut self, person: &str, rung: &str, free: bool, why: &Message) -> Result<(), String> {
-        let command = format!("/promote checkout {rung}");
+    async fn promote_without_dry_run(
+        &mut self,
+        person: &str,
+        environment: &str,
+        free: bool,
+        why: &Message,
+    ) -> Result<(), String> {
+        let command = format!("/promote checkout {environment}");
         if !free {
-            return agree(why, &self.told(person, &command).await).map(drop);
+            return check_agreement(why, &self.ask(person, &command).await).map(drop);
         }
-        let begun = self.begun().await;
+        let begun = self.count_begun_changes().await;
         self.types(person, &command).await;
-        let last = self.whispers(person).pop().expect("an answer before");
-        let goes = has_button(&last, "Confirm") || self.begun().await > begun;
-        self.told.did += 1;
-        if goes { Ok(()) } else { Err(format!("it does not go: {}", shown(&last))) }
+        let last = self.ephemeral_messages(person).pop().expect("an answer before");
+        let has_begun = has_button(&last, "Confirm") || self.count_begun_changes().await > begun;
+        self.stats.promotions_typed += 1;
+        if has_begun { Ok(()) } else { Err(format!("it does not go: {}", render_message(&last))) }
     }
 
     /// How many changes began, or were taken up again.
-    async fn begun(&self) -> usize {
+    async fn count_begun_changes(&self) -> usize {
         let all = self.town.bot.store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         all.iter().filter(|entry| matches!(entry.kind.as_str(), "begun" | "retried")).count()
     }
 }
 
 /// The first that `why` names is what `promote` refuses because of; it names none where there is a plan, and says so.
-fn agree(why: &Message, promote: &Message) -> Result<bool, String> {
+fn check_agreement(why: &Message, promote: &Message) -> Result<bool, String> {
     let text = |block: &serde_json::Value| block["text"]["text"].as_str().unwrap_or_default().to_owned();
     let next = |message: &Message| {
         let context = message.blocks.iter().find(|block| block["type"] == "context");
@@ -273,26 +287,26 @@ fn agree(why: &Message, promote: &Message) -> Result<bool, String> {
     Ok(false)
 }
 
-impl Told {
+impl Statistics {
     fn count(&mut self, why: &Message) {
-        let text = shown(why);
+        let text = render_message(why);
         if text.contains("Nothing stands between") {
             self.free += 1;
             return;
         }
         self.blocked += 1;
-        self.several += usize::from(text.contains("things stand"));
+        self.with_several_obstacles += usize::from(text.contains("things stand"));
         for kind in KINDS.into_iter().filter(|kind| text.contains(kind)) {
             *self.kinds.entry(kind).or_default() += 1;
         }
     }
 }
 
-async fn live(seed: u64) -> Told {
-    let mut told = Told::default();
-    let town = Town::configured(configuration).await;
+async fn run_seed(seed: u64) -> Statistics {
+    let mut told = Statistics::default();
+    let town = World::with_config(configuration).await;
     let dice = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let mut life = Life { town: &town, dice, told: &mut told };
+    let mut life = RandomRun { town: &town, dice, stats: &mut told };
     for _ in 0..STEPS {
         life.step().await;
         life.compare().await;
@@ -300,7 +314,7 @@ async fn live(seed: u64) -> Told {
     told
 }
 
-impl std::ops::Add for Told {
+impl std::ops::Add for Statistics {
     type Output = Self;
 
     fn add(mut self, other: Self) -> Self {
@@ -310,8 +324,8 @@ impl std::ops::Add for Told {
         Self {
             free: self.free + other.free,
             blocked: self.blocked + other.blocked,
-            several: self.several + other.several,
-            did: self.did + other.did,
+            with_several_obstacles: self.with_several_obstacles + other.with_several_obstacles,
+            promotions_typed: self.promotions_typed + other.promotions_typed,
             kinds: self.kinds,
         }
     }
@@ -319,16 +333,16 @@ impl std::ops::Add for Told {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn why_and_promote_never_disagree() {
-    let lives: Vec<_> = (1..=LIVES).map(|seed| tokio::spawn(live(seed))).collect();
-    let mut told = Told::default();
+    let lives: Vec<_> = (1..=RUNS).map(|seed| tokio::spawn(run_seed(seed))).collect();
+    let mut told = Statistics::default();
     for life in lives {
         told = told + life.await.unwrap();
     }
     let enough = [
         told.free > 5,
         told.blocked > 50,
-        told.several > 20,
-        told.did > 0,
+        told.with_several_obstacles > 20,
+        told.promotions_typed > 0,
         // What takes seconds to come about may be over before anybody asks.
         told.kinds.len() + 2 >= KINDS.len(),
     ];

@@ -3,11 +3,11 @@
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
 use serde_json::{Value, json};
 
-use crate::harness::world::Town;
+use crate::harness::world::World;
 use crate::ops::receiving::hex_hmac;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum Sender {
     FluxSigned,
     FluxBearer,
     ArgoCd,
@@ -17,14 +17,14 @@ pub(super) enum By {
     Github,
 }
 
-use By::{ArgoCd, CdEventsBinary, CdEventsStructured, Deployments, FluxBearer, FluxSigned, Github};
+use Sender::{ArgoCd, CdEventsBinary, CdEventsStructured, Deployments, FluxBearer, FluxSigned, Github};
 
-pub(super) const ALL: [By; 7] =
+pub(super) const ALL_SENDERS: [Sender; 7] =
     [FluxSigned, FluxBearer, ArgoCd, Deployments, CdEventsBinary, CdEventsStructured, Github];
 
 /// What is said of a commit of `checkout` in qa.
 #[derive(Clone, Debug)]
-pub(super) struct Word<'a> {
+pub(super) struct TestReport<'a> {
     pub(super) commit: &'a str,
     /// `started`, `succeeded` or `failed`.
     pub(super) state: &'a str,
@@ -34,9 +34,9 @@ pub(super) struct Word<'a> {
     pub(super) id: u64,
 }
 
-impl By {
+impl Sender {
     /// CDEvents know of no failure.
-    pub(super) fn says(self, state: &str) -> bool {
+    pub(super) fn can_report(self, state: &str) -> bool {
         !matches!((self, state), (CdEventsBinary | CdEventsStructured, "failed"))
     }
 
@@ -81,31 +81,31 @@ impl By {
         }
     }
 
-    pub(super) fn body(self, word: &Word<'_>) -> String {
+    pub(super) fn body(self, report: &TestReport<'_>) -> String {
         match self {
-            FluxSigned | FluxBearer => flux(word),
-            ArgoCd => return argocd(word),
+            FluxSigned | FluxBearer => flux(report),
+            ArgoCd => return argocd(report),
             Deployments => json!({
-                "artefact": "checkout", "commit": word.commit, "state": word.state, "message": word.message, "at": word.at,
-                "id": word.id, "environment": "prod",
+                "artefact": "checkout", "commit": report.commit, "state": report.state, "message": report.message, "at": report.at,
+                "id": report.id, "environment": "prod",
             }),
-            CdEventsBinary => cdevent(word),
+            CdEventsBinary => cdevent(report),
             CdEventsStructured => json!({
-                "specversion": "1.0", "id": word.id.to_string(), "source": "/ci", "type": "dev.cdevents.service.deployed.0.2.0",
-                "datacontenttype": "application/json", "data": cdevent(word),
+                "specversion": "1.0", "id": report.id.to_string(), "source": "/ci", "type": "dev.cdevents.service.deployed.0.2.0",
+                "datacontenttype": "application/json", "data": cdevent(report),
             }),
-            Github => github(word),
+            Github => github(report),
         }
         .to_string()
     }
 
-    pub(super) async fn tells(self, town: &Town, word: &Word<'_>) -> u16 {
-        let body = self.body(word);
+    pub(super) async fn send_report(self, town: &World, report: &TestReport<'_>) -> u16 {
+        let body = self.body(report);
         send(town, self.path(), self.headers(self.right_secret(), &body), body).await.0
     }
 }
 
-pub(super) async fn send(town: &Town, path: &str, headers: Vec<(&str, String)>, body: String) -> (u16, String) {
+pub(super) async fn send(town: &World, path: &str, headers: Vec<(&str, String)>, body: String) -> (u16, String) {
     let mut request = reqwest::Client::new().post(format!("{}{path}", town.origin));
     for (name, value) in headers {
         request = request.header(name, value);
@@ -114,34 +114,34 @@ pub(super) async fn send(town: &Town, path: &str, headers: Vec<(&str, String)>, 
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-fn flux(word: &Word<'_>) -> Value {
-    let (severity, reason) = match word.state {
+fn flux(report: &TestReport<'_>) -> Value {
+    let (severity, reason) = match report.state {
         "started" => ("info", "Progressing"),
         "succeeded" => ("info", "ReconciliationSucceeded"),
         _ => ("error", "HealthCheckFailed"),
     };
     json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
-        "severity": severity, "reason": reason, "timestamp": word.at, "message": word.message,
-        "metadata": { "kustomize.toolkit.fluxcd.io/revision": format!("qa@sha1:{}", word.commit) },
+        "severity": severity, "reason": reason, "timestamp": report.at, "message": report.message,
+        "metadata": { "kustomize.toolkit.fluxcd.io/revision": format!("qa@sha1:{}", report.commit) },
         "reportingController": "kustomize-controller",
     })
 }
 
 /// An Application through the template that is shipped, as Argo CD's notifications would.
-fn argocd(word: &Word<'_>) -> String {
+fn argocd(report: &TestReport<'_>) -> String {
     let read = |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut app: Value = serde_json::from_str(&read("tests/data/reports/argocd/healthy.json")).unwrap();
     let operation = &mut app["status"]["operationState"];
-    operation["phase"] = match word.state {
+    operation["phase"] = match report.state {
         "started" => "Running",
         "succeeded" => "Succeeded",
         _ => "Failed",
     }
     .into();
-    operation["message"] = word.message.into();
-    operation["finishedAt"] = word.at.into();
-    operation["syncResult"]["revision"] = word.commit.into();
+    operation["message"] = report.message.into();
+    operation["finishedAt"] = report.at.into();
+    operation["syncResult"]["revision"] = report.commit.into();
     let shipped: Value = serde_saphyr::from_str(&read("deploy/argocd/notifications.yaml")).unwrap();
     let template: Value = serde_saphyr::from_str(shipped["data"]["template.gantry"].as_str().unwrap()).unwrap();
     let mut out = String::new();
@@ -162,33 +162,33 @@ fn argocd(word: &Word<'_>) -> String {
     out
 }
 
-fn cdevent(word: &Word<'_>) -> Value {
-    let predicate = if word.state == "succeeded" { "deployed" } else { "rolledback" };
+fn cdevent(report: &TestReport<'_>) -> Value {
+    let predicate = if report.state == "succeeded" { "deployed" } else { "rolledback" };
     json!({
         "context": {
-            "version": "0.4.0", "id": word.id.to_string(), "source": "/ci", "timestamp": word.at,
+            "version": "0.4.0", "id": report.id.to_string(), "source": "/ci", "timestamp": report.at,
             "type": format!("dev.cdevents.service.{predicate}.0.2.0"),
         },
         "subject": {
             "id": "deployment/checkout", "source": "/ci", "type": "service",
             "content": { "environment": { "id": "prod" }, "artifactId": "pkg:oci/checkout?repository_url=ghcr.io/acme" },
         },
-        "customData": { "artefact": "checkout", "commit": word.commit },
+        "customData": { "artefact": "checkout", "commit": report.commit },
         "customDataContentType": "application/json",
     })
 }
 
-fn github(word: &Word<'_>) -> Value {
+fn github(report: &TestReport<'_>) -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reports/github/deployment_status-success.json");
     let mut event: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     event["repository"]["full_name"] = "acme/checkout".into();
     event["deployment"]["environment"] = "qa".into();
-    event["deployment"]["sha"] = word.commit.into();
+    event["deployment"]["sha"] = report.commit.into();
     event["deployment"]["payload"] = json!({ "artefact": "checkout" });
-    event["deployment_status"]["id"] = word.id.into();
-    event["deployment_status"]["created_at"] = word.at.into();
-    event["deployment_status"]["description"] = word.message.into();
-    event["deployment_status"]["state"] = match word.state {
+    event["deployment_status"]["id"] = report.id.into();
+    event["deployment_status"]["created_at"] = report.at.into();
+    event["deployment_status"]["description"] = report.message.into();
+    event["deployment_status"]["state"] = match report.state {
         "started" => "in_progress",
         "succeeded" => "success",
         _ => "failure",

@@ -11,16 +11,16 @@ use gantry::sim::slack::Message;
 use gantry::sim::town as sim;
 use jiff::SignedDuration;
 
-use super::{approve_button, presses_late};
-use crate::harness::world::{Town, shown};
+use super::{approve_button, click_stale_button};
+use crate::harness::world::{World, render_message};
 use crate::ops::receiving::Random;
 
 /// What somebody else does while a change is on its way to prod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
+enum Interference {
     PushToDevelop,
     /// Pushed to staging, and it runs there.
-    NewerBelow,
+    PushToStaging,
     Hotfix,
     PushToFrozen,
     ForceFrozen,
@@ -35,26 +35,26 @@ enum Act {
 }
 
 /// What moves a head, more often.
-const ACTS: [Act; 15] = [
-    Act::PushToDevelop,
-    Act::NewerBelow,
-    Act::Hotfix,
-    Act::Hotfix,
-    Act::PushToFrozen,
-    Act::PushToFrozen,
-    Act::ForceFrozen,
-    Act::DeleteFrozen,
-    Act::Retarget,
-    Act::Close,
-    Act::Review,
-    Act::RequesterReviews,
-    Act::SecondClick,
-    Act::LateClick,
-    Act::LateClick,
+const INTERFERENCES: [Interference; 15] = [
+    Interference::PushToDevelop,
+    Interference::PushToStaging,
+    Interference::Hotfix,
+    Interference::Hotfix,
+    Interference::PushToFrozen,
+    Interference::PushToFrozen,
+    Interference::ForceFrozen,
+    Interference::DeleteFrozen,
+    Interference::Retarget,
+    Interference::Close,
+    Interference::Review,
+    Interference::RequesterReviews,
+    Interference::SecondClick,
+    Interference::LateClick,
+    Interference::LateClick,
 ];
 
 /// Where GitHub can be made to wait, before or after it does what it was asked.
-const HOLDS: [(&str, &str); 8] = [
+const HELD_REQUESTS: [(&str, &str); 8] = [
     ("POST", "/git/refs"),
     ("PATCH", "/git/refs"),
     ("POST", "/merges"),
@@ -66,15 +66,15 @@ const HOLDS: [(&str, &str); 8] = [
 ];
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum RaceOutcome {
     Merged,
     MergedOntoSomethingNewer,
     NotMerged,
 }
 
 /// The races of one town, one after another. Each has a seed, and an artefact and a repository of its own.
-pub(super) async fn races(seeds: &[u64]) -> Vec<Result<End, String>> {
-    let town = town_of(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
+pub(super) async fn run_races(seeds: &[u64]) -> Vec<Result<RaceOutcome, String>> {
+    let town = open_world(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
     let mut ends = Vec::new();
     for seed in seeds {
         ends.push(Race::new(&town, *seed).run().await);
@@ -92,8 +92,8 @@ fn workload(name: &str) -> Workload {
 
 /// A town with artefacts that its CI does not build, so that nothing rolls out but what a race says: each runs something
 /// in staging that prod has not.
-async fn town_of(names: &[String]) -> Town {
-    Town::prepared(
+async fn open_world(names: &[String]) -> World {
+    World::with_setup(
         |sim| {
             for name in names {
                 let repository = format!("acme/{name}");
@@ -102,8 +102,8 @@ async fn town_of(names: &[String]) -> Town {
                 for branch in ["qa", "staging", "prod"] {
                     sim.github.create_branch(&repository, branch, &first).unwrap();
                 }
-                run(sim, name, "prod", &first);
-                run(sim, name, "staging", &commit(sim, &repository, "staging", "Go on"));
+                deploy_commit(sim, name, "prod", &first);
+                deploy_commit(sim, name, "staging", &commit(sim, &repository, "staging", "Go on"));
             }
         },
         |configuration| {
@@ -117,7 +117,7 @@ async fn town_of(names: &[String]) -> Town {
     .await
 }
 
-fn run(sim: &sim::World, name: &str, environment: &str, sha: &Sha) {
+fn deploy_commit(sim: &sim::World, name: &str, environment: &str, sha: &Sha) {
     let image = format!("ghcr.io/acme/{name}");
     sim.registry.publish(&image, &sha.as_str()[..12], None, sim.clock.now());
     sim.cluster.set_running(environment, &workload(name), name, &format!("{image}:{}", &sha.as_str()[..12]), 1);
@@ -136,7 +136,7 @@ fn commit(sim: &sim::World, repository: &str, branch: &str, message: &str) -> Sh
 }
 
 struct Race<'a> {
-    town: &'a Town,
+    town: &'a World,
     seed: u64,
     random: Random,
     name: String,
@@ -148,15 +148,15 @@ struct Race<'a> {
     /// What people said yes to: what their card showed, or GitHub, when they did.
     approved: BTreeSet<Sha>,
     by_hand: BTreeSet<Sha>,
-    acts: usize,
+    interference_count: usize,
     /// Prod moved, or the pull request was pointed elsewhere, after somebody had said yes.
     moved_late: bool,
-    story: String,
-    wrong: Option<String>,
+    log: String,
+    violation: Option<String>,
 }
 
 impl<'a> Race<'a> {
-    fn new(town: &'a Town, seed: u64) -> Self {
+    fn new(town: &'a World, seed: u64) -> Self {
         let mut random = Random(seed);
         // Seeds that stand side by side begin alike.
         (0..8).for_each(|_| _ = random.below(2));
@@ -172,70 +172,73 @@ impl<'a> Race<'a> {
             pinned: None,
             approved: BTreeSet::new(),
             by_hand: BTreeSet::new(),
-            acts: 0,
+            interference_count: 0,
             moved_late: false,
-            story: String::new(),
-            wrong: None,
+            log: String::new(),
+            violation: None,
         }
     }
 
     /// How it ended; or what is wrong with that, with its seed and its story.
-    async fn run(mut self) -> Result<End, String> {
+    async fn run(mut self) -> Result<RaceOutcome, String> {
         // GitHub is not written to faster than it allows: each race begins with a full hour of turns.
         self.town.clock.advance(SignedDuration::from_mins(4));
         self.pinned = self.town.sim.github.head(&self.repository, "staging");
         self.town.alice().types(&format!("/promote {} prod", self.name)).await;
-        let plan = self.town.alice().sees();
+        let plan = self.town.alice().reads();
         let pinned = self.pinned.clone().unwrap();
-        self.must(plan.contains(&format!("commit `{}` as it runs in staging", pinned.short())), "shows the plan");
-        if self.chance(3) {
-            self.acts_somehow().await;
+        self.record_violation_unless(
+            plan.contains(&format!("commit `{}` as it runs in staging", pinned.short())),
+            "shows the plan",
+        );
+        if self.one_in(3) {
+            self.interfere().await;
         }
-        if self.chance(2) {
-            self.holds();
+        if self.one_in(2) {
+            self.plan_held_request();
         }
-        self.town.alice().presses_only("deploys", "Confirm").await;
+        self.town.alice().clicks_without_waiting("deploys", "Confirm").await;
         self.note("alice confirms");
         for _ in 0..3 {
-            self.goes_on().await;
+            self.advance_race().await;
         }
-        self.ends().await;
-        self.is_left();
-        let judged = self.wrong.take().map_or_else(|| self.judged(), Err);
-        judged.map_err(|wrong| {
-            let card = self.card().map(|card| shown(&card)).unwrap_or_default();
-            format!("seed {}: {wrong}\n{}\n{card}", self.seed, self.story)
+        self.finish_race().await;
+        self.close_open_pull();
+        let outcome = self.violation.take().map_or_else(|| self.check_outcome(), Err);
+        outcome.map_err(|wrong| {
+            let card = self.card().map(|card| render_message(&card)).unwrap_or_default();
+            format!("seed {}: {wrong}\n{}\n{card}", self.seed, self.log)
         })
     }
 
     /// As far as it comes by itself, and something happens there.
-    async fn goes_on(&mut self) {
-        let whims = self.town.sim.github.request_faults();
-        self.town.settle_until(|| whims.has_paused_request()).await;
-        if whims.has_paused_request() {
+    async fn advance_race(&mut self) {
+        let faults = self.town.sim.github.request_faults();
+        self.town.settle_until(|| faults.has_paused_request()).await;
+        if faults.has_paused_request() {
             self.note("  GitHub is waited for");
-            self.acts_somehow().await;
-            if self.chance(2) {
+            self.interfere().await;
+            if self.one_in(2) {
                 self.approves().await;
             }
-            self.answered().await;
-            whims.resume();
+            self.wait_until_inbox_empty().await;
+            faults.resume();
             return;
         }
-        if self.chance(3) {
-            self.acts_somehow().await;
+        if self.one_in(3) {
+            self.interfere().await;
         }
-        if self.chance(2) {
-            self.holds();
+        if self.one_in(2) {
+            self.plan_held_request();
         }
-        if !self.chance(4) && self.approves().await && self.chance(4) {
+        if !self.one_in(4) && self.approves().await && self.one_in(4) {
             // In the same moment, before anybody has looked.
-            self.acts_somehow().await;
+            self.interfere().await;
         }
     }
 
     /// What was put in its way is taken out of it again, and those who can approve look once more.
-    async fn ends(&mut self) {
+    async fn finish_race(&mut self) {
         self.town.sim.github.request_faults().clear();
         self.town.settle().await;
         let astray = self.pull().filter(|pull| pull.state == "open" && pull.base != "prod");
@@ -243,70 +246,70 @@ impl<'a> Race<'a> {
             self.town.sim.github.retarget_pull(&self.repository, pull.number, "prod").unwrap();
             self.note("  pointed back at prod");
         }
-        let again = !self.chance(3) && self.approves().await;
+        let again = !self.one_in(3) && self.approves().await;
         if astray.is_some() || again {
             self.town.settle().await;
         }
     }
 
     /// The next race does not wait for this one's people.
-    fn is_left(&self) {
+    fn close_open_pull(&self) {
         if let Some(pull) = self.pull().filter(|pull| pull.state == "open") {
             self.town.sim.github.close_pull(&self.repository, pull.number, "bob").unwrap();
         }
     }
 
-    fn holds(&mut self) {
-        let (method, path) = HOLDS[self.random.below(HOLDS.len())];
-        let when = if self.chance(2) { FaultTiming::BeforeEffect } else { FaultTiming::AfterEffect };
-        let whims = self.town.sim.github.request_faults();
-        if whims.has_paused_request() {
+    fn plan_held_request(&mut self) {
+        let (method, path) = HELD_REQUESTS[self.random.below(HELD_REQUESTS.len())];
+        let when = if self.one_in(2) { FaultTiming::BeforeEffect } else { FaultTiming::AfterEffect };
+        let faults = self.town.sim.github.request_faults();
+        if faults.has_paused_request() {
             return;
         }
-        whims.clear();
-        whims.inject(method, path, when, RequestFault::Pause, 1);
+        faults.clear();
+        faults.inject(method, path, when, RequestFault::Pause, 1);
         self.note(&format!("  to be held: {method} {path} {when:?}"));
     }
 
-    async fn acts_somehow(&mut self) {
-        let act = ACTS[self.random.below(ACTS.len())];
-        self.acts += 1;
+    async fn interfere(&mut self) {
+        let act = INTERFERENCES[self.random.below(INTERFERENCES.len())];
+        self.interference_count += 1;
         self.note(&format!("  {act:?}"));
         let (github, repository, sim) = (&self.town.sim.github, &self.repository, &self.town.sim);
-        let message = format!("Act {}", self.acts);
+        let message = format!("Act {}", self.interference_count);
         let pull = self.pull().filter(|pull| pull.state == "open");
         let frozen: Vec<String> =
             github.branches(repository).into_keys().filter(|branch| branch.starts_with("gantry/")).collect();
         let frozen = (!frozen.is_empty()).then(|| frozen[self.random.below(frozen.len())].clone());
         match act {
-            Act::PushToDevelop => drop(commit(sim, repository, "develop", &message)),
-            Act::NewerBelow => {
+            Interference::PushToDevelop => drop(commit(sim, repository, "develop", &message)),
+            Interference::PushToStaging => {
                 let newer = commit(sim, repository, "staging", &message);
                 let image = format!("ghcr.io/acme/{}:{}", self.name, &newer.as_str()[..12]);
                 sim.registry.publish(image.split(':').next().unwrap(), &newer.as_str()[..12], None, sim.clock.now());
                 sim.cluster.set_image("staging", &workload(&self.name), &self.name, &image);
             }
-            Act::Hotfix => {
+            Interference::Hotfix => {
                 self.by_hand.insert(commit(sim, repository, "prod", &message));
                 self.moved_late |= !self.approved.is_empty();
             }
-            Act::PushToFrozen => {
+            Interference::PushToFrozen => {
                 if let Some(branch) = frozen {
                     commit(sim, repository, &branch, &message);
                 }
             }
-            Act::ForceFrozen => {
+            Interference::ForceFrozen => {
                 if let Some(branch) = frozen {
                     let at = ["develop", "staging", "prod"][self.random.below(3)];
                     github.point_branch(repository, &branch, &github.head(repository, at).unwrap()).unwrap();
                 }
             }
-            Act::DeleteFrozen => {
+            Interference::DeleteFrozen => {
                 if let Some(branch) = frozen {
                     github.delete_branch(repository, &branch).unwrap();
                 }
             }
-            Act::Retarget => {
+            Interference::Retarget => {
                 if let Some(pull) = pull {
                     let base = if pull.base == "prod" { "staging" } else { "prod" };
                     // GitHub says no where the other branch has it all.
@@ -314,24 +317,24 @@ impl<'a> Race<'a> {
                     self.moved_late |= !self.approved.is_empty();
                 }
             }
-            Act::Close => {
+            Interference::Close => {
                 if let Some(pull) = pull {
                     github.close_pull(repository, pull.number, "carol").unwrap();
                 }
             }
-            Act::Review => {
+            Interference::Review => {
                 if let Some(pull) = pull {
                     github.review(repository, pull.number, "carol", Verdict::Approve, "").unwrap();
                     self.approved.insert(pull.head_sha);
                 }
             }
-            Act::RequesterReviews => {
+            Interference::RequesterReviews => {
                 if let Some(pull) = pull {
                     github.review(repository, pull.number, "alice", Verdict::Approve, "").unwrap();
                 }
             }
-            Act::SecondClick => drop(self.approves().await),
-            Act::LateClick => self.approves_late().await,
+            Interference::SecondClick => drop(self.approves().await),
+            Interference::LateClick => self.approves_late().await,
         }
     }
 
@@ -340,8 +343,11 @@ impl<'a> Race<'a> {
         let Some(card) = self.card() else { return false };
         let Some(value) = approve_button(&card.blocks) else { return false };
         let seen: Sha = value.split_once(':').unwrap().1.parse().unwrap();
-        self.must(shown(&card).contains(&format!("frozen at `{}`", seen.short())), "asks for what it shows");
-        let who = if self.chance(2) { "bob" } else { "carol" };
+        self.record_violation_unless(
+            render_message(&card).contains(&format!("frozen at `{}`", seen.short())),
+            "asks for what it shows",
+        );
+        let who = if self.one_in(2) { "bob" } else { "carol" };
         self.note(&format!("{who} approves {}", seen.short()));
         self.approved.insert(seen);
         self.town.sim.slack.click(who, "releases", &card.id, "Approve").await.unwrap();
@@ -360,11 +366,11 @@ impl<'a> Race<'a> {
         let seen: Sha = value.split_once(':').unwrap().1.parse().unwrap();
         self.note(&format!("carol approves late {}", seen.short()));
         self.approved.insert(seen);
-        presses_late(self.town, "U0CAROL", value).await;
+        click_stale_button(self.town, "U0CAROL", value).await;
     }
 
     /// Until what people did has been worked off, though GitHub is still waited for.
-    async fn answered(&self) {
+    async fn wait_until_inbox_empty(&self) {
         for _ in 0..500 {
             if self.town.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
                 return;
@@ -380,17 +386,17 @@ impl<'a> Race<'a> {
     fn card(&self) -> Option<Message> {
         let named = format!("*{}*", self.name);
         let is_card = |message: &Message| {
-            message.only_to.is_none() && message.thread.is_none() && shown(message).contains(&named)
+            message.only_to.is_none() && message.thread.is_none() && render_message(message).contains(&named)
         };
         self.town.sim.slack.messages("releases", None).into_iter().rev().find(is_card)
     }
 
     /// What Git holds in the end, against what people saw and said.
-    fn judged(&self) -> Result<End, String> {
+    fn check_outcome(&self) -> Result<RaceOutcome, String> {
         let github = &self.town.sim.github;
         let all: BTreeMap<Sha, GraphCommit> =
             github.graph(&self.repository, 500).into_iter().map(|commit| (commit.sha.clone(), commit)).collect();
-        let card = self.card().map(|card| shown(&card)).unwrap_or_default();
+        let card = self.card().map(|card| render_message(&card)).unwrap_or_default();
         let mut merges = Vec::new();
         let mut at = github.head(&self.repository, "prod").unwrap();
         while at != self.first {
@@ -403,7 +409,7 @@ impl<'a> Race<'a> {
         let claims = card.contains("merged into `prod` as");
         let merge = match merges.as_slice() {
             [] if claims => return Err("the card says merged, and prod has nothing".into()),
-            [] => return Ok(End::NotMerged),
+            [] => return Ok(RaceOutcome::NotMerged),
             [merge] if claims => *merge,
             [_] => return Err("prod has it, and the card does not say so".into()),
             _ => return Err(format!("{} merges by one change", merges.len())),
@@ -421,25 +427,25 @@ impl<'a> Race<'a> {
             return Err(format!("{} was merged, which is not what the plan showed", pinned.short()));
         }
         match (base == onto, card.contains("at the last moment")) {
-            (true, false) => Ok(End::Merged),
-            (false, true) if self.moved_late => Ok(End::MergedOntoSomethingNewer),
+            (true, false) => Ok(RaceOutcome::Merged),
+            (false, true) if self.moved_late => Ok(RaceOutcome::MergedOntoSomethingNewer),
             (true, true) => Err("the card warns of what did not happen".into()),
             (false, _) => Err(format!("merged onto {} instead of {}, unsaid", onto.short(), base.short())),
         }
     }
 
     /// One time in so many.
-    fn chance(&mut self, of: usize) -> bool {
+    fn one_in(&mut self, of: usize) -> bool {
         self.random.below(of) == 0
     }
 
     fn note(&mut self, what: &str) {
-        writeln!(self.story, "{what}").unwrap();
+        writeln!(self.log, "{what}").unwrap();
     }
 
-    fn must(&mut self, holds: bool, what: &str) {
+    fn record_violation_unless(&mut self, holds: bool, what: &str) {
         if !holds {
-            self.wrong.get_or_insert_with(|| format!("it no longer {what}"));
+            self.violation.get_or_insert_with(|| format!("it no longer {what}"));
         }
     }
 }
