@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use crate::domain::model::glob::is_path_match;
 use crate::domain::model::version::Sha;
 
-use super::agenda::Scheduler;
 use super::pace::Pace;
 use super::registry::Registry;
+use crate::sim::scheduler::Scheduler;
 
 /// What CI builds, from where, and how it names the result.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use crate::clock::Clock;
-    use crate::sim::strays::UnknownRequests;
+    use crate::sim::unknown_requests::UnknownRequests;
 
     use super::*;
 

@@ -11,8 +11,9 @@ use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 
 use super::pace::Pace;
-use super::town::{APP_TOKEN, World, WorldError};
-use super::{hands, page};
+use super::page;
+use crate::sim::control_api;
+use crate::sim::world::{APP_TOKEN, World, WorldError};
 
 /// Whoever presses Ctrl-C in a demo has seen enough: three seconds in all.
 const BOT_STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -92,7 +93,8 @@ impl Demo {
         }
         let app = App::build(Setup { config, secrets, clock, store }).await?;
         // There is no other listener for the metrics here, and nothing in them that a town must hide.
-        let router = hands::guarded_router(&town).merge(page::router()).merge(app.router()).merge(app.metrics_router());
+        let router =
+            control_api::guarded_router(&town).merge(page::router()).merge(app.router()).merge(app.metrics_router());
         Ok(Self { world: town, app, router, _directory: directory })
     }
 

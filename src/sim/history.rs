@@ -14,7 +14,7 @@ use super::ci::{BuiltImage, Ci};
 use super::cluster::Cluster;
 use super::github::{Author, GitHub, NewCommit};
 use super::manifests;
-use super::town::{ARTEFACTS, ENVIRONMENTS, GITOPS, PEOPLE, SimArtefact, WorldError};
+use crate::sim::world::{ARTEFACTS, ENVIRONMENTS, GITOPS, PEOPLE, SimArtefact, WorldError};
 
 /// Commits of `checkout`, oldest first. Each rung runs one that is older by one than the rung below.
 const CHECKOUT: [(&str, &str); 6] = [

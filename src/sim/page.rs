@@ -34,7 +34,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/page/emoji.js", JS, include_str!("page/emoji.js")),
     ("/page/graph.js", JS, include_str!("page/graph.js")),
     ("/page/graphview.js", JS, include_str!("page/graphview.js")),
-    ("/page/hands.js", JS, include_str!("page/hands.js")),
+    ("/page/control_api.js", JS, include_str!("page/control_api.js")),
     ("/page/hint.js", JS, include_str!("page/hint.js")),
     ("/page/inputs.js", JS, include_str!("page/inputs.js")),
     ("/page/live.js", JS, include_str!("page/live.js")),

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::model::version::{Image, Sha};
 
-use super::strays::UnknownRequests;
+use crate::sim::unknown_requests::UnknownRequests;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";

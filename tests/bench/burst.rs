@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use gantry::sim::chance::Rng;
+use gantry::sim::rng::Rng;
 
 use crate::Outcome;
 use crate::flux::SignedReport;

@@ -9,7 +9,7 @@ use crate::load::{self, Requests};
 use crate::process::Server;
 use crate::rest::MIB;
 use crate::table::Table;
-use crate::town::World;
+use crate::world::World;
 
 const ROUNDS: usize = 15;
 const CONNECTIONS: usize = 4;

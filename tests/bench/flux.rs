@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use gantry::adapters::reports::flux;
 use gantry::domain::model::environment::EnvironmentName;
-use gantry::sim::chance::Rng;
-use gantry::sim::town::{ENVIRONMENTS, World};
+use gantry::sim::rng::Rng;
+use gantry::sim::world::{ENVIRONMENTS, World};
 use hmac::{Hmac, Mac};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};

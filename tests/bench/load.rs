@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use gantry::clock::Clock;
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 

@@ -12,8 +12,8 @@ mod promote;
 mod reports;
 mod rest;
 mod table;
-mod town;
-mod whereabouts;
+mod where_is;
+mod world;
 
 use std::process::ExitCode;
 
@@ -64,10 +64,10 @@ fn measure() -> Outcome<Table> {
     let mut table = Table::default();
     // First, while this process is small: what the view takes is also read off the process.
     page::measure(&mut table)?;
-    let town = town::World::open()?;
+    let town = world::World::open()?;
     rest::measure(&town, &mut table)?;
     command::measure(&town, &mut table)?;
-    whereabouts::measure(&town, &mut table)?;
+    where_is::measure(&town, &mut table)?;
     reports::measure(&town, &mut table)?;
     promote::measure(&town, &mut table)?;
     Ok(table)
@@ -76,6 +76,6 @@ fn measure() -> Outcome<Table> {
 fn load() -> Outcome<Table> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut table = Table::default();
-    reports::load(&town::World::open()?, &mut table)?;
+    reports::load(&world::World::open()?, &mut table)?;
     Ok(table)
 }

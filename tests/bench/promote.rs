@@ -20,7 +20,7 @@ use crate::Outcome;
 use crate::load::{Connection, request};
 use crate::rest::MIB;
 use crate::table::Table;
-use crate::town::{Bot, World};
+use crate::world::{Bot, World};
 
 const A_SECOND: usize = 200;
 const SECONDS: usize = 10;

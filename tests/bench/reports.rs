@@ -12,7 +12,7 @@ use crate::burst::{Burst, BurstResult};
 use crate::flux::{self, SignedReport};
 use crate::rest::MIB;
 use crate::table::Table;
-use crate::town::{Bot, World};
+use crate::world::{Bot, World};
 
 const FEW: usize = 2_000;
 const MANY: usize = 10_000;

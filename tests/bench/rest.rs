@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::table::Table;
-use crate::town::World;
+use crate::world::World;
 
 const STARTS: usize = 9;
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;

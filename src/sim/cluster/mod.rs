@@ -27,10 +27,10 @@ use self::access::Access;
 pub use self::access::TOKEN;
 use self::live::{LiveWorkload, Phase, Serial};
 use self::store::{Key, Store};
-use super::agenda::Scheduler;
 use super::faults::{Fault, Faults};
 use super::pace::Pace;
-use super::strays::UnknownRequests;
+use crate::sim::scheduler::Scheduler;
+use crate::sim::unknown_requests::UnknownRequests;
 
 /// What a workload does, as the cluster itself knows it: the truth that the bot's words are held against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -15,13 +15,13 @@ use crate::domain::model::version::{Image, Sha};
 
 pub use self::webhook::WebhookFaults;
 use self::webhook::{FluxEvent, InvolvedObject, Metadata, SignedEvent};
-use super::agenda::Scheduler;
-use super::chance::Rng;
 use super::ci::BuiltImage;
 use super::cluster::{Cluster, EndedRollout, RolloutId, RolloutOrder};
 use super::faults::{Fault, Faults};
 use super::pace::Pace;
 use super::registry::Registry;
+use crate::sim::rng::Rng;
+use crate::sim::scheduler::Scheduler;
 
 /// How many times longer a rollout takes under the fault `slow_rollout`.
 const SLOW: i32 = 10;

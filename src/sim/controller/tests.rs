@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::sim::ci::{BuildConfig, Ci, TagStyle};
-use crate::sim::strays::UnknownRequests;
+use crate::sim::unknown_requests::UnknownRequests;
 
 use super::*;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::sim::agenda::Scheduler;
-use crate::sim::chance::Rng;
 use crate::sim::pace::Pace;
+use crate::sim::rng::Rng;
+use crate::sim::scheduler::Scheduler;
 use crate::sim::signature::sign;
 
 /// Flux tries an event once and again four times; then it is lost.

@@ -20,13 +20,13 @@ mod pulls;
 mod pushes;
 mod refs;
 mod renames;
+mod request_faults;
 mod reviews;
 mod routes;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod webhook;
-mod whims;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,16 +41,16 @@ use self::errors::ApiError;
 pub use self::events::Event;
 use self::objects::{Repo, oid, sha};
 use self::people::People;
+pub use self::request_faults::{FaultTiming, RequestFault, RequestFaults};
 pub use self::reviews::Verdict;
 pub use self::routes::Installation;
 pub use self::rules::Rules;
 pub use self::webhook::Webhooks;
-pub use self::whims::{FaultTiming, RequestFault, RequestFaults};
 use crate::clock::Clock;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 use crate::sim::faults::Faults;
-use crate::sim::strays::UnknownRequests;
+use crate::sim::unknown_requests::UnknownRequests;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {

@@ -6,8 +6,8 @@ use jiff::SignedDuration;
 use uuid::Uuid;
 
 use super::Event;
-use crate::sim::agenda::Scheduler;
 use crate::sim::faults::{Fault, Faults};
+use crate::sim::scheduler::Scheduler;
 use crate::sim::signature::sign;
 
 /// GitHub waits as long, and then takes the webhook for failed.

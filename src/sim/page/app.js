@@ -4,7 +4,7 @@ import { blocks } from "./blocks.js";
 import { composer } from "./composer.js";
 import { confirmDialog, toast } from "./dialogs.js";
 import { byId, h, icon, reconcile } from "./dom.js";
-import { hands } from "./hands.js";
+import { hands } from "./control_api.js";
 import { hint } from "./hint.js";
 import { branchOf, liveView } from "./live.js";
 import { avatar, drawMessages, secondsOf, threads } from "./messages.js";

@@ -1,7 +1,7 @@
 // The modals that the bot opened: each is shown once, whether it came with the answer to a click or a moment after it.
 
 import { viewDialog } from "./dialogs.js";
-import { hands } from "./hands.js";
+import { hands } from "./control_api.js";
 
 /** `press(message, element, label, node)` is what a button in a modal does. */
 export function viewer(town, press) {

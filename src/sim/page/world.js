@@ -2,7 +2,7 @@
 
 import { form, toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { hands } from "./hands.js";
+import { hands } from "./control_api.js";
 
 const MESSAGES = {
   checkout: ["Round taxes per line, not per basket", "Retry a card payment once after a timeout", "Show the delivery date before paying", "Keep the basket when the session ends"],

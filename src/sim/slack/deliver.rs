@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sha2::Sha256;
 
 use super::Slack;
-use super::hands::Ack;
+use crate::sim::slack::control_api::Ack;
 
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FORM: &str = "application/x-www-form-urlencoded";

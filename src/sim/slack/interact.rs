@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::Slack;
 use super::api::dress_view;
 use super::blocks::check_view;
-use super::hands::{Ack, UserActionError, acknowledgement};
 use super::hooks::HookContext;
 use super::people::Person;
 use super::state::{APP_ID, State, VERIFICATION_TOKEN, View};
+use crate::sim::slack::control_api::{Ack, UserActionError, acknowledgement};
 
 impl Slack {
     /// Presses the button (or picks the option) with that label in a message that the person sees.

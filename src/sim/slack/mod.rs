@@ -3,9 +3,9 @@
 
 mod api;
 mod blocks;
+mod control_api;
 mod deliver;
 mod escape;
-mod hands;
 mod hooks;
 mod interact;
 mod limits;
@@ -29,11 +29,11 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
-use crate::sim::agenda::Scheduler;
 use crate::sim::faults::Faults;
-use crate::sim::strays::UnknownRequests;
+use crate::sim::scheduler::Scheduler;
+use crate::sim::unknown_requests::UnknownRequests;
 
-pub use self::hands::{Ack, TypedMessage, UserActionError};
+pub use self::control_api::{Ack, TypedMessage, UserActionError};
 pub use self::message::{Message, MessageRevision, Reaction};
 pub use self::people::{Channel, Person};
 pub use self::state::{APP_ID, BOT_ID, BOT_USER, Request, VERIFICATION_TOKEN};

@@ -21,8 +21,8 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::Slack;
 use super::deliver::{BotResponse, DispatchError, RESPONSE_TIMEOUT};
-use super::hands::Ack;
 use super::state::{APP_ID, State};
+use crate::sim::slack::control_api::Ack;
 
 const PINGS_EVERY: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);

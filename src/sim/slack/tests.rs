@@ -1,11 +1,11 @@
 //! The simulated Slack as its users meet it: slack-morphism on one side, a small bot on the other, HTTP between them.
 
 mod api;
+mod arrival_batch;
+mod control_api;
 mod files;
-mod hands;
 mod limits;
-mod waves;
-mod whereabouts;
+mod where_is;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ use slack_morphism::prelude::*;
 use super::{Channel, Person, Setup, Slack};
 use crate::clock::Clock;
 use crate::sim::faults::Faults;
-use crate::sim::strays::UnknownRequests;
+use crate::sim::unknown_requests::UnknownRequests;
 
 const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 const TOKEN: &str = "xoxb-gantry";

@@ -3,7 +3,7 @@
 use gantry::domain::model::artefact::Workload;
 use gantry::sim::github::{FaultTiming, RequestFault, Rules};
 use gantry::sim::slack::Channel;
-use gantry::sim::town::GITHUB_TOKEN;
+use gantry::sim::world::GITHUB_TOKEN;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

@@ -9,7 +9,7 @@ use gantry::domain::rules::lock::{Lock, LockId};
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::slack::Person;
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -287,7 +287,7 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
 
     town.wait(SignedDuration::from_hours(30)).await;
     let config = Config::parse("the town", &town.sim.configuration(&kubeconfig)).unwrap();
-    let secrets = Secrets::read(&config, gantry::sim::town::World::secret).unwrap();
+    let secrets = Secrets::read(&config, gantry::sim::world::World::secret).unwrap();
     let store = Store::open(&database, town.clock.clone()).await.unwrap();
     let app = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await.unwrap();
     crate::harness::process::wait_until("bob is reminded", async || !town.direct_messages("bob").is_empty()).await;

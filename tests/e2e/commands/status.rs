@@ -3,7 +3,7 @@
 use gantry::adapters::store::Transaction;
 use gantry::domain::change::{Change, ChangeId, Stage};
 use gantry::sim::faults::Fault;
-use gantry::sim::town::BOT_TOKEN;
+use gantry::sim::world::BOT_TOKEN;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -333,7 +333,7 @@ async fn a_forged_button_gains_nothing() {
         });
         let body =
             form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
-        let secret = gantry::sim::town::SIGNING_SECRET;
+        let secret = gantry::sim::world::SIGNING_SECRET;
         let now = town.clock.now().as_second();
         let (status, _) =
             crate::ops::receiving::send_slack_request(&town, "/slack/interactions", &body, secret, now).await;

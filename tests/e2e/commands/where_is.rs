@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gantry::domain::model::version::Sha;
 use gantry::sim::demo::Demo;
 use gantry::sim::faults::Fault;
-use gantry::sim::town::World as Sim;
+use gantry::sim::world::World as Sim;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

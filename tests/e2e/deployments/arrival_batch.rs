@@ -5,7 +5,7 @@ use gantry::domain::model::artefact::Workload;
 use gantry::sim::cluster::RolloutOrder;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::slack::Message;
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 use jiff::SignedDuration;
 
 use crate::harness::world::{World, render_message};

@@ -8,10 +8,10 @@ use gantry::domain::model::artefact::ArtefactName;
 use gantry::domain::model::environment::EnvironmentName;
 use gantry::domain::model::version::Image;
 use gantry::domain::runtime::sighting::Sighting;
-use gantry::sim::chance::Rng;
 use gantry::sim::controller::WebhookFaults;
 use gantry::sim::faults::Fault;
-use gantry::sim::town::{ARTEFACTS, ENVIRONMENTS, SimArtefact};
+use gantry::sim::rng::Rng;
+use gantry::sim::world::{ARTEFACTS, ENVIRONMENTS, SimArtefact};
 use jiff::SignedDuration;
 
 use crate::harness::world::{Person, World, has_button};

@@ -8,7 +8,7 @@ use gantry::adapters::store::{LedgerDetails, LedgerEntry, LedgerFilter, LedgerKi
 use gantry::domain::model::version::Sha;
 use gantry::domain::runtime::attribution::UnmappedReport;
 use gantry::sim::faults::Fault;
-use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
+use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use gantry::clock::Clock;
 use gantry::sim::pace::Pace;
 use gantry::sim::slack::Message;
-use gantry::sim::town::World;
+use gantry::sim::world::World;
 use jiff::SignedDuration;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnectOptions;

@@ -15,7 +15,7 @@ use gantry::domain::model::artefact::Repository;
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Faults;
 use gantry::sim::github::{Author, BranchMove, GitHub, NewCommit};
-use gantry::sim::strays::UnknownRequests;
+use gantry::sim::unknown_requests::UnknownRequests;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio::net::TcpListener;

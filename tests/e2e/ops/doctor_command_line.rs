@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use gantry::clock::Clock;
 use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::pace::Pace;
-use gantry::sim::town::{APP_TOKEN, World};
+use gantry::sim::world::{APP_TOKEN, World};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gantry::domain::change::{Change, ChangeId};
 use gantry::sim::faults::Fault;
-use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
+use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
 use serde_json::json;
 

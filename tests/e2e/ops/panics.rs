@@ -8,7 +8,7 @@ use gantry::app::{App, AppError, Setup};
 use gantry::clock::Clock;
 use gantry::config::{Config, Secrets};
 use gantry::sim::pace::Pace;
-use gantry::sim::town::World;
+use gantry::sim::world::World;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::time::timeout;

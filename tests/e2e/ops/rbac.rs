@@ -7,7 +7,7 @@ use gantry::adapters::cluster::access::list_required_permissions;
 use gantry::domain::model::artefact::Workload;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{Author, NewCommit};
-use gantry::sim::town::World as Sim;
+use gantry::sim::world::World as Sim;
 
 use crate::harness::world::World;
 

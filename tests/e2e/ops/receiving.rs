@@ -1,6 +1,6 @@
 //! The doors: what is not signed, too large, too old or malformed is refused, and a replay has no effect.
 
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 

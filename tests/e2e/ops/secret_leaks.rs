@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use gantry::config::{Config, Secrets};
 use gantry::sim::registry::TOKEN;
 use gantry::sim::slack::VERIFICATION_TOKEN;
-use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, GITHUB_TOKEN, World};
+use gantry::sim::world::{APP_TOKEN, BOT_TOKEN, GITHUB_TOKEN, World};
 use serde_json::{Value, json};
 
 use crate::harness::process::{ProcessHarness, ProcessOptions};

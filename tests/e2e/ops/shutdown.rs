@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use gantry::domain::model::version::Sha;
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 
 use crate::harness::process::{PauseWhen, ProcessHarness, wait_until};
 use crate::harness::world::render_message;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gantry::sim::github::{Author, FaultTiming, RequestFault, Verdict};
 use gantry::sim::slack::Person;
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
@@ -22,7 +22,7 @@ fn file(path: &str) -> BTreeMap<String, Option<String>> {
 }
 
 /// Erin is a member of the workspace, and of nothing else.
-fn with_erin(sim: &gantry::sim::town::World) {
+fn with_erin(sim: &gantry::sim::world::World) {
     let erin = Person {
         id: "U0ERIN".into(),
         name: "erin".into(),

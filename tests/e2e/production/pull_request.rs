@@ -456,7 +456,7 @@ async fn only_github_wakes_us_by_its_webhooks() {
             .header("x-github-event", event);
         request.body(body.to_owned()).send().await.unwrap().status().as_u16()
     };
-    let secret = gantry::sim::town::GITHUB_WEBHOOK_SECRET;
+    let secret = gantry::sim::world::GITHUB_WEBHOOK_SECRET;
     assert_eq!(send(secret, "pull_request", body).await, 202);
     assert_eq!(send(secret, "pull_request", body).await, 202, "a replay is acknowledged");
     assert_eq!(send("guess", "pull_request", body).await, 401);

@@ -5,7 +5,7 @@ mod race;
 use futures::future::join_all;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{FaultTiming, RequestFault};
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, FaultTiming, NewCommit, RequestFault};
-use gantry::sim::town::{self as sim, GITHUB_TOKEN};
+use gantry::sim::world as sim;
+use gantry::sim::world::GITHUB_TOKEN;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::Value;

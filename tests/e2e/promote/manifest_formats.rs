@@ -1,6 +1,6 @@
 //! Each form in which a file can say the version: found, changed in its one place, and followed by the controller.
 
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 
 use crate::harness::world::World;
 use crate::promote::by_manifest::{

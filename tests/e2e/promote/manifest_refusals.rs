@@ -1,7 +1,7 @@
 //! Files that cannot be written: each is refused with a sentence that says what to do, and nothing moves.
 
 use gantry::sim::github::{FaultTiming, RequestFault};
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 use insta::assert_snapshot;
 
 use crate::harness::world::World;

@@ -2,7 +2,7 @@
 //! whoever still knows it.
 
 use gantry::sim::faults::Fault;
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 use insta::assert_snapshot;
 
 use crate::harness::world::World;

@@ -119,7 +119,7 @@ pub(crate) fn roll_out(town: &World, name: &str, tag: &str, revision: Option<&Sh
     town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
 }
 
-pub(crate) fn commit(sim: &gantry::sim::town::World, repository: &str, branch: &str, message: &str) -> String {
+pub(crate) fn commit(sim: &gantry::sim::world::World, repository: &str, branch: &str, message: &str) -> String {
     let commit = gantry::sim::github::NewCommit {
         repository: repository.to_owned(),
         branch: branch.to_owned(),

@@ -30,7 +30,7 @@ fn list_end_messages(town: &World) -> Vec<(String, bool)> {
 
 /// A town whose checkout has five replicas in qa.
 async fn with_five_replicas() -> World {
-    let place = |sim: &gantry::sim::town::World| {
+    let place = |sim: &gantry::sim::world::World| {
         let workload: Workload = "deployment/checkout".parse().unwrap();
         let image = sim.cluster.state("qa", &workload).image.expect("an image");
         sim.cluster.set_running("qa", &workload, "checkout", &image, 5);

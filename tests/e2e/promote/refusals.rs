@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{FaultTiming, RequestFault};
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 use insta::assert_snapshot;
 
 use crate::harness::world::World;

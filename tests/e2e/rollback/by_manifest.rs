@@ -1,7 +1,7 @@
 //! `rollback` by manifest: the old image itself returns, and what was rolled back from stays away.
 
 use gantry::sim::faults::Fault;
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 use insta::assert_snapshot;
 
 use crate::harness::world::World;

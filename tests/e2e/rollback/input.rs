@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gantry::sim::github::{FaultTiming, RequestFault};
-use gantry::sim::town::SIGNING_SECRET;
+use gantry::sim::world::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;

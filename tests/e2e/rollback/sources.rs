@@ -4,7 +4,7 @@
 use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, NewCommit};
-use gantry::sim::town::World as Sim;
+use gantry::sim::world::World as Sim;
 use insta::assert_snapshot;
 
 use crate::harness::world::World;

@@ -241,7 +241,7 @@ async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
             &town,
             "/slack/events",
             &event.to_string(),
-            gantry::sim::town::SIGNING_SECRET,
+            gantry::sim::world::SIGNING_SECRET,
             now,
         )
         .await
@@ -282,7 +282,7 @@ async fn the_one_who_invites_us_is_told_what_to_do_once() {
     };
     let now = town.clock.now().as_second();
     for (who, team, id) in [("U0BOB", "T0ACME", "Ev1"), ("U0GANTRY", "T0OTHER", "Ev2")] {
-        let secret = gantry::sim::town::SIGNING_SECRET;
+        let secret = gantry::sim::world::SIGNING_SECRET;
         let (status, _) =
             crate::ops::receiving::send_slack_request(&town, "/slack/events", &joins(who, team, id), secret, now).await;
         assert_eq!(status, 200);

@@ -72,7 +72,7 @@ async fn what_is_not_granted_is_refused() {
     let ask = |method: &str| {
         reqwest::Client::new()
             .get(format!("{}/sim/slack/api/{method}", town.origin))
-            .bearer_auth(gantry::sim::town::BOT_TOKEN)
+            .bearer_auth(gantry::sim::world::BOT_TOKEN)
             .send()
     };
     let refused = ask("reactions.add").await.unwrap();

@@ -11,7 +11,7 @@ use gantry::adapters::slack::socket::{ConnectionState, ConnectionWatch, Socket};
 use gantry::adapters::store::Store;
 use gantry::app::{App, Setup};
 use gantry::config::{Config, Secrets};
-use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, World as SimTown};
+use gantry::sim::world::{APP_TOKEN, BOT_TOKEN, World as SimTown};
 use jiff::SignedDuration;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

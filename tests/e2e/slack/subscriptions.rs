@@ -2,7 +2,7 @@
 
 use gantry::sim::faults::Fault;
 use gantry::sim::slack::{Channel, Message};
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 use insta::assert_snapshot;
 
 use crate::harness::world::{World, redact_origin_and_ids, render_message};

@@ -27,8 +27,8 @@ use serde_json::Value;
 pub use self::accounts::Installation;
 use super::errors::ApiError;
 use super::objects::Repo;
-use super::whims;
 use super::{Author, GitHub};
+use crate::sim::github::request_faults;
 
 type Answer = Result<Response, ApiError>;
 
@@ -86,7 +86,7 @@ pub(super) fn router(github: GitHub) -> Router {
         .method_not_allowed_fallback(record_unknown_request)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(github.clone(), front::guard))
-        .layer(middleware::from_fn_with_state(github.0.request_faults.clone(), whims::apply_faults))
+        .layer(middleware::from_fn_with_state(github.0.request_faults.clone(), request_faults::apply_faults))
         .with_state(github.clone())
         .merge(pull_page::router(github))
 }

@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::{Author, GitHub, NewCommit, Sha};
 use crate::clock::Clock;
 use crate::sim::faults::Faults;
-use crate::sim::strays::UnknownRequests;
+use crate::sim::unknown_requests::UnknownRequests;
 
 const REPOSITORY: &str = "acme/checkout";
 

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::{Verdict, Webhooks};
 use super::{REPOSITORY, World};
-use crate::sim::agenda::Scheduler;
 use crate::sim::faults::Fault;
+use crate::sim::scheduler::Scheduler;
 use crate::sim::signature::sign;
 
 const SECRET: &str = "between us";

@@ -10,7 +10,8 @@ use gantry::domain::command::Verb;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, FaultTiming, RequestFault, Verdict};
 use gantry::sim::slack::{Message, Person};
-use gantry::sim::town::{self as sim, GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};
+use gantry::sim::world as sim;
+use gantry::sim::world::{GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};
 use serde_json::{Value, json};
 
 use super::{AllowedEffects, Effect, ROLES, Role, RouteAuthentication, Scenario};

@@ -1,6 +1,6 @@
 //! Reports as each sender writes them, with whatever lets it in.
 
-use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
+use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use serde_json::{Value, json};
 
 use crate::harness::world::World;

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use gantry::sim::faults::Fault;
 use gantry::sim::slack::VERIFICATION_TOKEN;
-use gantry::sim::town::{GITHUB_TOKEN, World};
+use gantry::sim::world::{GITHUB_TOKEN, World};
 use serde_json::{Value, json};
 
 use crate::harness::process::{PauseWhen, ProcessHarness, wait_until};

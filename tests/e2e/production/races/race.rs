@@ -8,7 +8,7 @@ use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, FaultTiming, GraphCommit, NewCommit, Pull, RequestFault, Verdict};
 use gantry::sim::slack::Message;
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 use jiff::SignedDuration;
 
 use super::{approve_button, click_stale_button};

@@ -23,7 +23,7 @@ use crate::domain::command::COMMANDS;
 use super::faults::Fault;
 use super::github::Verdict;
 use super::slack::Ack;
-use super::town::{ARTEFACTS, ENVIRONMENTS, UpdateTopic, World};
+use crate::sim::world::{ARTEFACTS, ENVIRONMENTS, UpdateTopic, World};
 
 /// How long somebody who opens the Home waits for it.
 const HOME_TIMEOUT: Duration = Duration::from_secs(3);
@@ -298,7 +298,7 @@ async fn state(State(town): State<World>) -> Json<Value> {
 }
 
 /// One artefact in one environment, by the cluster's own word; of several workloads, the least advanced.
-fn summarize_artefact_state(town: &World, environment: &str, thing: &super::town::SimArtefact) -> Value {
+fn summarize_artefact_state(town: &World, environment: &str, thing: &crate::sim::world::SimArtefact) -> Value {
     let severity =
         |state: &str| ["missing", "degraded", "rolling_out", "running"].iter().position(|known| *known == state);
     let states = thing.workloads().into_iter().map(|workload| town.cluster.state(environment, &workload));

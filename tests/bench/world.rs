@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use gantry::clock::Clock;
 use gantry::sim::pace::Pace;
-use gantry::sim::town as sim;
+use gantry::sim::world as sim;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;

@@ -8,11 +8,11 @@ use gantry::clock::Clock;
 use gantry::domain::git::comparison::{ChangedFiles, Comparison, ListedCommit};
 use gantry::domain::model::artefact::{Repository, Workload};
 use gantry::domain::model::version::{Commit, Sha};
-use gantry::sim::town::ENVIRONMENTS;
+use gantry::sim::world::ENVIRONMENTS;
 
 use crate::Outcome;
 use crate::table::Table;
-use crate::town::World;
+use crate::world::World;
 
 const ARTEFACTS: usize = 200;
 /// What each rung has that the one above does not, beside the one that is sought.

@@ -7,8 +7,8 @@ use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::sim::agenda::Scheduler;
 use crate::sim::faults::Fault;
+use crate::sim::scheduler::Scheduler;
 
 #[tokio::test]
 async fn a_command_arrives_signed_and_its_answer_is_private() {

@@ -13,7 +13,6 @@ use crate::domain::model::artefact::Workload;
 use crate::domain::model::version::Sha;
 use crate::domain::runtime::sighting::Sighting;
 
-use super::agenda::Scheduler;
 use super::ci::{BuildConfig, BuiltImage, Ci, TagStyle};
 use super::cluster::{self, Cluster};
 use super::controller::{Controller, Revision, Target, Webhooks};
@@ -21,12 +20,13 @@ use super::faults::Faults;
 use super::github::{self, BranchMove, GitHub, NewCommit};
 use super::history;
 use super::manifests;
-use super::manners::ServiceFaults;
 use super::pace::Pace;
 use super::registry::Registry;
 use super::slack::manifest::{self, Manifest};
 use super::slack::{Channel, Person, Setup, Slack};
-use super::strays::UnknownRequests;
+use crate::sim::scheduler::Scheduler;
+use crate::sim::service_faults::ServiceFaults;
+use crate::sim::unknown_requests::UnknownRequests;
 
 pub const ENVIRONMENTS: [(&str, &str); 4] =
     [("development", "develop"), ("qa", "qa"), ("staging", "staging"), ("prod", "prod")];
@@ -233,7 +233,7 @@ impl World {
         Ok(town)
     }
 
-    /// The services, each speaking its real protocol. The hands and the page are added by [`super::hands`] and [`super::page`].
+    /// The services, each speaking its real protocol. The hands and the page are added by [`crate::sim::control_api`] and [`super::page`].
     pub fn router(&self) -> Router {
         Router::new()
             .nest("/sim/slack", self.service_faults.slack.wrap_router(self.slack.router()))
@@ -252,7 +252,7 @@ impl World {
 
     /// What the bot is configured with here.
     pub fn configuration(&self, kubeconfig: &std::path::Path) -> String {
-        include_str!("town.yaml")
+        include_str!("world.yaml")
             .replace("{origin}", &self.origin)
             .replace("{kubeconfig}", &kubeconfig.display().to_string())
     }
