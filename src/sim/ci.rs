@@ -207,7 +207,7 @@ mod tests {
         ci.on_built({
             let built_images = built_images.clone();
             move |built| {
-                built_images.lock().unwrap().push(format!("{}:{} {}", built.image, built.tag, built.commit.short()))
+                built_images.lock().unwrap().push(format!("{}:{} {}", built.image, built.tag, built.commit.short()));
             }
         });
         tokio::spawn(scheduler.run(CancellationToken::new()));

@@ -1,4 +1,4 @@
-//! The hands under `/sim/*`: what a person does in the demo, and what they can look at, as HTTP calls.
+//! The control API under `/sim/*`: what a person does in the demo, and what they can look at, as HTTP calls.
 //! A call from another site's page is refused.
 
 use std::collections::BTreeMap;
@@ -29,13 +29,13 @@ use crate::sim::world::{ARTEFACTS, ENVIRONMENTS, UpdateTopic, World};
 const HOME_TIMEOUT: Duration = Duration::from_secs(3);
 const HOME_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Everything under `/sim/*` and the registry, for programs and for the town's own page, but for no other page.
-pub fn guarded_router(town: &World) -> Router {
-    let guard = middleware::from_fn_with_state(town.clone(), same_origin);
-    town.router().merge(router(town.clone())).layer(guard)
+/// Everything under `/sim/*` and the registry, for programs and for the world's own page, but for no other page.
+pub fn guarded_router(world: &World) -> Router {
+    let guard = middleware::from_fn_with_state(world.clone(), same_origin);
+    world.router().merge(router(world.clone())).layer(guard)
 }
 
-fn router(town: World) -> Router {
+fn router(world: World) -> Router {
     Router::new()
         .route("/sim/command", post(command))
         .route("/sim/say", post(post_message))
@@ -47,17 +47,17 @@ fn router(town: World) -> Router {
         .route("/sim/messages", get(messages))
         .route("/sim/home", get(home))
         .route("/sim/state", get(state))
-        .route("/sim/page/town", get(describe))
+        .route("/sim/page/world", get(describe))
         .route("/sim/page/graph", get(graph))
         .route("/sim/page/stream", get(stream))
-        .with_state(town)
+        .with_state(world)
 }
 
-/// A browser says where a page came from; only our own may use the hands.
-async fn same_origin(State(town): State<World>, headers: HeaderMap, request: Request, next: Next) -> Response {
+/// A browser says where a page came from; only our own may use the control API.
+async fn same_origin(State(world): State<World>, headers: HeaderMap, request: Request, next: Next) -> Response {
     match headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default()) {
-        Some(origin) if !is_own(origin, &town.origin) => {
-            error_response(StatusCode::FORBIDDEN, "The demo's hands are used from its own page only.")
+        Some(origin) if !is_own(origin, &world.origin) => {
+            error_response(StatusCode::FORBIDDEN, "The demo's control API is used from its own page only.")
         }
         _ => next.run(request).await,
     }
@@ -88,9 +88,9 @@ impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> 
 }
 
 /// What the bot answered, and the modals that are open to the person now, where there are any.
-fn ack_response(town: &World, user: &str, ack: &Ack) -> Response {
+fn ack_response(world: &World, user: &str, ack: &Ack) -> Response {
     let mut answer = json!(ack);
-    let views = town.slack.views(user);
+    let views = world.slack.views(user);
     if !views.is_empty() {
         answer["views"] = json!(views);
     }
@@ -106,15 +106,15 @@ struct TypedText {
     text: String,
 }
 
-async fn command(State(town): State<World>, Body(typed): Body<TypedText>) -> Response {
-    match town.slack.type_command(&typed.user, &typed.channel, &typed.text).await {
-        Ok(ack) => ack_response(&town, &typed.user, &ack),
+async fn command(State(world): State<World>, Body(typed): Body<TypedText>) -> Response {
+    match world.slack.type_command(&typed.user, &typed.channel, &typed.text).await {
+        Ok(ack) => ack_response(&world, &typed.user, &ack),
         Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
 
-async fn post_message(State(town): State<World>, Body(typed): Body<TypedText>) -> Response {
-    match town.slack.type_message(&typed.user, &typed.channel, typed.thread.as_deref(), &typed.text).await {
+async fn post_message(State(world): State<World>, Body(typed): Body<TypedText>) -> Response {
+    match world.slack.type_message(&typed.user, &typed.channel, typed.thread.as_deref(), &typed.text).await {
         Ok(said) => Json(said).into_response(),
         Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
@@ -128,14 +128,14 @@ struct Click {
     button: String,
 }
 
-async fn click(State(town): State<World>, Body(click): Body<Click>) -> Response {
+async fn click(State(world): State<World>, Body(click): Body<Click>) -> Response {
     let pressed = if click.message == "home" {
-        town.slack.click_view(&click.user, "home", &click.button).await
+        world.slack.click_view(&click.user, "home", &click.button).await
     } else {
-        town.slack.click(&click.user, &click.channel, &click.message, &click.button).await
+        world.slack.click(&click.user, &click.channel, &click.message, &click.button).await
     };
     match pressed {
-        Ok(ack) => ack_response(&town, &click.user, &ack),
+        Ok(ack) => ack_response(&world, &click.user, &ack),
         Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
@@ -148,8 +148,8 @@ struct Submit {
     values: Value,
 }
 
-async fn submit(State(town): State<World>, Body(submit): Body<Submit>) -> Response {
-    match town.slack.submit(&submit.user, &submit.view, &submit.values).await {
+async fn submit(State(world): State<World>, Body(submit): Body<Submit>) -> Response {
+    match world.slack.submit(&submit.user, &submit.view, &submit.values).await {
         Ok(ack) => Json(ack).into_response(),
         Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
@@ -165,14 +165,14 @@ struct Review {
     body: String,
 }
 
-async fn review(State(town): State<World>, Body(review): Body<Review>) -> Response {
+async fn review(State(world): State<World>, Body(review): Body<Review>) -> Response {
     let Review { user, repository, number, verdict, body } = review;
     let Some(verdict) = Verdict::parse(&verdict) else {
         let sentence = format!("`{verdict}` is no verdict: use `approve`, `request_changes` or `comment`.");
         return error_response(StatusCode::UNPROCESSABLE_ENTITY, &sentence);
     };
-    let exists = town.github.pulls(&repository).iter().any(|pull| pull.number == number);
-    match town.github.review(&repository, number, &user, verdict, &body) {
+    let exists = world.github.pulls(&repository).iter().any(|pull| pull.number == number);
+    match world.github.review(&repository, number, &user, verdict, &body) {
         Ok(()) => Json(json!({ "ok": true })).into_response(),
         Err(error) => {
             let status = if exists { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::NOT_FOUND };
@@ -193,10 +193,10 @@ struct Push {
     user: Option<String>,
 }
 
-async fn push(State(town): State<World>, Body(push): Body<Push>) -> Response {
+async fn push(State(world): State<World>, Body(push): Body<Push>) -> Response {
     let branch = push.branch.as_deref().unwrap_or(ENVIRONMENTS[0].1);
     let author = push.user.as_deref().unwrap_or("alice");
-    match town.push(&push.artefact, branch, &push.message, push.files, author) {
+    match world.push(&push.artefact, branch, &push.message, push.files, author) {
         Ok(commit) => Json(json!({ "commit": commit, "branch": branch })).into_response(),
         Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
@@ -215,9 +215,9 @@ fn once() -> u32 {
     1
 }
 
-async fn fault(State(town): State<World>, Body(arm): Body<Arm>) -> Response {
-    town.faults.arm(arm.fault, arm.times, arm.artefact, arm.environment);
-    town.publish_update(UpdateTopic::State);
+async fn fault(State(world): State<World>, Body(arm): Body<Arm>) -> Response {
+    world.faults.arm(arm.fault, arm.times, arm.artefact, arm.environment);
+    world.publish_update(UpdateTopic::State);
     Json(json!({ "ok": true })).into_response()
 }
 
@@ -227,11 +227,11 @@ struct MessagesQuery {
     user: Option<String>,
 }
 
-async fn messages(State(town): State<World>, Query(query): Query<MessagesQuery>) -> Json<Value> {
-    let mut answer = json!({ "messages": town.slack.messages(&query.channel, query.user.as_deref()) });
+async fn messages(State(world): State<World>, Query(query): Query<MessagesQuery>) -> Json<Value> {
+    let mut answer = json!({ "messages": world.slack.messages(&query.channel, query.user.as_deref()) });
     // A modal may open after the click was acknowledged, so it is told here too.
     if let Some(user) = &query.user {
-        answer["views"] = json!(town.slack.views(user));
+        answer["views"] = json!(world.slack.views(user));
     }
     Json(answer)
 }
@@ -245,8 +245,8 @@ struct HomeQuery {
 }
 
 /// To look at the Home is to open it; the bot makes it then, which is waited for.
-async fn home(State(town): State<World>, Query(query): Query<HomeQuery>) -> Response {
-    let slack = &town.slack;
+async fn home(State(world): State<World>, Query(query): Query<HomeQuery>) -> Response {
+    let slack = &world.slack;
     if !query.open {
         let before = slack.home(&query.user)["hash"].clone();
         if let Err(error) = slack.open_home(&query.user).await {
@@ -262,23 +262,23 @@ async fn home(State(town): State<World>, Query(query): Query<HomeQuery>) -> Resp
     Json(slack.home(&query.user)).into_response()
 }
 
-async fn state(State(town): State<World>) -> Json<Value> {
+async fn state(State(world): State<World>) -> Json<Value> {
     let environments: BTreeMap<_, _> = ENVIRONMENTS
         .iter()
         .map(|(environment, _)| {
             let things: BTreeMap<_, _> = ARTEFACTS
                 .iter()
-                .map(|thing| (thing.name, summarize_artefact_state(&town, environment, thing)))
+                .map(|thing| (thing.name, summarize_artefact_state(&world, environment, thing)))
                 .collect();
             (*environment, things)
         })
         .collect();
-    let repositories: BTreeMap<_, _> = town
+    let repositories: BTreeMap<_, _> = world
         .github
         .repositories()
         .into_iter()
         .map(|name| {
-            let pulls: Vec<_> = town
+            let pulls: Vec<_> = world
                 .github
                 .pulls(&name)
                 .into_iter()
@@ -289,26 +289,26 @@ async fn state(State(town): State<World>) -> Json<Value> {
                     })
                 })
                 .collect();
-            let (branches, tags) = (town.github.branches(&name), town.github.tags(&name));
+            let (branches, tags) = (world.github.branches(&name), world.github.tags(&name));
             (name, json!({ "branches": branches, "tags": tags, "pulls": pulls }))
         })
         .collect();
-    let (builds, armed) = (town.list_builds(), town.faults.list_armed());
+    let (builds, armed) = (world.list_builds(), world.faults.list_armed());
     Json(json!({ "environments": environments, "repositories": repositories, "builds": builds, "armed": armed }))
 }
 
 /// One artefact in one environment, by the cluster's own word; of several workloads, the least advanced.
-fn summarize_artefact_state(town: &World, environment: &str, thing: &crate::sim::world::SimArtefact) -> Value {
+fn summarize_artefact_state(world: &World, environment: &str, thing: &crate::sim::world::SimArtefact) -> Value {
     let severity =
         |state: &str| ["missing", "degraded", "rolling_out", "running"].iter().position(|known| *known == state);
-    let states = thing.workloads().into_iter().map(|workload| town.cluster.state(environment, &workload));
+    let states = thing.workloads().into_iter().map(|workload| world.cluster.state(environment, &workload));
     let Some(worst) = states.min_by_key(|state| severity(state.state)) else { return Value::Null };
     let version = worst.image.as_deref().and_then(|image| image.rsplit_once(':')).map(|(_, tag)| tag.to_owned());
-    let commit = version.as_deref().and_then(|tag| town.ci.commit_of(&thing.image(), tag));
+    let commit = version.as_deref().and_then(|tag| world.ci.commit_of(&thing.image(), tag));
     json!({ "version": version, "commit": commit, "state": worst.state, "ready": worst.ready, "wanted": worst.wanted, "reason": worst.reason })
 }
 
-async fn describe(State(town): State<World>) -> Json<Value> {
+async fn describe(State(world): State<World>) -> Json<Value> {
     let slash = COMMANDS.iter().filter(|entry| entry.has_slash_command);
     let slash = slash.map(|entry| {
         let usage = entry.usage.strip_prefix(entry.names[0]).unwrap_or_default().trim_start();
@@ -316,12 +316,12 @@ async fn describe(State(town): State<World>) -> Json<Value> {
     });
     let gantry = json!({ "name": "/gantry", "usage": "help", "summary": "everything I understand" });
     let commands: Vec<Value> = slash.chain(std::iter::once(gantry)).collect();
-    let people: Vec<_> = town.slack.people().into_iter().filter(|person| !person.bot).collect();
+    let people: Vec<_> = world.slack.people().into_iter().filter(|person| !person.bot).collect();
     let artefacts: Vec<_> =
         ARTEFACTS.iter().map(|thing| json!({ "name": thing.name, "repository": thing.repository })).collect();
     Json(json!({
         "people": people,
-        "channels": town.slack.channels(),
+        "channels": world.slack.channels(),
         "environments": ENVIRONMENTS.map(|(name, _)| name),
         "artefacts": artefacts,
         "faults": Fault::NAMES,
@@ -334,14 +334,14 @@ struct GraphQuery {
     repository: String,
 }
 
-async fn graph(State(town): State<World>, Query(query): Query<GraphQuery>) -> Json<Value> {
+async fn graph(State(world): State<World>, Query(query): Query<GraphQuery>) -> Json<Value> {
     const SHOWN: usize = 60;
-    Json(json!({ "commits": town.github.graph(&query.repository, SHOWN) }))
+    Json(json!({ "commits": world.github.graph(&query.repository, SHOWN) }))
 }
 
-async fn stream(State(town): State<World>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let closing = town.closing.clone();
-    let changes = futures::stream::unfold(town.subscribe_updates(), |mut changes| async move {
+async fn stream(State(world): State<World>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let closing = world.closing.clone();
+    let changes = futures::stream::unfold(world.subscribe_updates(), |mut changes| async move {
         let what = match changes.recv().await {
             Ok(changed) => changed,
             // Too slow for all of them: whatever it is, it fetches the messages again, and the rest with the next.

@@ -1,4 +1,4 @@
-//! `gantry demo`: the town and the bot, as `serve` runs it, on one listener in one process.
+//! `gantry demo`: the world and the bot, as `serve` runs it, on one listener in one process.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const WORLD_STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    #[error("the town could not be built: {0}")]
+    #[error("the world could not be built: {0}")]
     World(#[from] WorldError),
     #[error(transparent)]
     App(#[from] AppError),
@@ -31,7 +31,7 @@ pub enum DemoError {
     Io(#[from] std::io::Error),
 }
 
-/// A town with its bot, ready to be served.
+/// A world with its bot, ready to be served.
 pub struct Demo {
     pub world: World,
     pub app: App,
@@ -46,38 +46,38 @@ impl Demo {
         Self::build_with_config(World::new(clock, pace, origin)?, |configuration| configuration).await
     }
 
-    /// The bot for a town, with its configuration changed by `edit`.
-    pub async fn build_with_config(town: World, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
-        Self::build_with_history(true, town, edit).await
+    /// The bot for a world, with its configuration changed by `edit`.
+    pub async fn build_with_config(world: World, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
+        Self::build_with_history(true, world, edit).await
     }
 
     /// The same; a bot that does not remember has come today.
     pub async fn build_with_history(
         has_history: bool,
-        town: World,
+        world: World,
         edit: impl FnOnce(String) -> String,
     ) -> Result<Self, DemoError> {
         let directory = tempfile::Builder::new().prefix("gantry-demo-").tempdir()?;
-        Self::build_in_directory(directory, has_history, town, edit).await
+        Self::build_in_directory(directory, has_history, world, edit).await
     }
 
     /// The same in a directory where another may have left its `gantry.db`.
     pub async fn build_in_directory(
         directory: tempfile::TempDir,
         has_history: bool,
-        town: World,
+        world: World,
         edit: impl FnOnce(String) -> String,
     ) -> Result<Self, DemoError> {
-        let clock = town.clock.clone();
+        let clock = world.clock.clone();
         let kubeconfig = directory.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, town.kubeconfig())?;
+        std::fs::write(&kubeconfig, world.kubeconfig())?;
         let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
 
-        let text = edit(town.configuration(&kubeconfig));
+        let text = edit(world.configuration(&kubeconfig));
         let config = Config::parse("the demo", &text).map_err(|problems| {
             DemoError::Configuration(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         })?;
-        let by_socket = town.slack.uses_sockets();
+        let by_socket = world.slack.uses_sockets();
         let environment = move |name: &str| match name {
             "DATABASE_URL" => Some(database.clone()),
             "SLACK_SIGNING_SECRET" if by_socket => None,
@@ -89,29 +89,29 @@ impl Demo {
 
         let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(AppError::from)?;
         if has_history {
-            store_past_sightings(&store, &town).await?;
+            store_past_sightings(&store, &world).await?;
         }
         let app = App::build(Setup { config, secrets, clock, store }).await?;
-        // There is no other listener for the metrics here, and nothing in them that a town must hide.
+        // There is no other listener for the metrics here, and nothing in them that a world must hide.
         let router =
-            control_api::guarded_router(&town).merge(page::router()).merge(app.router()).merge(app.metrics_router());
-        Ok(Self { world: town, app, router, _directory: directory })
+            control_api::guarded_router(&world).merge(page::router()).merge(app.router()).merge(app.metrics_router());
+        Ok(Self { world, app, router, _directory: directory })
     }
 
     /// Serves until `until` ends.
     pub async fn serve(mut self, listener: TcpListener, until: impl Future<Output = ()>) -> Result<(), AppError> {
-        let town = self.world;
-        let scheduler_task = tokio::spawn(town.scheduler.clone().run(town.closing.clone()));
+        let world = self.world;
+        let scheduler_task = tokio::spawn(world.scheduler.clone().run(world.closing.clone()));
         let mut server = Server::start(listener, self.router);
         let broken = tokio::select! {
             () = until => false,
             () = self.app.wait_for_failure() => true,
             () = server.wait_for_end() => true,
         };
-        // The bot first, while the town still answers it; then the streams, since an open watch would hold the listener for
+        // The bot first, while the world still answers it; then the streams, since an open watch would hold the listener for
         // ever; and what holds it even so is not waited for.
         self.app.stop(BOT_STOP_TIMEOUT).await;
-        town.close();
+        world.close();
         let _ = tokio::time::timeout(WORLD_STOP_TIMEOUT, server.close()).await;
         scheduler_task.abort();
         if broken { Err(AppError::Panicked) } else { Ok(()) }
@@ -119,8 +119,8 @@ impl Demo {
 }
 
 /// What the bot would know of the past, had it been there.
-async fn store_past_sightings(store: &Store, town: &World) -> Result<(), AppError> {
-    let transaction = town
+async fn store_past_sightings(store: &Store, world: &World) -> Result<(), AppError> {
+    let transaction = world
         .past_sightings
         .iter()
         .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));

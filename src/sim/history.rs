@@ -1,4 +1,4 @@
-//! What happened in the town before the first look: commits, merges, images, and what ran where.
+//! What happened in the world before the first look: commits, merges, images, and what ran where.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the town's `GitOps` files make the controller run: a small reading of its own, of the forms that kustomize, charts and
+//! What the world's `GitOps` files make the controller run: a small reading of its own, of the forms that kustomize, charts and
 //! plain objects have. The bot reads the same files by other code.
 
 use std::collections::BTreeMap;

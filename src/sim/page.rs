@@ -1,5 +1,5 @@
 //! The page of `gantry demo`: its files, built into the binary and served as they are.
-//! It knows nothing of the town; what the page shows, it fetches from the hands.
+//! It knows nothing of the world; what the page shows, it fetches from the control API.
 
 use axum::Router;
 use axum::http::header::{

@@ -26,7 +26,7 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const REVISION: &str = "org.opencontainers.image.revision";
 const CREATED: &str = "org.opencontainers.image.created";
 /// What whoever has a login comes with.
-pub const TOKEN: &str = "a-token-of-the-town-s-registry";
+pub const TOKEN: &str = "a-token-of-the-world-s-registry";
 /// The most tags on one page, however many are asked for.
 const MOST_ON_A_PAGE: usize = 100;
 
@@ -197,7 +197,7 @@ impl Registry {
         if rest == "token" && shown.starts_with("Basic ") {
             return Some(axum::Json(json!({ "token": TOKEN })).into_response());
         }
-        let realm = format!("Bearer realm=\"http://{}/v2/token\",service=\"town\"", text(header::HOST));
+        let realm = format!("Bearer realm=\"http://{}/v2/token\",service=\"world\"", text(header::HOST));
         let no = failure(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "authentication required", &Value::Null);
         Some(([(header::WWW_AUTHENTICATE, realm)], no).into_response())
     }

@@ -1,4 +1,4 @@
-//! The demo's town: its people, channels, repositories, workloads and a little history, and the wires between the
+//! The demo's world: its people, channels, repositories, workloads and a little history, and the wires between the
 //! simulators. Whatever runs in it reaches the bot only over HTTP.
 
 use std::collections::BTreeMap;
@@ -30,11 +30,11 @@ use crate::sim::unknown_requests::UnknownRequests;
 
 pub const ENVIRONMENTS: [(&str, &str); 4] =
     [("development", "develop"), ("qa", "qa"), ("staging", "staging"), ("prod", "prod")];
-pub const SIGNING_SECRET: &str = "a-town-that-signs-its-requests";
-pub const BOT_TOKEN: &str = "xoxb-town-gantry";
-pub const APP_TOKEN: &str = "xapp-town-gantry";
-pub const GITHUB_TOKEN: &str = "ghp_town_gantry";
-pub const GITHUB_WEBHOOK_SECRET: &str = "a-town-that-signs-its-webhooks";
+pub const SIGNING_SECRET: &str = "a-world-that-signs-its-requests";
+pub const BOT_TOKEN: &str = "xoxb-world-gantry";
+pub const APP_TOKEN: &str = "xapp-world-gantry";
+pub const GITHUB_TOKEN: &str = "ghp_world_gantry";
+pub const GITHUB_WEBHOOK_SECRET: &str = "a-world-that-signs-its-webhooks";
 
 /// The repository of the manifests, and its branch.
 pub const GITOPS: (&str, &str) = ("acme/gitops", "main");
@@ -43,7 +43,7 @@ pub const GITOPS: (&str, &str) = ("acme/gitops", "main");
 pub(super) const PEOPLE: [(&str, &str); 4] =
     [("alice", "Alice Adler"), ("bob", "Bob Brandt"), ("carol", "Carol Castro"), ("dave", "Dave Dunn")];
 
-/// One artefact as the town builds and runs it.
+/// One artefact as the world builds and runs it.
 pub struct SimArtefact {
     pub name: &'static str,
     pub repository: &'static str,
@@ -167,13 +167,13 @@ impl std::ops::Deref for World {
     }
 }
 
-/// Something that cannot be in this town.
+/// Something that cannot be in this world.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WorldError(pub String);
 
 impl World {
-    /// A town whose services stand at `origin`, with everything running and nothing on its way.
+    /// A world whose services stand at `origin`, with everything running and nothing on its way.
     pub fn new(clock: Clock, pace: Pace, origin: &str) -> Result<Self, WorldError> {
         let (faults, unknown_requests) = (Faults::default(), UnknownRequests::default());
         let scheduler = Scheduler::new(clock.clone());
@@ -228,12 +228,12 @@ impl World {
             updates: broadcast::channel(64).0,
             closing: CancellationToken::new(),
         };
-        let town = Self(Arc::new(inner));
-        town.connect_services();
-        Ok(town)
+        let world = Self(Arc::new(inner));
+        world.connect_services();
+        Ok(world)
     }
 
-    /// The services, each speaking its real protocol. The hands and the page are added by [`crate::sim::control_api`] and [`super::page`].
+    /// The services, each speaking its real protocol. The control API and the page are added by [`crate::sim::control_api`] and [`super::page`].
     pub fn router(&self) -> Router {
         Router::new()
             .nest("/sim/slack", self.service_faults.slack.wrap_router(self.slack.router()))
@@ -259,8 +259,8 @@ impl World {
 
     pub fn kubeconfig(&self) -> String {
         format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: town\nclusters:\n- name: town\n  cluster: {{ server: \"{}/sim/cluster\" }}\n\
-             users:\n- name: gantry\n  user: {{ token: {} }}\ncontexts:\n- name: town\n  context: {{ cluster: town, user: gantry }}\n",
+            "apiVersion: v1\nkind: Config\ncurrent-context: world\nclusters:\n- name: world\n  cluster: {{ server: \"{}/sim/cluster\" }}\n\
+             users:\n- name: gantry\n  user: {{ token: {} }}\ncontexts:\n- name: world\n  context: {{ cluster: world, user: gantry }}\n",
             self.origin,
             cluster::TOKEN
         )
@@ -280,7 +280,7 @@ impl World {
         }
     }
 
-    /// Ends every open stream; the town cannot be used afterwards.
+    /// Ends every open stream; the world cannot be used afterwards.
     pub fn close(&self) {
         self.closing.cancel();
         self.cluster.end_streams();
@@ -313,35 +313,35 @@ impl World {
     }
 
     fn connect_services(&self) {
-        // Weak, so that the simulators do not keep the town that keeps them.
-        let town = Arc::downgrade(&self.0);
+        // Weak, so that the simulators do not keep the world that keeps them.
+        let world = Arc::downgrade(&self.0);
         let with = move |act: fn(&Self)| {
-            if let Some(inner) = town.upgrade() {
+            if let Some(inner) = world.upgrade() {
                 act(&Self(inner));
             }
         };
         self.slack.on_change({
             let with = with.clone();
-            move || with(|town| town.publish_update(UpdateTopic::Messages))
+            move || with(|world| world.publish_update(UpdateTopic::Messages))
         });
         self.github.on_tag({
             let with = with.clone();
-            move || with(|town| town.publish_update(UpdateTopic::Git))
+            move || with(|world| world.publish_update(UpdateTopic::Git))
         });
         self.github.on_event({
             let with = with.clone();
-            move |_| with(|town| town.publish_update(UpdateTopic::Git))
+            move |_| with(|world| world.publish_update(UpdateTopic::Git))
         });
-        self.cluster.on_change(move |_| with(|town| town.publish_update(UpdateTopic::State)));
-        let town = Arc::downgrade(&self.0);
+        self.cluster.on_change(move |_| with(|world| world.publish_update(UpdateTopic::State)));
+        let world = Arc::downgrade(&self.0);
         self.github.on_move(move |moved| {
-            if let Some(inner) = town.upgrade() {
+            if let Some(inner) = world.upgrade() {
                 Self(inner).branch_moved(moved);
             }
         });
-        let town = Arc::downgrade(&self.0);
+        let world = Arc::downgrade(&self.0);
         self.ci.on_built(move |built| {
-            if let Some(inner) = town.upgrade() {
+            if let Some(inner) = world.upgrade() {
                 Self(inner).handle_built_image(built);
             }
         });

@@ -19,15 +19,15 @@ const TIMES: usize = 5000;
 const MICROSECONDS_A_TICK: f64 = 10_000.0;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
-    let bot = town.start_bot()?;
+pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
+    let bot = world.start_bot()?;
     bot.settle()?;
-    town.wait_until_alice_known()?;
+    world.wait_until_alice_known()?;
     bot.settle()?;
 
     let answer = load::ask(bot.server.address, &Requests::sign("checkout")?)?;
     let bare = bare::start(&answer)?;
-    let calls = town.slack_calls();
+    let calls = world.slack_calls();
     let (mut ratios, mut ours, mut theirs) = (Vec::new(), 0, 0);
     for round in 0..=ROUNDS {
         let requests = Requests::sign("checkout")?;
@@ -53,7 +53,7 @@ pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
     table.note("of the bot, a request", ours as f64 * MICROSECONDS_A_TICK / requests, "us");
     table.note("of the bare handler, a request", theirs as f64 * MICROSECONDS_A_TICK / requests, "us");
     table.note("the answer", answer.len() as f64, "bytes");
-    table.figure("calls of Slack that it made", (town.slack_calls() - calls) as f64, 0.0, "calls");
+    table.figure("calls of Slack that it made", (world.slack_calls() - calls) as f64, 0.0, "calls");
     std::thread::sleep(Duration::from_secs(1));
     table.note("memory after the load", bot.server.memory()?.all as f64 / MIB, "MiB");
     Ok(())

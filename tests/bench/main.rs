@@ -64,12 +64,12 @@ fn measure() -> Outcome<Table> {
     let mut table = Table::default();
     // First, while this process is small: what the view takes is also read off the process.
     page::measure(&mut table)?;
-    let town = world::World::open()?;
-    rest::measure(&town, &mut table)?;
-    command::measure(&town, &mut table)?;
-    where_is::measure(&town, &mut table)?;
-    reports::measure(&town, &mut table)?;
-    promote::measure(&town, &mut table)?;
+    let world = world::World::open()?;
+    rest::measure(&world, &mut table)?;
+    command::measure(&world, &mut table)?;
+    where_is::measure(&world, &mut table)?;
+    reports::measure(&world, &mut table)?;
+    promote::measure(&world, &mut table)?;
     Ok(table)
 }
 

@@ -28,17 +28,17 @@ const CONNECTIONS: usize = 16;
 const CHANGES: usize = 1000;
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
-    measure_acknowledgements(town, table)?;
-    measure_simple_promotion(town, table)?;
-    measure_many_changes(town, table)
+pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
+    measure_acknowledgements(world, table)?;
+    measure_simple_promotion(world, table)?;
+    measure_many_changes(world, table)
 }
 
 /// Commands that must be stored before they are acknowledged, at a steady rate.
-fn measure_acknowledgements(town: &World, table: &mut Table) -> Outcome<()> {
-    let bot = town.start_bot()?;
+fn measure_acknowledgements(world: &World, table: &mut Table) -> Outcome<()> {
+    let bot = world.start_bot()?;
     bot.settle()?;
-    town.wait_until_alice_known()?;
+    world.wait_until_alice_known()?;
     bot.settle()?;
     let timestamp = Clock::new_system().now().as_second();
     let count = A_SECOND * SECONDS;
@@ -73,30 +73,30 @@ fn measure_acknowledgements(town: &World, table: &mut Table) -> Outcome<()> {
 
 /// A promotion without any trouble.
 #[expect(clippy::cast_precision_loss, reason = "a handful of requests")]
-fn measure_simple_promotion(town: &World, table: &mut Table) -> Outcome<()> {
-    let bot = town.start_bot()?;
+fn measure_simple_promotion(world: &World, table: &mut Table) -> Outcome<()> {
+    let bot = world.start_bot()?;
     bot.settle()?;
-    let before = town.sim.github.request_faults().requests().len();
-    let runs = || town.sim.cluster.state("qa", &"deployment/checkout".parse().ok()?).image;
+    let before = world.sim.github.request_faults().requests().len();
+    let runs = || world.sim.cluster.state("qa", &"deployment/checkout".parse().ok()?).image;
     let old = runs();
-    town.runtime.block_on(town.sim.slack.type_command("alice", "deploys", "/promote checkout qa"))?;
+    world.runtime.block_on(world.sim.slack.type_command("alice", "deploys", "/promote checkout qa"))?;
     let begun = Instant::now();
     while runs() == old && begun.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(100));
     }
     bot.settle()?;
-    let asked = town.sim.github.request_faults().requests().len() - before;
+    let asked = world.sim.github.request_faults().requests().len() - before;
     table.figure("requests to GitHub of a promotion", asked as f64, 10.0, "requests");
     Ok(())
 }
 
 /// A thousand artefacts, each with a change that waits for its proof.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-fn measure_many_changes(town: &World, table: &mut Table) -> Outcome<()> {
+fn measure_many_changes(world: &World, table: &mut Table) -> Outcome<()> {
     let names: Vec<String> = (0..CHANGES).map(|number| format!("part-{number:04}")).collect();
     for name in &names {
         let workload: Workload = format!("deployment/{name}").parse()?;
-        town.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:old"), 1);
+        world.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:old"), 1);
     }
     let mut parts = String::new();
     for name in &names {
@@ -107,23 +107,23 @@ fn measure_many_changes(town: &World, table: &mut Table) -> Outcome<()> {
         )?;
     }
     let configure = |configuration: String| configuration.replace("people:", &format!("{parts}people:"));
-    let bot = town.start_bot_with(configure, |database| town.runtime.block_on(prepare(database, &names)))?;
+    let bot = world.start_bot_with(configure, |database| world.runtime.block_on(prepare(database, &names)))?;
     bot.settle()?;
     table.figure("memory with 1,000 changes under way", bot.server.memory()?.all as f64 / MIB, 60.0, "MiB");
 
-    let (steps, ticks) = (town.runtime.block_on(count_claims(&bot))?, bot.server.ticks()?);
+    let (steps, ticks) = (world.runtime.block_on(count_claims(&bot))?, bot.server.ticks()?);
     for name in &names {
         let workload: Workload = format!("deployment/{name}").parse()?;
-        town.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:new"), 1);
+        world.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:new"), 1);
     }
     let begun = Instant::now();
-    while town.runtime.block_on(count_deployed(&bot))? < CHANGES {
+    while world.runtime.block_on(count_deployed(&bot))? < CHANGES {
         if begun.elapsed() > TIMEOUT {
             return Err("A thousand changes do not come to their end.".into());
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    let (steps, ticks) = (town.runtime.block_on(self::count_claims(&bot))? - steps, bot.server.ticks()? - ticks);
+    let (steps, ticks) = (world.runtime.block_on(self::count_claims(&bot))? - steps, bot.server.ticks()? - ticks);
     let millis = ticks as f64 * 10.0 / steps.max(1) as f64;
     table.figure("CPU of the whole process, a step of a change", millis, 5.0, "ms");
     table.note("steps", steps as f64, "steps");

@@ -21,14 +21,14 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 const MILLISECONDS_A_TICK: f64 = 10.0;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     let reports = flux::reports(FEW, SEED, Clock::new_system().now())?;
-    let bot = town.start_bot()?;
+    let bot = world.start_bot()?;
     bot.settle()?;
     let before = bot.server.ticks()?;
     let burst = Burst::new(&reports, SEED);
     let sent = burst.send(bot.server.address)?;
-    let behind = wait_until_worked_off(town, &bot)?;
+    let behind = wait_until_worked_off(world, &bot)?;
     let ticks = bot.server.ticks()? - before;
     table.figure("a report's acknowledgement in a burst of 2,000, 99th percentile", sent.percentile(99), 100.0, "ms");
     table.note("the median", sent.percentile(50), "ms");
@@ -36,16 +36,16 @@ pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
     table.note("deliveries a second, each report one to five times", rate(&burst, &sent), "a second");
     table.note("until the last had its effect", behind.as_secs_f64() * 1000.0, "ms");
     table.note("CPU of the bot, a report", ticks as f64 * MILLISECONDS_A_TICK / FEW as f64, "ms");
-    table.figure("reports without their one effect", effects(town, &bot, &reports)?.wrong() as f64, 0.0, "reports");
+    table.figure("reports without their one effect", effects(world, &bot, &reports)?.wrong() as f64, 0.0, "reports");
     table.figure("memory at the most in the burst", bot.server.memory()?.peak as f64 / MIB, 60.0, "MiB");
     Ok(())
 }
 
 /// What `tests/run --load` runs.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-pub(crate) fn load(town: &World, table: &mut Table) -> Outcome<()> {
+pub(crate) fn load(world: &World, table: &mut Table) -> Outcome<()> {
     let reports = flux::reports(MANY, SEED, Clock::new_system().now())?;
-    let mut bot = town.start_bot()?;
+    let mut bot = world.start_bot()?;
     bot.settle()?;
     let burst = Burst::new(&reports, SEED);
     let address = bot.server.address;
@@ -58,15 +58,15 @@ pub(crate) fn load(town: &World, table: &mut Table) -> Outcome<()> {
             }
             peak = peak.max(bot.server.memory()?.peak);
             bot.server.kill()?;
-            left.push(town.runtime.block_on(count_waiting_reports(&bot))?);
+            left.push(world.runtime.block_on(count_waiting_reports(&bot))?);
             bot.restart()?;
             down.push(bot.server.ready_after);
         }
         Ok(sending.join().map_err(|_| "The sender panicked.")??)
     })?;
-    let behind = wait_until_worked_off(town, &bot)?;
+    let behind = wait_until_worked_off(world, &bot)?;
     peak = peak.max(bot.server.memory()?.peak);
-    let effects = effects(town, &bot, &reports)?;
+    let effects = effects(world, &bot, &reports)?;
 
     table.figure("10,000 reports, the process killed twice: without an effect", effects.missing as f64, 0.0, "reports");
     table.figure("with more than one effect", effects.double as f64, 0.0, "reports");
@@ -119,9 +119,9 @@ async fn count_waiting_reports(bot: &Bot) -> Outcome<u64> {
     bot.query_number("SELECT COUNT(*) FROM inbox WHERE done_at IS NULL").await
 }
 
-fn wait_until_worked_off(town: &World, bot: &Bot) -> Outcome<Duration> {
+fn wait_until_worked_off(world: &World, bot: &Bot) -> Outcome<Duration> {
     let begun = Instant::now();
-    while town.runtime.block_on(count_waiting_reports(bot))? > 0 {
+    while world.runtime.block_on(count_waiting_reports(bot))? > 0 {
         if begun.elapsed() > TIMEOUT {
             return Err("The inbox does not become empty.".into());
         }
@@ -143,8 +143,8 @@ impl Effects {
     }
 }
 
-fn effects(town: &World, bot: &Bot, reports: &[SignedReport]) -> Outcome<Effects> {
-    let keys = town.runtime.block_on(async {
+fn effects(world: &World, bot: &Bot, reports: &[SignedReport]) -> Outcome<Effects> {
+    let keys = world.runtime.block_on(async {
         use sqlx::Connection as _;
         let mut connection = sqlx::SqliteConnection::connect(&bot.files.database).await?;
         let question =

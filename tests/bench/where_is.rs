@@ -22,14 +22,14 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const REPOSITORY: &str = "acme/whole";
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of requests")]
-pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     let mut parts = String::new();
     for number in 0..ARTEFACTS {
         let name = name(number);
         let workload: Workload = format!("deployment/{name}").parse()?;
         for (environment, _) in ENVIRONMENTS {
             let image = format!("ghcr.io/acme/{name}:{environment}");
-            town.sim.cluster.set_running(environment, &workload, &name, &image, 1);
+            world.sim.cluster.set_running(environment, &workload, &name, &image, 1);
         }
         write!(
             parts,
@@ -37,19 +37,19 @@ pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
         )?;
     }
     let configure = |configuration: String| configuration.replace("people:", &format!("{parts}people:"));
-    let bot = town.start_bot_with(configure, |database| town.runtime.block_on(prepare(database)))?;
+    let bot = world.start_bot_with(configure, |database| world.runtime.block_on(prepare(database)))?;
     bot.settle()?;
-    town.wait_until_alice_known()?;
+    world.wait_until_alice_known()?;
     bot.settle()?;
-    let asked = town.sim.github.request_faults().requests().len();
+    let asked = world.sim.github.request_faults().requests().len();
     let command = format!("/gantry where {}", &wanted_commit()?.as_str()[..10]);
     let mut took = Vec::new();
     // The first only warms it up.
     for round in 0..=ROUNDS {
-        let count = answers(town);
+        let count = answers(world);
         let begun = Instant::now();
-        town.runtime.block_on(town.sim.slack.type_command("alice", "deploys", &command))?;
-        while answers(town) == count {
+        world.runtime.block_on(world.sim.slack.type_command("alice", "deploys", &command))?;
+        while answers(world) == count {
             if begun.elapsed() > TIMEOUT {
                 return Err("`where` is not answered.".into());
             }
@@ -69,7 +69,7 @@ pub(crate) fn measure(town: &World, table: &mut Table) -> Outcome<()> {
         "ms",
     );
     table.note("the slowest of 15", took[ROUNDS - 1], "ms");
-    let asked = town.sim.github.request_faults().requests().len() - asked;
+    let asked = world.sim.github.request_faults().requests().len() - asked;
     table.figure("requests to GitHub of it", asked as f64, 0.0, "requests");
     Ok(())
 }
@@ -78,8 +78,8 @@ fn name(number: usize) -> String {
     format!("whole-{number:03}")
 }
 
-fn answers(town: &World) -> usize {
-    let told = town.sim.slack.messages("deploys", Some("alice"));
+fn answers(world: &World) -> usize {
+    let told = world.sim.slack.messages("deploys", Some("alice"));
     told.iter().filter(|message| message.text.contains("is in development (whole-")).count()
 }
 

@@ -112,10 +112,10 @@ pub(super) mod tests {
         let text = format!(
             "apiVersion: v1
 kind: Config
-current-context: town
-clusters: [{{ name: town, cluster: {{ server: '{server}' }} }}]
-users: [{{ name: town, user: {{}} }}]
-contexts: [{{ name: town, context: {{ cluster: town, user: town }} }}]
+current-context: world
+clusters: [{{ name: world, cluster: {{ server: '{server}' }} }}]
+users: [{{ name: world, user: {{}} }}]
+contexts: [{{ name: world, context: {{ cluster: world, user: world }} }}]
 "
         );
         std::fs::write(file.path(), text).unwrap();
@@ -126,9 +126,9 @@ contexts: [{{ name: town, context: {{ cluster: town, user: town }} }}]
     async fn a_context_is_found_in_the_kubeconfig_or_the_known_ones_are_named() {
         let file = kubeconfig("http://127.0.0.1:1");
         assert!(connect(Some(file.path()), None).await.is_ok());
-        assert!(connect(Some(file.path()), Some("town")).await.is_ok());
+        assert!(connect(Some(file.path()), Some("world")).await.is_ok());
         let why = connect(Some(file.path()), Some("prod")).await.err().unwrap().to_string();
-        assert!(why.ends_with("has no context `prod`; it has `town`"), "{why}");
+        assert!(why.ends_with("has no context `prod`; it has `world`"), "{why}");
     }
 
     #[tokio::test]

@@ -383,13 +383,13 @@ mod tests {
         Body::from_stream(stream).into_response()
     }
 
-    struct Town {
+    struct World {
         view: ClusterView,
         cancel: CancellationToken,
         _kubeconfig: tempfile::NamedTempFile,
     }
 
-    impl Drop for Town {
+    impl Drop for World {
         fn drop(&mut self) {
             self.cancel.cancel();
         }
@@ -399,7 +399,7 @@ mod tests {
         Namespace { context: None, name: "qa".into() }
     }
 
-    impl Town {
+    impl World {
         fn watching(address: std::net::SocketAddr, kinds: Vec<WorkloadKind>) -> Self {
             let kubeconfig = kubeconfig(&format!("http://{address}"));
             let clients = ClusterClients::new(Some(kubeconfig.path().to_owned()));
@@ -426,15 +426,15 @@ mod tests {
         }
 
         async fn shows(&self, name: &str, tag: &str) {
-            let shown = |town: &Self| {
-                let rollout = town.rollout(name);
+            let shown = |world: &Self| {
+                let rollout = world.rollout(name);
                 rollout.state == (RolloutState::Running { ready: 1 }) && rollout.version.unwrap().label() == tag
             };
             self.until(&format!("{name} {tag}"), shown).await;
         }
 
         async fn unreadable(&self, start: &str) {
-            let marked = |town: &Self| matches!(town.rollout("checkout").state, RolloutState::Unreadable { why, .. } if why.starts_with(start));
+            let marked = |world: &Self| matches!(world.rollout("checkout").state, RolloutState::Unreadable { why, .. } if why.starts_with(start));
             self.until(start, marked).await;
         }
     }
@@ -453,32 +453,32 @@ mod tests {
         for n in 0..250 {
             fake.put(&format!("artefact-{n}"), "1");
         }
-        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        town.shows("artefact-0", "1").await;
-        town.shows("artefact-249", "1").await;
+        let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        world.shows("artefact-0", "1").await;
+        world.shows("artefact-249", "1").await;
         assert_eq!(fake.lists(), 3);
 
         fake.put("artefact-7", "2");
-        town.shows("artefact-7", "2").await;
+        world.shows("artefact-7", "2").await;
         fake.put("checkout", "1");
-        town.shows("checkout", "1").await;
+        world.shows("checkout", "1").await;
         fake.delete("checkout");
-        town.until("deleted", |town| town.view.resource_version(&qa(), WorkloadKind::Deployment) == 253).await;
-        assert_eq!(town.rollout("checkout").state, RolloutState::Missing);
+        world.until("deleted", |world| world.view.resource_version(&qa(), WorkloadKind::Deployment) == 253).await;
+        assert_eq!(world.rollout("checkout").state, RolloutState::Missing);
         assert_eq!(fake.lists(), 3, "changes came by the watch");
     }
 
     #[tokio::test]
     async fn a_bookmark_tells_how_far_the_watch_has_come() {
         let fake = Fake::new();
-        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
         fake.set(|c| {
             c.version = 40;
             let object =
                 json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "resourceVersion": "40" } });
             c.events.push((40, json!({ "type": "BOOKMARK", "object": object })));
         });
-        town.until("bookmark", |town| town.view.resource_version(&qa(), WorkloadKind::Deployment) == 40).await;
+        world.until("bookmark", |world| world.view.resource_version(&qa(), WorkloadKind::Deployment) == 40).await;
     }
 
     #[tokio::test]
@@ -487,8 +487,8 @@ mod tests {
             let fake = Fake::new();
             fake.put("checkout", "1");
             fake.put("search", "1");
-            let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-            town.shows("checkout", "1").await;
+            let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+            world.shows("checkout", "1").await;
 
             fake.set(|c| {
                 c.version = 90;
@@ -498,12 +498,12 @@ mod tests {
                 c.gone_as_status = gone_as_status;
                 c.epoch += 1;
             });
-            town.until("gone", |town| town.rollout("checkout").state == RolloutState::Missing).await;
-            town.shows("search", "1").await;
+            world.until("gone", |world| world.rollout("checkout").state == RolloutState::Missing).await;
+            world.shows("search", "1").await;
             assert_eq!(fake.lists(), 2);
-            assert_eq!(town.view.resource_version(&qa(), WorkloadKind::Deployment), 90);
+            assert_eq!(world.view.resource_version(&qa(), WorkloadKind::Deployment), 90);
             fake.put("search", "2");
-            town.shows("search", "2").await;
+            world.shows("search", "2").await;
         }
     }
 
@@ -511,11 +511,11 @@ mod tests {
     async fn a_watch_that_ends_goes_on_from_where_it_was() {
         let fake = Fake::new();
         fake.put("checkout", "1");
-        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        town.shows("checkout", "1").await;
+        let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        world.shows("checkout", "1").await;
         fake.end_streams();
         fake.put("checkout", "2");
-        town.shows("checkout", "2").await;
+        world.shows("checkout", "2").await;
         assert_eq!(fake.lists(), 1);
     }
 
@@ -524,10 +524,10 @@ mod tests {
         let fake = Fake::new();
         fake.put("checkout", "1");
         fake.set(|c| c.refuse_list = Some(403));
-        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        town.unreadable("forbidden: grant get, list, watch on deployments in qa").await;
+        let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        world.unreadable("forbidden: grant get, list, watch on deployments in qa").await;
         fake.set(|c| c.refuse_list = None);
-        town.shows("checkout", "1").await;
+        world.shows("checkout", "1").await;
     }
 
     #[tokio::test]
@@ -535,43 +535,43 @@ mod tests {
         let fake = Fake::new();
         fake.put("checkout", "1");
         fake.set(|c| c.refuse_watch = Some(403));
-        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        town.unreadable("forbidden: ").await;
-        town.until("listed again", |_| fake.lists() >= 3).await;
-        town.unreadable("forbidden: ").await;
-        assert_eq!(town.rollout("checkout").version.unwrap().label(), "1", "what the list told is kept");
+        let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        world.unreadable("forbidden: ").await;
+        world.until("listed again", |_| fake.lists() >= 3).await;
+        world.unreadable("forbidden: ").await;
+        assert_eq!(world.rollout("checkout").version.unwrap().label(), "1", "what the list told is kept");
         fake.set(|c| c.refuse_watch = None);
-        town.shows("checkout", "1").await;
+        world.shows("checkout", "1").await;
     }
 
     #[tokio::test]
     async fn one_forbidden_kind_does_not_hinder_another() {
         let fake = Fake::new();
         fake.put("checkout", "1");
-        let town = Town::watching(fake.serve().await, vec![WorkloadKind::StatefulSet, WorkloadKind::Deployment]);
-        town.shows("checkout", "1").await;
-        let forbidden = |town: &Town| matches!(&town.view.list_readability()[..], [(_, NamespaceReadability::Unreadable { why, .. })] if why.contains("statefulsets"));
-        town.until("forbidden", forbidden).await;
-        assert_eq!(town.rollout("checkout").state, RolloutState::Running { ready: 1 });
+        let world = World::watching(fake.serve().await, vec![WorkloadKind::StatefulSet, WorkloadKind::Deployment]);
+        world.shows("checkout", "1").await;
+        let forbidden = |world: &World| matches!(&world.view.list_readability()[..], [(_, NamespaceReadability::Unreadable { why, .. })] if why.contains("statefulsets"));
+        world.until("forbidden", forbidden).await;
+        assert_eq!(world.rollout("checkout").state, RolloutState::Running { ready: 1 });
     }
 
     #[tokio::test]
     async fn an_error_of_the_server_keeps_the_last_picture_and_says_since_when() {
         let fake = Fake::new();
         fake.put("checkout", "1");
-        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        town.shows("checkout", "1").await;
+        let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        world.shows("checkout", "1").await;
         fake.set(|c| {
             (c.refuse_list, c.refuse_watch) = (Some(503), Some(503));
             c.epoch += 1;
         });
-        town.unreadable("the cluster answered 503: said no").await;
-        assert_eq!(town.rollout("checkout").version.unwrap().label(), "1");
+        world.unreadable("the cluster answered 503: said no").await;
+        assert_eq!(world.rollout("checkout").version.unwrap().label(), "1");
         fake.set(|c| {
             (c.refuse_list, c.refuse_watch) = (None, None);
             c.objects.clear();
         });
-        town.until("recovered", |town| town.rollout("checkout").state == RolloutState::Missing).await;
+        world.until("recovered", |world| world.rollout("checkout").state == RolloutState::Missing).await;
     }
 
     #[tokio::test]
@@ -579,8 +579,8 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        let town = Town::watching(address, vec![WorkloadKind::Deployment]);
-        town.unreadable("unreachable: ").await;
+        let world = World::watching(address, vec![WorkloadKind::Deployment]);
+        world.unreadable("unreachable: ").await;
 
         let prod = Namespace { context: Some("prod".into()), name: "shop".into() };
         let view = ClusterView::new(Clock::new_system());

@@ -17,7 +17,7 @@ use super::Cluster;
 use super::api::Failure;
 
 /// The bot's service account, by its bearer token.
-pub const TOKEN: &str = "town";
+pub const TOKEN: &str = "world";
 const ACCOUNT: &str = "system:serviceaccount:gantry:gantry";
 
 pub(super) struct Access {

@@ -1,4 +1,4 @@
-//! The simulated Kubernetes cluster: workloads that roll out replica by replica on the [`Agenda`], behind the
+//! The simulated Kubernetes cluster: workloads that roll out replica by replica on the [`Scheduler`], behind the
 //! API that `kube` speaks. It knows images and replicas, and nothing of branches, CI or webhooks.
 
 mod access;
@@ -156,7 +156,7 @@ impl Cluster {
         self.set_running_since(namespace, workload, container, image, replicas, self.0.scheduler.clock().now());
     }
 
-    /// As [`Cluster::place`], but it has stood so since `at`.
+    /// As [`Cluster::set_running`], but it has stood so since `at`.
     pub fn set_running_since(
         &self,
         namespace: &str,

@@ -31,7 +31,7 @@ const SLOW: i32 = 10;
 pub struct Target {
     pub artefact: String,
     pub environment: String,
-    /// The branch whose images run here; `None`: a manifest says which ([`Controller::manifest_says`]).
+    /// The branch whose images run here; `None`: a manifest says which ([`Controller::handle_manifest_image`]).
     pub branch: Option<String>,
     pub namespace: String,
     /// Without tag, as in `ghcr.io/acme/checkout`.
@@ -143,7 +143,7 @@ impl Controller {
     fn schedule_reconcile(&self, at: usize, image: String, revision: Revision) {
         let controller = self.clone();
         self.0.scheduler.schedule_after(self.0.pace.controller_delay, move || async move {
-            controller.reconcile(at, &image, revision)
+            controller.reconcile(at, &image, revision);
         });
     }
 

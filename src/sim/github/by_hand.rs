@@ -1,4 +1,4 @@
-//! What people do on GitHub's own pages, as methods for the town and for tests: pull requests, reviews, rules, teams.
+//! What people do on GitHub's own pages, as methods for the world and for tests: pull requests, reviews, rules, teams.
 //! Whatever is refused is refused with a sentence.
 
 use serde::Serialize;

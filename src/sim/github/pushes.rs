@@ -1,4 +1,4 @@
-//! What `git push` brings, as methods for the town and for tests: commits, branches, merges and tags.
+//! What `git push` brings, as methods for the world and for tests: commits, branches, merges and tags.
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@ pub enum RequestFault {
     Reply(u16, &'static str, Vec<(&'static str, String)>),
     /// The connection is closed without an answer.
     Disconnect,
-    /// Waits until it is [released](Whims::release), then goes on as usual.
+    /// Waits until it is [released](RequestFaults::resume), then goes on as usual.
     Pause,
 }
 

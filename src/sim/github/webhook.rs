@@ -38,7 +38,7 @@ impl Webhooks {
             .post(format!("{}/webhooks/github", self.bot_url))
             .timeout(TIMEOUT)
             .header("content-type", "application/json")
-            .header("user-agent", "GitHub-Hookshot/town")
+            .header("user-agent", "GitHub-Hookshot/world")
             .header("x-github-event", event.kind)
             .header("x-github-delivery", Uuid::from_u128(u128::from(number)).to_string())
             .header("x-hub-signature-256", sign(&self.secret, body.as_bytes()))

@@ -4,7 +4,7 @@ import { blocks } from "./blocks.js";
 import { composer } from "./composer.js";
 import { confirmDialog, toast } from "./dialogs.js";
 import { byId, h, icon, reconcile } from "./dom.js";
-import { hands } from "./control_api.js";
+import { controlApi } from "./control_api.js";
 import { hint } from "./hint.js";
 import { branchOf, liveView } from "./live.js";
 import { avatar, drawMessages, secondsOf, threads } from "./messages.js";
@@ -35,20 +35,20 @@ const messages = new Map();
 const acknowledgements = [];
 const seen = new Map();
 const begun = new Set();
-let town = null;
+let world = null;
 let truth = null;
 let mark = null;
 
 const names = {
   get me() { return shown.me; },
-  get names() { return new Set([...town.people.map((person) => person.name), BOT.name]); },
-  person: (id) => (id === BOT.id ? BOT : town.people.find((person) => person.id === id)),
-  channel: (id) => town.channels.find((channel) => channel.id === id || channel.name === id),
-  display: (name) => ({ gantry: BOT.real_name, slackbot: "Slackbot" })[name] ?? town.people.find((person) => person.name === name)?.real_name ?? name,
+  get names() { return new Set([...world.people.map((person) => person.name), BOT.name]); },
+  person: (id) => (id === BOT.id ? BOT : world.people.find((person) => person.id === id)),
+  channel: (id) => world.channels.find((channel) => channel.id === id || channel.name === id),
+  display: (name) => ({ gantry: BOT.real_name, slackbot: "Slackbot" })[name] ?? world.people.find((person) => person.name === name)?.real_name ?? name,
   jump,
 };
 
-const places = () => [...town.channels.map((channel) => channel.name), DIRECT];
+const places = () => [...world.channels.map((channel) => channel.name), DIRECT];
 const title = (channel) => (channel === DIRECT ? "Gantry" : `#${channel}`);
 
 function visible(channel) {
@@ -60,9 +60,9 @@ function visible(channel) {
 // ---- drawing ----
 
 function drawSidebar() {
-  reconcile(byId("channels"), town.channels.map((channel) => channel.name), channelRow());
+  reconcile(byId("channels"), world.channels.map((channel) => channel.name), channelRow());
   reconcile(byId("apps"), [DIRECT], channelRow());
-  reconcile(byId("people"), town.people, {
+  reconcile(byId("people"), world.people, {
     key: (person) => person.id,
     look: (person) => JSON.stringify([person, person.name === shown.me]),
     make: (person) => h("li", {}, h("label", { class: "person" },
@@ -118,7 +118,7 @@ function drawThread(all) {
 }
 
 function context(replies) {
-  return { town: names, me: shown.me, replies, openThread, press };
+  return { world: names, me: shown.me, replies, openThread, press };
 }
 
 function drawHeader() {
@@ -138,9 +138,9 @@ async function drawHome(again = false) {
   const root = byId("home");
   root.setAttribute("aria-busy", "true");
   try {
-    const answer = await hands.home(shown.me, again);
+    const answer = await controlApi.home(shown.me, again);
     const view = answer?.view ?? answer;
-    const ctx = { town: names, press: (element, label, node) => press({ id: "home" }, element, label, node) };
+    const ctx = { world: names, press: (element, label, node) => press({ id: "home" }, element, label, node) };
     root.replaceChildren(...(view?.blocks?.length ? blocks(view.blocks, ctx) : [h("p", { class: "empty" }, "Gantry has not published a Home for you yet.")]));
   } catch (problem) {
     root.replaceChildren(h("p", { class: "empty" }, problem.message));
@@ -202,7 +202,7 @@ function jump({ channel, id }) {
   node?.classList.add("changed");
 }
 
-/** Runs what talks to the hands, and shows its sentence when it fails. */
+/** Runs what talks to the control API, and shows its sentence when it fails. */
 async function attempt(work) {
   try {
     await work();
@@ -218,7 +218,7 @@ async function press(message, element, label, node) {
   const { me, channel } = shown;
   if (node) node.disabled = true;
   await attempt(async () => {
-    const answer = await hands.click(me, channel, message.id, label);
+    const answer = await controlApi.click(me, channel, message.id, label);
     if (answer?.status !== undefined && answer.status !== 200) throw new Error(`Gantry did not take that click (${answer.status || answer.body}). Try again.`);
     modals.show(answer?.views, me);
     await refreshMessages();
@@ -229,10 +229,10 @@ async function press(message, element, label, node) {
 
 const send = (text) => attempt(async () => {
   const { me, channel } = shown;
-  if (!text.startsWith("/")) await hands.say(me, channel, text);
+  if (!text.startsWith("/")) await controlApi.say(me, channel, text);
   else {
     const known = new Set(visible(channel).map((message) => message.id));
-    const answer = await hands.command(me, channel, text);
+    const answer = await controlApi.command(me, channel, text);
     modals.show(answer?.views, me);
     await refreshMessages();
     acknowledge(answer, known, { me, channel });
@@ -260,7 +260,7 @@ function acknowledge(answer, known, { me, channel }) {
 
 const answerInThread = (text) => attempt(async () => {
   if (text.startsWith("/")) throw new Error(`${text.split(" ")[0]} does not work in threads, as in Slack. Write @gantry and the command instead.`);
-  await hands.say(shown.me, shown.channel, text, shown.thread);
+  await controlApi.say(shown.me, shown.channel, text, shown.thread);
   await refreshMessages();
   drawChannel();
 });
@@ -269,7 +269,7 @@ const answerInThread = (text) => attempt(async () => {
 
 const fetchMessages = coalesced(async () => {
   const me = shown.me;
-  const found = await Promise.all(places().map(async (channel) => [channel, await hands.messages(channel, me)]));
+  const found = await Promise.all(places().map(async (channel) => [channel, await controlApi.messages(channel, me)]));
   if (me !== shown.me) return;
   for (const [channel, answer] of found) messages.set(channel, answer.messages);
   modals.show(found.at(-1)?.[1].views, me);
@@ -295,18 +295,18 @@ async function refreshMessages() {
 }
 
 const refreshState = coalesced(async () => {
-  truth = await hands.state();
+  truth = await controlApi.state();
   live.truth(truth);
 });
 
 const refreshGraph = coalesced(async () => {
   const repository = shown.repository;
-  const answer = await hands.graph(repository);
+  const answer = await controlApi.graph(repository);
   if (repository === shown.repository) live.graph(repository, answer?.commits ?? []);
 });
 
 async function changed(what) {
-  if (!town) return;
+  if (!world) return;
   try {
     if (what === "messages") {
       await refreshMessages();
@@ -319,25 +319,25 @@ async function changed(what) {
 }
 
 async function everything() {
-  const first = town === null;
+  const first = world === null;
   acknowledgements.length = 0;
-  town = await hands.town();
-  if (!town.people.some((person) => person.name === shown.me)) shown.me = town.people[0].name;
-  if (!places().includes(shown.channel)) shown.channel = town.channels[0].name;
-  shown.repository ??= town.artefacts[0]?.repository ?? null;
+  world = await controlApi.world();
+  if (!world.people.some((person) => person.name === shown.me)) shown.me = world.people[0].name;
+  if (!places().includes(shown.channel)) shown.channel = world.channels[0].name;
+  shown.repository ??= world.artefacts[0]?.repository ?? null;
   await refreshMessages();
   for (const channel of places()) if (first) seen.set(`${shown.me} ${channel}`, Math.max(0, ...visible(channel).map(secondsOf)));
   drawHeader();
   drawChannel({ jumpToEnd: first });
-  live.town(town);
+  live.world(world);
   await refreshState();
   if (shown.repository) await refreshGraph();
   if (first) begin();
 }
 
 function begin() {
-  const push = async () => { if (await pushDialog(town, branches)) mark("push"); };
-  const broken = async (preset) => { if (await faultDialog(town, preset)) mark("break"); };
+  const push = async () => { if (await pushDialog(world, branches)) mark("push"); };
+  const broken = async (preset) => { if (await faultDialog(world, preset)) mark("break"); };
   mark = hint([
     { id: "push", title: "Push a commit", text: "and watch it reach development", act: push },
     { id: "promote", title: "Promote it", text: "with /promote checkout qa", act: () => { open(shown.channel); box.write("/promote checkout qa"); } },
@@ -347,7 +347,7 @@ function begin() {
   byId("push").addEventListener("click", push);
   byId("crash").addEventListener("click", () => attempt(async () => {
     // Once is what the button says: pressed again, it is armed already.
-    if (!live.crashIsArmed()) await hands.fault({ fault: "crash_loop" });
+    if (!live.crashIsArmed()) await controlApi.fault({ fault: "crash_loop" });
     mark("break");
     await refreshState();
   }));
@@ -358,14 +358,14 @@ function begin() {
 
 function branches(repository) {
   const known = Object.keys(truth?.repositories?.[repository]?.branches ?? {});
-  const ladder = town.environments.map(branchOf);
+  const ladder = world.environments.map(branchOf);
   return [...ladder.filter((branch) => known.includes(branch)), ...known.filter((branch) => !ladder.includes(branch))];
 }
 
 // ---- start ----
 
 const followEnd = stayAtEnd();
-const offers = () => ({ commands: town?.commands ?? [], names: town ? [BOT.name, ...town.people.map((person) => person.name)] : [] });
+const offers = () => ({ commands: world?.commands ?? [], names: world ? [BOT.name, ...world.people.map((person) => person.name)] : [] });
 const box = composer(byId("composer"), { label: "Message", offers, send });
 const reply = composer(byId("thread-composer"), { label: "Reply…", offers, send: answerInThread, slash: false });
 const modals = viewer(names, press);

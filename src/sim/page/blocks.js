@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { input } from "./inputs.js";
 import { emojiNode, link, list, markdown, mrkdwn, plainText, textObject, tree } from "./text.js";
 
-/** `ctx` has `town` (names, for text.js) and `press`. */
+/** `ctx` has `world` (names, for text.js) and `press`. */
 export function blocks(items, ctx) {
   return (items ?? []).map((block) => h("div", { class: `block block-${String(block.type).replace(/[^a-z_]/g, "")}` }, drawBlock(block, ctx)));
 }
@@ -15,11 +15,11 @@ function drawBlock(block, ctx) {
     case "header": return h("h3", {}, plainText(block.text?.text));
     case "divider": return h("hr");
     case "context": return (block.elements ?? []).map((item) => item.type === "image"
-      ? image(item, "context-image") : h("span", { class: "context-text" }, textObject(item, ctx.town)));
+      ? image(item, "context-image") : h("span", { class: "context-text" }, textObject(item, ctx.world)));
     case "actions": return (block.elements ?? []).map((item) => element(item, ctx));
     case "image": return h("figure", {}, block.title ? h("figcaption", {}, plainText(block.title.text)) : null, image(block, "block-picture"));
     case "table": return table(block, ctx);
-    case "markdown": return markdown(block.text, ctx.town);
+    case "markdown": return markdown(block.text, ctx.world);
     case "rich_text": return richText(block, ctx);
     case "input": return input(block);
     default: return h("p", { class: "unknown" }, `A block of the type “${block.type}” is not drawn here.`);
@@ -29,8 +29,8 @@ function drawBlock(block, ctx) {
 function section(block, ctx) {
   return [
     h("div", { class: "section-body" },
-      block.text ? h("div", { class: "section-text" }, textObject(block.text, ctx.town)) : null,
-      block.fields ? h("div", { class: "fields" }, block.fields.map((field) => h("div", {}, textObject(field, ctx.town)))) : null),
+      block.text ? h("div", { class: "section-text" }, textObject(block.text, ctx.world)) : null,
+      block.fields ? h("div", { class: "fields" }, block.fields.map((field) => h("div", {}, textObject(field, ctx.world)))) : null),
     block.accessory ? h("div", { class: "accessory" }, element(block.accessory, ctx)) : null,
   ];
 }
@@ -108,13 +108,13 @@ function richPart(part, ctx) {
   let node;
   switch (part.type) {
     case "text": node = String(part.text ?? "").split("\n").flatMap((line, at) => (at ? [h("br"), line] : [line])); break;
-    case "link": node = [link(part.url, [part.text || part.url], ctx.town)]; break;
+    case "link": node = [link(part.url, [part.text || part.url], ctx.world)]; break;
     case "emoji": node = [emojiNode(part.name)]; break;
-    case "user": node = tree([{ type: "user", id: part.user_id }], ctx.town); break;
-    case "channel": node = tree([{ type: "channel", id: part.channel_id }], ctx.town); break;
-    case "usergroup": node = tree([{ type: "group", id: part.usergroup_id }], ctx.town); break;
-    case "broadcast": node = tree([{ type: "broadcast", name: part.range }], ctx.town); break;
-    case "date": node = tree([{ type: "date", unix: part.timestamp, format: part.format, url: part.url, fallback: part.fallback }], ctx.town); break;
+    case "user": node = tree([{ type: "user", id: part.user_id }], ctx.world); break;
+    case "channel": node = tree([{ type: "channel", id: part.channel_id }], ctx.world); break;
+    case "usergroup": node = tree([{ type: "group", id: part.usergroup_id }], ctx.world); break;
+    case "broadcast": node = tree([{ type: "broadcast", name: part.range }], ctx.world); break;
+    case "date": node = tree([{ type: "date", unix: part.timestamp, format: part.format, url: part.url, fallback: part.fallback }], ctx.world); break;
     default: node = [String(part.text ?? "")];
   }
   for (const [style, tag] of Object.entries(STYLES)) if (part.style?.[style]) node = [h(tag, {}, node)];
@@ -123,5 +123,5 @@ function richPart(part, ctx) {
 
 /** A message's body: its blocks, else its text. */
 export function body(message, ctx) {
-  return message.blocks?.length ? blocks(message.blocks, ctx) : [h("div", { class: "block" }, mrkdwn(message.text, ctx.town))];
+  return message.blocks?.length ? blocks(message.blocks, ctx) : [h("div", { class: "block" }, mrkdwn(message.text, ctx.world))];
 }

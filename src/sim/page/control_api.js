@@ -1,4 +1,4 @@
-// The only way out of this page: the demo's hands (`/sim/*`). An answer that is not a yes becomes an Error whose
+// The only way out of this page: the demo's control API (`/sim/*`). An answer that is not a yes becomes an Error whose
 // message is the sentence to show.
 
 async function call(path, options) {
@@ -25,8 +25,8 @@ function sentence(answer) {
 const post = (path, body) => call(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 const read = (path, query) => call(query ? `${path}?${new URLSearchParams(query)}` : path, { headers: { accept: "application/json" } });
 
-export const hands = {
-  town: () => read("/sim/page/town"),
+export const controlApi = {
+  world: () => read("/sim/page/world"),
   graph: (repository) => read("/sim/page/graph", { repository }),
   state: () => read("/sim/state"),
   // The person matters for `@gantry`, where each has a conversation of their own, and for the modals before them.

@@ -41,10 +41,10 @@ export function form({ title, body, yes = "OK", no = "Cancel", style = "primary"
 }
 
 /** The confirm object of a Block Kit element, with its own words. */
-export function confirmDialog(confirm, town) {
+export function confirmDialog(confirm, world) {
   return form({
     title: plainText(confirm.title?.text ?? "Are you sure?"),
-    body: h("div", { class: "content" }, textObject(confirm.text, town)),
+    body: h("div", { class: "content" }, textObject(confirm.text, world)),
     yes: confirm.confirm?.text ?? "Yes",
     no: confirm.deny?.text ?? "Cancel",
     style: confirm.style === "danger" ? "danger" : "primary",

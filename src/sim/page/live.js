@@ -6,13 +6,13 @@ import { drawGraph } from "./graphview.js";
 const WORDS = { running: "running", rolling_out: "rolling out", degraded: "degraded", missing: "missing" };
 const BUILDS_SHOWN = 3;
 
-/** The branch that feeds an environment: its own name, except for the first rung of the demo's town. */
+/** The branch that feeds an environment: its own name, except for the first rung of the demo's world. */
 export const branchOf = (environment) => (environment === "development" ? "develop" : environment);
 
 /** `pick(repository)` is called when a person chooses another repository. */
 export function liveView({ pick }) {
   const cells = new Map();
-  let town = null;
+  let world = null;
   let truth = null;
   let graph = { repository: null, commits: [] };
 
@@ -22,8 +22,8 @@ export function liveView({ pick }) {
   function build() {
     cells.clear();
     const ladder = byId("ladder");
-    ladder.replaceChildren(...town.environments.map((environment, rung) => {
-      const rows = town.artefacts.map((artefact) => {
+    ladder.replaceChildren(...world.environments.map((environment, rung) => {
+      const rows = world.artefacts.map((artefact) => {
         const cell = workloadCell(environment, artefact, pick);
         cells.set(`${environment}/${artefact.name}`, cell);
         return h("li", {}, cell.node);
@@ -35,8 +35,8 @@ export function liveView({ pick }) {
 
   function drawGit() {
     const list = byId("graph");
-    const ladder = (town?.environments ?? []).map((environment) => ({ environment, branch: branchOf(environment) }));
-    const artefacts = (town?.artefacts ?? []).filter((artefact) => artefact.repository === graph.repository).map((artefact) => artefact.name);
+    const ladder = (world?.environments ?? []).map((environment) => ({ environment, branch: branchOf(environment) }));
+    const artefacts = (world?.artefacts ?? []).filter((artefact) => artefact.repository === graph.repository).map((artefact) => artefact.name);
     const running = new Map();
     for (const { environment } of ladder) {
       for (const name of artefacts) {
@@ -91,8 +91,8 @@ export function liveView({ pick }) {
 
   return {
     crashIsArmed,
-    town(next) {
-      town = next;
+    world(next) {
+      world = next;
       build();
       if (truth) this.truth(truth);
       // Another demo may have come in the place of the one in which it was armed.
@@ -104,7 +104,7 @@ export function liveView({ pick }) {
         const [environment, artefact] = key.split("/");
         cell.update(truth.environments?.[environment]?.[artefact]);
       }
-      const names = [...new Set([...town.artefacts.map((artefact) => artefact.repository), ...Object.keys(truth.repositories ?? {})])];
+      const names = [...new Set([...world.artefacts.map((artefact) => artefact.repository), ...Object.keys(truth.repositories ?? {})])];
       reconcile(select, names, { key: (name) => name, look: (name) => name, make: (name) => h("option", { value: name }, name) });
       if (graph.repository) select.value = graph.repository;
       drawCrash();

@@ -25,7 +25,7 @@ export function threads(messages) {
 }
 
 /**
- * Draws `messages` into `list`. `ctx`: `town`, `me`, `press(message, element, label, node)`, `openThread(id)` (absent inside
+ * Draws `messages` into `list`. `ctx`: `world`, `me`, `press(message, element, label, node)`, `openThread(id)` (absent inside
  * a thread), `replies` (from `threads`).
  */
 export function drawMessages(list, messages, ctx) {
@@ -51,7 +51,7 @@ export function drawMessages(list, messages, ctx) {
 function draw({ message, together, replies }, old, ctx) {
   const at = secondsOf(message);
   const time = h("time", { class: "at", datetime: new Date(at * 1000).toISOString(), title: new Date(at * 1000).toLocaleString() }, clockTime(at, clock));
-  const content = h("div", { class: "content" }, body(message, { town: ctx.town, press: (element, label, node) => ctx.press(message, element, label, node) }));
+  const content = h("div", { class: "content" }, body(message, { world: ctx.world, press: (element, label, node) => ctx.press(message, element, label, node) }));
   for (const file of message.files ?? []) content.append(fileCard(file, ctx));
   if (message.edited) content.lastElementChild?.append(h("span", { class: "edited" }, " (edited)"));
   const classes = ["message", together && "together", message.only_to && "private", old && old.dataset.edited !== String(message.edited) && "changed"];
@@ -59,7 +59,7 @@ function draw({ message, together, replies }, old, ctx) {
     h("div", { class: "gutter" }, together ? time : avatar(message.user)),
     h("div", { class: "what" },
       message.only_to ? h("p", { class: "only" }, icon("eye"), "Only visible to you") : null,
-      together ? null : h("p", { class: "who" }, h("b", {}, ctx.town.display(message.user)), message.user === "gantry" ? h("span", { class: "app" }, "APP") : null, time),
+      together ? null : h("p", { class: "who" }, h("b", {}, ctx.world.display(message.user)), message.user === "gantry" ? h("span", { class: "app" }, "APP") : null, time),
       message.broadcast && ctx.openThread ? h("button", { type: "button", class: "replied", onclick: () => ctx.openThread(message.thread) }, "replied to a thread") : null,
       content,
       message.reactions?.length ? h("p", { class: "reactions" }, message.reactions.map((reaction) => h("span", { title: reaction.users?.join(", ") }, emojiNode(reaction.name), ` ${reaction.users?.length ?? 1}`))) : null,
@@ -71,7 +71,7 @@ function draw({ message, together, replies }, old, ctx) {
 function fileCard(file, ctx) {
   const name = file.title || file.name || "file";
   const url = file.permalink ?? file.url_private;
-  return h("p", { class: "file" }, icon("file"), url ? link(url, [name], ctx.town) : name);
+  return h("p", { class: "file" }, icon("file"), url ? link(url, [name], ctx.world) : name);
 }
 
 function threadLine(message, replies, ctx) {

@@ -1,4 +1,4 @@
-// Turns the trees of mrkdwn.js and markdown.js into DOM nodes, with the names of the town put in.
+// Turns the trees of mrkdwn.js and markdown.js into DOM nodes, with the names of the world put in.
 
 import { formatDate } from "./dates.js";
 import { h } from "./dom.js";
@@ -9,23 +9,23 @@ import { parse, plain, safeUrl } from "./mrkdwn.js";
 const hour12 = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hour12 ?? false;
 export const clock = { hour12 };
 
-/** `town` answers `person(id)`, `channel(id)`, `names`, `me`, and `jump(url)` for links to messages. */
-export const mrkdwn = (text, town) => tree(parse(text ?? "", { names: town.names }), town);
-export const markdown = (text, town) => tree(parseMarkdown(text ?? ""), town);
+/** `world` answers `person(id)`, `channel(id)`, `names`, `me`, and `jump(url)` for links to messages. */
+export const mrkdwn = (text, world) => tree(parse(text ?? "", { names: world.names }), world);
+export const markdown = (text, world) => tree(parseMarkdown(text ?? ""), world);
 export const plainText = (text) => tree(plain(text ?? ""), null);
 
 /** A text object of Block Kit. */
-export function textObject(object, town) {
+export function textObject(object, world) {
   if (!object) return [];
-  return object.type === "mrkdwn" ? mrkdwn(object.text, town) : plainText(object.text);
+  return object.type === "mrkdwn" ? mrkdwn(object.text, world) : plainText(object.text);
 }
 
-export function tree(nodes, town) {
-  return nodes.map((node) => draw(node, town));
+export function tree(nodes, world) {
+  return nodes.map((node) => draw(node, world));
 }
 
-function draw(node, town) {
-  const inside = () => tree(node.children, town);
+function draw(node, world) {
+  const inside = () => tree(node.children, world);
   switch (node.type) {
     case "text": return node.text;
     case "break": return h("br");
@@ -39,15 +39,15 @@ function draw(node, town) {
     case "rule": return h("hr");
     case "heading": return h("strong", { class: `heading heading-${Math.min(node.level, 3)}` }, inside());
     case "emoji": return emojiNode(node.name, node.text);
-    case "link": return link(node.url, inside(), town);
-    case "user": return mention(node, town);
-    case "channel": return channel(node, town);
+    case "link": return link(node.url, inside(), world);
+    case "user": return mention(node, world);
+    case "channel": return channel(node, world);
     case "group": return h("span", { class: "mention" }, node.label ?? `@${node.id}`);
     case "broadcast": return h("span", { class: "mention loud" }, `@${node.name}`);
-    case "date": return date(node, town);
-    case "list": return list(node.ordered, node.items.map((item) => ({ ...item, nodes: tree(item.children, town) })));
+    case "date": return date(node, world);
+    case "list": return list(node.ordered, node.items.map((item) => ({ ...item, nodes: tree(item.children, world) })));
     case "table": return h("div", { class: "table-scroll", tabindex: 0 }, h("table", { class: "table-block" },
-      node.rows.map((row, at) => h("tr", {}, row.map((cell) => h(at === 0 ? "th" : "td", {}, tree(cell, town)))))));
+      node.rows.map((row, at) => h("tr", {}, row.map((cell) => h(at === 0 ? "th" : "td", {}, tree(cell, world)))))));
     default: return "";
   }
 }
@@ -62,10 +62,10 @@ export function list(ordered, items, indent = 0) {
     items.map((item) => h("li", { class: item.indent ? `indent-${Math.min(item.indent, 4)}` : null }, item.nodes)));
 }
 
-export function link(url, children, town) {
+export function link(url, children, world) {
   if (!safeUrl(url)) return h("span", {}, children);
-  const place = town && messagePlace(url);
-  if (place) return h("a", { href: url, onclick: (event) => { event.preventDefault(); town.jump(place); } }, children);
+  const place = world && messagePlace(url);
+  if (place) return h("a", { href: url, onclick: (event) => { event.preventDefault(); world.jump(place); } }, children);
   return h("a", { href: url, target: "_blank", rel: "noreferrer noopener" }, children);
 }
 
@@ -75,24 +75,24 @@ export function messagePlace(url) {
   return match && { channel: match[1], id: `${match[2]}.${match[3]}` };
 }
 
-function mention(node, town) {
-  const person = node.id ? town?.person(node.id) : { name: node.name };
+function mention(node, world) {
+  const person = node.id ? world?.person(node.id) : { name: node.name };
   const name = person?.name ?? node.label ?? node.id;
-  return h("span", { class: name === town?.me ? "mention me" : "mention", title: person?.real_name }, `@${name}`);
+  return h("span", { class: name === world?.me ? "mention me" : "mention", title: person?.real_name }, `@${name}`);
 }
 
-function channel(node, town) {
-  const name = town?.channel(node.id)?.name ?? node.label ?? node.id;
-  const go = () => town?.jump({ channel: node.id });
+function channel(node, world) {
+  const name = world?.channel(node.id)?.name ?? node.label ?? node.id;
+  const go = () => world?.jump({ channel: node.id });
   return h("button", { class: "mention as-link", type: "button", onclick: go }, `#${name}`);
 }
 
-function date(node, town) {
+function date(node, world) {
   const moment = new Date(node.unix * 1000);
   if (Number.isNaN(moment.getTime())) return node.fallback ?? "";
   const time = h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(), dataset: { unix: node.unix, format: node.format } });
   tick(time);
-  return node.url ? link(node.url, [time], town) : time;
+  return node.url ? link(node.url, [time], world) : time;
 }
 
 function tick(time) {

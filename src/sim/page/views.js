@@ -1,16 +1,16 @@
 // The modals that the bot opened: each is shown once, whether it came with the answer to a click or a moment after it.
 
 import { viewDialog } from "./dialogs.js";
-import { hands } from "./control_api.js";
+import { controlApi } from "./control_api.js";
 
 /** `press(message, element, label, node)` is what a button in a modal does. */
-export function viewer(town, press) {
+export function viewer(world, press) {
   const known = new Set();
 
   function open(view, me) {
     known.add(view.id);
-    viewDialog(view, { town, press: (element, label, node) => press({ id: view.id }, element, label, node) }, async (values) => {
-      const result = await hands.submit(me, view.id, values);
+    viewDialog(view, { world, press: (element, label, node) => press({ id: view.id }, element, label, node) }, async (values) => {
+      const result = await controlApi.submit(me, view.id, values);
       const errors = result?.errors ?? result?.body?.errors;
       if (errors) throw new Error(Object.values(errors).join(" "));
     });

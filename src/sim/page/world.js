@@ -2,7 +2,7 @@
 
 import { form, toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { hands } from "./control_api.js";
+import { controlApi } from "./control_api.js";
 
 const MESSAGES = {
   checkout: ["Round taxes per line, not per basket", "Retry a card payment once after a timeout", "Show the delivery date before paying", "Keep the basket when the session ends"],
@@ -37,14 +37,14 @@ const field = (label, control, note) => h("div", { class: "field" }, h("label", 
 const options = (names, words = (name) => name) => names.map((name) => h("option", { value: name }, words(name)));
 
 /** Resolves to true once something was pushed. */
-export function pushDialog(town, branches) {
-  const artefact = h("select", { id: "push-artefact", class: "select" }, options(town.artefacts.map((each) => each.name)));
+export function pushDialog(world, branches) {
+  const artefact = h("select", { id: "push-artefact", class: "select" }, options(world.artefacts.map((each) => each.name)));
   const branch = h("select", { id: "push-branch", class: "select" });
   const message = h("input", { id: "push-message", type: "text", required: true, maxlength: 200, autocomplete: "off" });
   let touched = false;
   message.addEventListener("input", () => { touched = true; });
   const follow = () => {
-    const repository = town.artefacts.find((each) => each.name === artefact.value)?.repository;
+    const repository = world.artefacts.find((each) => each.name === artefact.value)?.repository;
     const others = branches(repository).filter((name) => name !== "develop");
     branch.replaceChildren(...options(["develop", ...others], (name) => (name === "develop" ? "develop (deployed to development)" : name)));
     if (!touched) message.value = suggestion(artefact.value);
@@ -61,7 +61,7 @@ export function pushDialog(town, branches) {
     submit: async () => {
       const push = { artefact: artefact.value, message: message.value.trim() };
       if (branch.value !== "develop") push.branch = branch.value;
-      const answer = await hands.push(push);
+      const answer = await controlApi.push(push);
       pushes += 1;
       const commit = answer?.commit ?? answer?.sha;
       toast(`Pushed ${typeof commit === "string" ? `${commit.slice(0, 7)} ` : ""}to ${push.artefact}’s ${branch.value}. Watch it in the live view.`);
@@ -70,11 +70,11 @@ export function pushDialog(town, branches) {
 }
 
 /** Resolves to true once a fault was armed. */
-export function faultDialog(town, preset) {
-  const fault = h("select", { id: "fault-name", class: "select" }, options(town.faults, (name) => FAULTS[name] ?? name.replaceAll("_", " ")));
-  if (preset && town.faults.includes(preset)) fault.value = preset;
-  const artefact = h("select", { id: "fault-artefact", class: "select" }, h("option", { value: "" }, "any artefact"), options(town.artefacts.map((each) => each.name)));
-  const environment = h("select", { id: "fault-environment", class: "select" }, h("option", { value: "" }, "any environment"), options(town.environments));
+export function faultDialog(world, preset) {
+  const fault = h("select", { id: "fault-name", class: "select" }, options(world.faults, (name) => FAULTS[name] ?? name.replaceAll("_", " ")));
+  if (preset && world.faults.includes(preset)) fault.value = preset;
+  const artefact = h("select", { id: "fault-artefact", class: "select" }, h("option", { value: "" }, "any artefact"), options(world.artefacts.map((each) => each.name)));
+  const environment = h("select", { id: "fault-environment", class: "select" }, h("option", { value: "" }, "any environment"), options(world.environments));
   const times = h("input", { id: "fault-times", type: "number", min: 1, max: 100, required: true, value: "1" });
   return form({
     title: "Break something",
@@ -89,7 +89,7 @@ export function faultDialog(town, preset) {
       const armed = { fault: fault.value, times: Number(times.value) };
       if (artefact.value) armed.artefact = artefact.value;
       if (environment.value) armed.environment = environment.value;
-      await hands.fault(armed);
+      await controlApi.fault(armed);
       toast(`Armed: ${FAULTS[fault.value] ?? fault.value}.`);
     },
   });

@@ -1,5 +1,5 @@
 //! Socket Mode from Slack's side: tickets, greetings, envelopes, and what becomes of those that nobody acknowledges.
-//! Its hands let a test close, silence and disturb connections.
+//! Its control API lets a test close, silence and disturb connections.
 
 use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};

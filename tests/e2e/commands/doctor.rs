@@ -10,23 +10,23 @@ use jiff::SignedDuration;
 use crate::harness::world::World;
 
 /// What doctor answers alice.
-async fn answer(town: &World) -> String {
-    let ack = town.alice().types("/gantry doctor").await;
+async fn answer(world: &World) -> String {
+    let ack = world.alice().types("/gantry doctor").await;
     assert_eq!(ack, "Asking Slack, GitHub, the clusters and the registries...");
-    town.alice().reads()
+    world.alice().reads()
 }
 
 /// What it complains of, but for reports that did not come yet.
-async fn complaints(town: &World) -> Vec<String> {
-    let told = answer(town).await;
+async fn complaints(world: &World) -> Vec<String> {
+    let told = answer(world).await;
     let lines = told.lines().filter(|line| line.starts_with(":x:") || line.starts_with(":warning:"));
     lines.filter(|line| !line.starts_with(":warning: No report came for")).map(str::to_owned).collect()
 }
 
 #[tokio::test]
 async fn in_the_demos_world_all_is_well_but_reports_that_did_not_come_yet() {
-    let town = World::open().await;
-    assert_snapshot!(answer(&town).await, @"
+    let world = World::open().await;
+    assert_snapshot!(answer(&world).await, @"
     4 things need a look:
     :warning: No report came for development yet. If its controller should send some, check its address and secret.
     :warning: No report came for qa yet. If its controller should send some, check its address and secret.
@@ -38,15 +38,15 @@ async fn in_the_demos_world_all_is_well_but_reports_that_did_not_come_yet() {
 
 #[tokio::test]
 async fn looking_changes_nothing() {
-    let town = World::open().await;
-    let requests = || town.sim.github.request_faults().requests();
+    let world = World::open().await;
+    let requests = || world.sim.github.request_faults().requests();
     let before = requests().len();
-    let branches = town.sim.github.branches("acme/checkout");
-    answer(&town).await;
+    let branches = world.sim.github.branches("acme/checkout");
+    answer(&world).await;
     let written: Vec<String> = requests().split_off(before).into_iter().filter(|it| !it.starts_with("GET ")).collect();
     assert_eq!(written, Vec::<String>::new());
-    assert_eq!(town.sim.github.branches("acme/checkout"), branches);
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
+    assert_eq!(world.sim.github.branches("acme/checkout"), branches);
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
 }
 
 fn channel(archived: bool) -> Channel {
@@ -57,8 +57,8 @@ fn workload(text: &str) -> Workload {
     text.parse().unwrap()
 }
 
-fn protect(town: &World, branch: &str, rules: Rules) {
-    town.sim.github.protect("acme/checkout", branch, rules).unwrap();
+fn protect(world: &World, branch: &str, rules: Rules) {
+    world.sim.github.protect("acme/checkout", branch, rules).unwrap();
 }
 
 /// What is broken, how, and what is then said: these lines and no others.
@@ -66,30 +66,30 @@ type Case = (&'static str, fn(&World), &'static [&'static str]);
 
 async fn check_cases(cases: &[Case]) {
     for (name, broken, expected) in cases {
-        let town = World::open().await;
-        broken(&town);
-        assert_eq!(complaints(&town).await, *expected, "{name}");
+        let world = World::open().await;
+        broken(&world);
+        assert_eq!(complaints(&world).await, *expected, "{name}");
     }
 }
 
 #[tokio::test]
 async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
     check_cases(&[
-        ("a scope", |town| town.sim.slack.revoke_scope("files:write"), &[
+        ("a scope", |world| world.sim.slack.revoke_scope("files:write"), &[
             ":x: The token lacks the scope `files:write`. Add what is missing under OAuth &amp; Permissions, or by deploy/slack/manifest.yaml, and install the app again.",
         ]),
-        ("a channel", |town| town.sim.slack.add_channel(channel(false)), &[
+        ("a channel", |world| world.sim.slack.add_channel(channel(false)), &[
             ":x: I am not in #releases. Type `/invite @gantry` there, in a private channel too; if there is none of this name, create it.",
         ]),
-        ("an archived channel", |town| town.sim.slack.add_channel(channel(true)), &[
+        ("an archived channel", |world| world.sim.slack.add_channel(channel(true)), &[
             ":x: #releases is archived. Unarchive it, or name another channel in the configuration.",
         ]),
-        ("an empty group", |town| town.sim.slack.add_group("S0RELEASE", "release-managers", &[]), &[
+        ("an empty group", |world| world.sim.slack.add_group("S0RELEASE", "release-managers", &[]), &[
             ":x: Nobody is in @release-managers, which prod's approvals names. Put people into the user group, or name another one.",
             ":x: Nobody is in @release-managers, which prod's overriders names. Put people into the user group, or name another one.",
             ":x: prod wants 1 approvals, and 0 may give one. Put more people into the groups under `approvals`, or require fewer.",
         ]),
-        ("a group of one", |town| town.sim.slack.add_group("S0RELEASE", "release-managers", &["bob"]), &[
+        ("a group of one", |world| world.sim.slack.add_group("S0RELEASE", "release-managers", &["bob"]), &[
             ":warning: prod wants 1 approvals, and 1 may give one. Nobody approves their own change, so theirs can never be approved: let one more person approve.",
         ]),
     ])
@@ -99,49 +99,49 @@ async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
 #[tokio::test]
 async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
     check_cases(&[
-        ("the token", |town| town.sim.github.update_installation(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
+        ("the token", |world| world.sim.github.update_installation(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
             ":x: GitHub does not let me in: it says \u{201c}Bad credentials\u{201d}. Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.",
         ]),
-        ("its scopes", |town| town.sim.github.update_installation(|it| it.scopes = Some(vec!["gist"])), &[
+        ("its scopes", |world| world.sim.github.update_installation(|it| it.scopes = Some(vec!["gist"])), &[
             ":x: The token lacks the scope `repo`. Add it in the settings of the token; it stays the same.",
         ]),
         (
             "a fine-grained token, of which nobody tells what it may",
-            |town| {
-                town.sim.github.update_installation(|it| it.scopes = None);
+            |world| {
+                world.sim.github.update_installation(|it| it.scopes = None);
                 let unseen = RequestFault::Reply(403, "Resource not accessible by personal access token", Vec::new());
-                town.sim.github.request_faults().inject("GET", "/acme/shop/commits/develop/check-runs", FaultTiming::BeforeEffect, unseen.clone(), 9);
-                town.sim.github.request_faults().inject("GET", "/acme/search/commits/", FaultTiming::BeforeEffect, unseen, 9);
+                world.sim.github.request_faults().inject("GET", "/acme/shop/commits/develop/check-runs", FaultTiming::BeforeEffect, unseen.clone(), 9);
+                world.sim.github.request_faults().inject("GET", "/acme/search/commits/", FaultTiming::BeforeEffect, unseen, 9);
             },
             &[
                 ":x: The checks of acme/search and acme/shop cannot be read: it says \u{201c}Resource not accessible by personal access token\u{201d}. Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.",
             ],
         ),
-        ("an archived repository", |town| town.sim.github.set_repository_options("acme/shop", true, true, true).unwrap(), &[
+        ("an archived repository", |world| world.sim.github.set_repository_options("acme/shop", true, true, true).unwrap(), &[
             ":x: acme/shop is archived. Unarchive it: nothing can be merged there.",
         ]),
-        ("a repository to read only", |town| town.sim.github.set_repository_options("acme/shop", false, true, false).unwrap(), &[
+        ("a repository to read only", |world| world.sim.github.set_repository_options("acme/shop", false, true, false).unwrap(), &[
             ":x: I may not push to acme/shop. Give the token's account the role Write there.",
         ]),
-        ("no merge commits", |town| town.sim.github.set_repository_options("acme/shop", false, false, true).unwrap(), &[
+        ("no merge commits", |world| world.sim.github.set_repository_options("acme/shop", false, false, true).unwrap(), &[
             ":x: acme/shop allows no merge commits, and a squash would lose what was promoted. Tick Allow merge commits under Settings, General, Pull Requests.",
         ]),
-        ("a branch", |town| town.sim.github.delete_branch("acme/checkout", "staging").unwrap(), &[
+        ("a branch", |world| world.sim.github.delete_branch("acme/checkout", "staging").unwrap(), &[
             ":x: acme/checkout has no branch staging. Make it: `git push origin origin/qa:refs/heads/staging` in a clone of acme/checkout.",
         ]),
         (
             "a server that counts no requests",
-            |town| {
+            |world| {
                 let uncounted = RequestFault::Reply(404, "Rate limiting is not enabled.", Vec::new());
-                town.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, uncounted, 9);
+                world.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, uncounted, 9);
             },
             &[],
         ),
         (
             "the hour's rest, which is not told",
-            |town| {
+            |world| {
                 let away = RequestFault::Reply(503, "Unavailable", Vec::new());
-                town.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, away, 9);
+                world.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, away, 9);
             },
             &[
                 ":warning: How many requests are left cannot be seen: it answered 503. Ask again later: when none are left, promotions wait.",
@@ -156,68 +156,68 @@ async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
     check_cases(&[
         (
             "pull requests only, with `promote: merge`",
-            |town| protect(town, "qa", Rules { required_reviews: 1, ..Rules::default() }),
+            |world| protect(world, "qa", Rules { required_reviews: 1, ..Rules::default() }),
             &[
                 ":x: qa of acme/checkout takes changes by pull request only, and `promote: merge` goes straight in. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
             ],
         ),
         (
             "the same, and we may pass by it",
-            |town| {
-                protect(town, "qa", Rules { required_reviews: 1, ..Rules::default() });
-                town.sim.github.update_installation(|it| it.bypasses = true);
+            |world| {
+                protect(world, "qa", Rules { required_reviews: 1, ..Rules::default() });
+                world.sim.github.update_installation(|it| it.bypasses = true);
             },
             &[],
         ),
         (
             "pull requests only, with `promote: pull_request`",
-            |town| protect(town, "prod", Rules { required_reviews: 1, ..Rules::default() }),
+            |world| protect(world, "prod", Rules { required_reviews: 1, ..Rules::default() }),
             &[],
         ),
         (
             "required checks, with `promote: merge`",
-            |town| protect(town, "qa", Rules { required_checks: vec!["build".to_owned()], ..Rules::default() }),
+            |world| protect(world, "qa", Rules { required_checks: vec!["build".to_owned()], ..Rules::default() }),
             &[
                 ":x: qa of acme/checkout requires `build`, which cannot have run on a merge that is just being made. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
             ],
         ),
-        ("a linear history", |town| protect(town, "prod", Rules { kinds: vec!["required_linear_history"], ..Rules::default() }), &[
+        ("a linear history", |world| protect(world, "prod", Rules { kinds: vec!["required_linear_history"], ..Rules::default() }), &[
             ":x: prod of acme/checkout requires a linear history, and promotions are merge commits. Take that rule off prod.",
         ]),
         (
             "a classic protection, beside a rule that is in nobody's way",
-            |town| protect(town, "qa", Rules { kinds: vec!["deletion"], classic: true, ..Rules::default() }),
+            |world| protect(world, "qa", Rules { kinds: vec!["deletion"], classic: true, ..Rules::default() }),
             &[
                 ":warning: qa of acme/checkout is protected, and I may not see how. See under Settings, Branches that Gantry may push, or set `promote: pull_request` for `qa`.",
             ],
         ),
         (
             "rules that are in nobody's way",
-            |town| {
+            |world| {
                 let kinds = vec!["deletion", "non_fast_forward", "creation"];
-                protect(town, "qa", Rules { kinds, ..Rules::default() });
+                protect(world, "qa", Rules { kinds, ..Rules::default() });
             },
             &[],
         ),
         (
             "updates by some only, with `promote: pull_request`",
-            |town| protect(town, "prod", Rules { kinds: vec!["update"], ..Rules::default() }),
+            |world| protect(world, "prod", Rules { kinds: vec!["update"], ..Rules::default() }),
             &[
                 ":x: prod of acme/checkout lets only some change it, by a pull request too, and I am not one of them. Let Gantry bypass that rule (Restrict updates).",
             ],
         ),
         (
             "a merge queue, with `promote: merge`",
-            |town| protect(town, "qa", Rules { kinds: vec!["merge_queue"], ..Rules::default() }),
+            |world| protect(world, "qa", Rules { kinds: vec!["merge_queue"], ..Rules::default() }),
             &[
                 ":x: qa of acme/checkout has a merge queue, which lets nothing in past it, and would merge something else than what was approved. Take the merge queue off qa, or let Gantry bypass it.",
             ],
         ),
         (
             "rules that nobody judges",
-            |town| {
+            |world| {
                 let kinds = vec!["required_signatures", "commit_message_pattern", "of_tomorrow"];
-                protect(town, "prod", Rules { kinds, ..Rules::default() });
+                protect(world, "prod", Rules { kinds, ..Rules::default() });
             },
             &[
                 ":warning: prod of acme/checkout has rules that I cannot judge: `commit_message_pattern`, `of_tomorrow` and `required_signatures`. See that a promotion's merge commit can satisfy it, or let Gantry bypass it.",
@@ -225,9 +225,9 @@ async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
         ),
         (
             "squashes only",
-            |town| {
+            |world| {
                 let merge_methods = Some(vec!["squash".to_owned()]);
-                protect(town, "prod", Rules { required_reviews: 1, merge_methods, ..Rules::default() });
+                protect(world, "prod", Rules { required_reviews: 1, merge_methods, ..Rules::default() });
             },
             &[
                 ":x: prod of acme/checkout takes no merge commits, and a squash would lose what was promoted. Allow the merge method Merge in the rule that requires pull requests.",
@@ -240,36 +240,36 @@ async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
 #[tokio::test]
 async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is_told_with_its_repair() {
     check_cases(&[
-        ("a verb", |town| town.sim.cluster.revoke("qa", "list", "pods"), &[
+        ("a verb", |world| world.sim.cluster.revoke("qa", "list", "pods"), &[
             ":x: I may not list pods in the namespace qa. Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i list pods -n qa` tells.",
         ]),
-        ("a workload", |town| town.sim.cluster.remove("staging", &workload("deployment/search")), &[
+        ("a workload", |world| world.sim.cluster.remove("staging", &workload("deployment/search")), &[
             ":x: deployment/search of search in staging is not in the namespace staging. Correct `workload` or the namespace, or leave search out there: `environments: { staging: false }`.",
         ]),
         (
             "another image",
-            |town| town.sim.cluster.set_running("qa", &workload("deployment/search"), "search", "nginx:1", 1),
+            |world| world.sim.cluster.set_running("qa", &workload("deployment/search"), "search", "nginx:1", 1),
             &[
                 ":x: deployment/search of search in qa runs nginx in search, not ghcr.io/acme/search. Correct `image`, or `workload`.",
             ],
         ),
         (
             "two containers with the image",
-            |town| {
-                let tag = town.running_tag("search", "qa");
-                town.sim.cluster.set_running("qa", &workload("deployment/search"), "more", &format!("ghcr.io/acme/search:{tag}"), 1);
+            |world| {
+                let tag = world.running_tag("search", "qa");
+                world.sim.cluster.set_running("qa", &workload("deployment/search"), "more", &format!("ghcr.io/acme/search:{tag}"), 1);
             },
             &[
                 ":warning: deployment/search of search in qa has 2 containers with ghcr.io/acme/search: I look at the first. Say which one is meant with `container`.",
             ],
         ),
-        ("our clock, a little", |town| town.sim.service_faults.github.set_clock_ahead(SignedDuration::from_secs(60)), &[
+        ("our clock, a little", |world| world.sim.service_faults.github.set_clock_ahead(SignedDuration::from_secs(60)), &[
             ":warning: My clock is 60 s behind GitHub's. Let NTP set this machine's clock.",
         ]),
-        ("our clock, far off", |town| town.sim.service_faults.cluster.set_clock_ahead(SignedDuration::from_secs(-400)), &[
+        ("our clock, far off", |world| world.sim.service_faults.cluster.set_clock_ahead(SignedDuration::from_secs(-400)), &[
             ":x: My clock is 400 s ahead of the cluster's: Slack's requests are refused when they are more than 300 s off. Let NTP set this machine's clock.",
         ]),
-        ("a registry that is away", |town| town.sim.registry.set_down(true), &[
+        ("a registry that is away", |world| world.sim.registry.set_down(true), &[
             ":x: ghcr.io/acme/checkout cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
             ":x: ghcr.io/acme/mailer cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
             ":x: ghcr.io/acme/search cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
@@ -281,20 +281,20 @@ async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is
 
 #[tokio::test]
 async fn an_image_that_is_gone_is_told_by_its_tag() {
-    let town = World::open().await;
-    let tag = town.running_tag("checkout", "prod");
-    assert!(town.sim.registry.remove("ghcr.io/acme/checkout", &tag));
+    let world = World::open().await;
+    let tag = world.running_tag("checkout", "prod");
+    assert!(world.sim.registry.remove("ghcr.io/acme/checkout", &tag));
     let expected = format!(
         ":warning: ghcr.io/acme/checkout runs as {tag}, which the registry does not have. Keep what runs: a pod that is started anew could not be, and nobody could roll back to it."
     );
-    assert_eq!(complaints(&town).await, [expected]);
+    assert_eq!(complaints(&world).await, [expected]);
 }
 
 #[tokio::test]
 async fn a_namespace_that_grants_nothing_is_told_and_each_workload_in_it() {
-    let town = World::open().await;
-    town.sim.cluster.forbid("qa");
-    let told = complaints(&town).await;
+    let world = World::open().await;
+    world.sim.cluster.forbid("qa");
+    let told = complaints(&world).await;
     let role = ":x: Nothing is granted to me in the namespace qa. Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.";
     assert_eq!(told[0], role);
     assert_eq!(told.len(), 6, "{told:#?}");
@@ -303,7 +303,7 @@ async fn a_namespace_that_grants_nothing_is_told_and_each_workload_in_it() {
 
 #[tokio::test]
 async fn what_the_configuration_names_and_nobody_has_is_told() {
-    let town = World::with_config(|yaml| {
+    let world = World::with_config(|yaml| {
         yaml.replace("repository: acme/checkout", "repository: acme/chekout")
             .replace("envs/{environment}/search/", "envs/{environment}/serach/")
             .replace("image: ghcr.io/acme/mailer", "image: ghcr.io/acme/mialer")
@@ -313,7 +313,7 @@ async fn what_the_configuration_names_and_nobody_has_is_told() {
             )
     })
     .await;
-    let told = complaints(&town).await;
+    let told = complaints(&world).await;
     for expected in [
         ":x: acme/chekout is not there, or hidden from me. Correct its name, or install the App on it (give the token access to it).",
         ":x: envs/qa/serach/kustomization.yaml of acme/gitops cannot be used: it is not there: commit it, or correct `file`.",
@@ -328,11 +328,11 @@ async fn what_the_configuration_names_and_nobody_has_is_told() {
 
 #[tokio::test]
 async fn who_does_not_answer_or_answers_nonsense_is_told_in_a_line_of_its_own() {
-    let town = World::open().await;
-    town.sim.service_faults.github.set_returns_html(true);
-    town.sim.service_faults.cluster.set_hanging(true);
+    let world = World::open().await;
+    world.sim.service_faults.github.set_returns_html(true);
+    world.sim.service_faults.cluster.set_hanging(true);
     let begun = std::time::Instant::now();
-    let told = complaints(&town).await;
+    let told = complaints(&world).await;
     assert!(begun.elapsed() < std::time::Duration::from_secs(25), "{:?}", begun.elapsed());
     assert_eq!(told.len(), 2, "{told:#?}");
     assert!(told[0].starts_with(":x: GitHub cannot be asked: "), "{told:#?}");

@@ -11,10 +11,10 @@ use crate::harness::world::{World, render_message};
 use crate::production::pull_request::request_production;
 
 /// So many pushes, each told as an arrival.
-async fn pushes(town: &World, from: usize, to: usize) {
+async fn pushes(world: &World, from: usize, to: usize) {
     for n in from..to {
-        town.push("checkout", &format!("Push number {n}."));
-        town.settle().await;
+        world.push("checkout", &format!("Push number {n}."));
+        world.settle().await;
     }
 }
 
@@ -26,20 +26,20 @@ fn numbers(text: &str) -> Vec<usize> {
 
 #[tokio::test]
 async fn what_happened_is_told_newest_first() {
-    let town = World::open().await;
-    pushes(&town, 1, 2).await;
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/rollback checkout qa --reason totals are <wrong>").await;
-    town.bob().types("/gantry lock staging the database moves").await;
-    town.carol().types("/gantry unlock staging").await;
-    let bad = town.bot.store.list_quarantines().await.unwrap().remove(0).version.label().to_owned();
-    town.carol().types(&format!("/gantry release checkout {bad}")).await;
-    request_production(&town).await;
-    let ack = town.alice().types("/gantry history").await;
-    assert_snapshot!(redact_volatile_parts(&town, &ack), @"
+    let world = World::open().await;
+    pushes(&world, 1, 2).await;
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/rollback checkout qa --reason totals are <wrong>").await;
+    world.bob().types("/gantry lock staging the database moves").await;
+    world.carol().types("/gantry unlock staging").await;
+    let bad = world.bot.store.list_quarantines().await.unwrap().remove(0).version.label().to_owned();
+    world.carol().types(&format!("/gantry release checkout {bad}")).await;
+    request_production(&world).await;
+    let ack = world.alice().types("/gantry history").await;
+    assert_snapshot!(redact_volatile_parts(&world, &ack), @"
     *What happened*
     :raised_hand: *checkout* `prod-<hex>` → `staging-<hex>` in *prod*: waiting for approval, for <n> s
-    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://world/sim/github/acme/checkout/pull/1|#1> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     :leftwards_arrow_with_hook: *checkout* `qa-<hex>` released: it may come back to *qa*
     by <@U0CAROL> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message>
     :unlock: *staging* unlocked, after <n> s
@@ -47,59 +47,59 @@ async fn what_happened_is_told_newest_first() {
     :lock: *staging* locked: the database moves
     by <@U0BOB> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message>
     :large_green_circle: *checkout* rolled back `qa-<hex>` → `qa-<hex>` in *qa*: deployed, took <n> s
-    asked by <@U0BOB> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    asked by <@U0BOB> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     *Reason:* totals are &lt;wrong&gt;
     :large_green_circle: *checkout* `qa-<hex>` → `develop-<hex>` in *qa*: deployed, took <n> s · rolled back <when> by change `<id>`
-    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     :inbox_tray: *checkout* `develop-<hex>` came to *development*, rolled out in <n> s
-    without a change of mine <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> Push number 1. · Alice Adler
+    without a change of mine <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> Push number 1. · Alice Adler
     ");
 }
 
 #[tokio::test]
 async fn how_a_change_ended_is_told_and_why() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    request_production(&town).await;
-    let digits = crate::commands::status::newest_short_id(&town, "releases");
-    town.bob().types(&format!("/gantry reject {digits} the migration <!channel> is missing")).await;
-    let ack = town.alice().types("/gantry history").await;
-    assert_snapshot!(redact_volatile_parts(&town, &ack), @"
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    request_production(&world).await;
+    let digits = crate::commands::status::newest_short_id(&world, "releases");
+    world.bob().types(&format!("/gantry reject {digits} the migration <!channel> is missing")).await;
+    let ack = world.alice().types("/gantry history").await;
+    assert_snapshot!(redact_volatile_parts(&world, &ack), @"
     *What happened*
     :no_entry: *checkout* `prod-<hex>` → `staging-<hex>` in *prod*: rejected by <@U0BOB> after <n> s
-    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://world/sim/github/acme/checkout/pull/1|#1> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     *Why:* the migration &lt;!channel&gt; is missing
     :red_circle: *checkout* `qa-<hex>` → `develop-<hex>` in *qa*: failed after <n> s
-    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     ");
 }
 
 #[tokio::test]
 async fn its_links_lead_to_the_card_the_arrival_and_the_pull_request() {
-    let town = World::open().await;
-    pushes(&town, 1, 2).await;
-    let arrival = town.last_message("alice", "deploys").id;
-    let pull = request_production(&town).await;
-    let calls = town.sim.slack.calls();
-    let ack = town.alice().types("/gantry history").await;
-    assert_eq!(town.sim.slack.calls(), calls, "Slack is asked nothing for it");
-    let card = permalink(&town.origin, "C0RELEASES", &newest_card_id(&town, "releases")).await;
-    let arrival = permalink(&town.origin, "C0DEPLOYS", &arrival).await;
+    let world = World::open().await;
+    pushes(&world, 1, 2).await;
+    let arrival = world.last_message("alice", "deploys").id;
+    let pull = request_production(&world).await;
+    let calls = world.sim.slack.calls();
+    let ack = world.alice().types("/gantry history").await;
+    assert_eq!(world.sim.slack.calls(), calls, "Slack is asked nothing for it");
+    let card = permalink(&world.origin, "C0RELEASES", &newest_card_id(&world, "releases")).await;
+    let arrival = permalink(&world.origin, "C0DEPLOYS", &arrival).await;
     assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
     assert!(ack.contains(&format!("<{arrival}|message>")), "{arrival} in {ack}");
     assert!(ack.contains(&format!("/acme/checkout/pull/{}|#{}>", pull.number, pull.number)), "{ack}");
-    let develop = town.sim.github.head("acme/checkout", "develop").unwrap();
+    let develop = world.sim.github.head("acme/checkout", "develop").unwrap();
     assert!(ack.contains(&format!("/acme/checkout/commit/{develop}|{}>", develop.short())), "{ack}");
 }
 
 #[tokio::test]
 async fn only_what_was_asked_for_is_told() {
-    let town = World::open().await;
-    pushes(&town, 1, 3).await;
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/gantry lock qa load test").await;
+    let world = World::open().await;
+    pushes(&world, 1, 3).await;
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/gantry lock qa load test").await;
     for (typed, arrivals, changes, locks) in [
         ("/gantry history", 2, 1, 1),
         ("/gantry history checkout", 2, 1, 1),
@@ -109,7 +109,7 @@ async fn only_what_was_asked_for_is_told() {
         ("/gantry history search", 0, 0, 1),
         ("/gantry history search prod", 0, 0, 0),
     ] {
-        let told = town.alice().types(typed).await;
+        let told = world.alice().types(typed).await;
         let counts = [" came to ", "deployed, took", ":lock:"].map(|words| told.matches(words).count());
         assert_eq!(counts, [arrivals, changes, locks], "{typed}: {told}");
     }
@@ -119,35 +119,35 @@ async fn only_what_was_asked_for_is_told() {
         ("/gantry history checkout search", "`search`"),
         ("/gantry history checkout 0", "`0`"),
     ] {
-        let told = town.alice().types(typed).await;
+        let told = world.alice().types(typed).await;
         assert!(told.contains(answer), "{typed}: {told}");
     }
 }
 
 #[tokio::test]
 async fn what_was_carried_along_has_it_in_its_history() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = BTreeMap::from([("storefront/a.txt".to_owned(), Some("a".to_owned()))]);
-    town.sim.push("storefront", "develop", "Only the shop", file, "alice").unwrap();
-    town.settle().await;
-    town.alice().types("/promote storefront qa").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    let told = town.alice().types("/gantry history mailer qa").await;
-    assert_snapshot!(redact_volatile_parts(&town, &told), @"
+    world.sim.push("storefront", "develop", "Only the shop", file, "alice").unwrap();
+    world.settle().await;
+    world.alice().types("/promote storefront qa").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    let told = world.alice().types("/gantry history mailer qa").await;
+    assert_snapshot!(redact_volatile_parts(&world, &told), @"
     What happened to *mailer* in *qa*
     :large_green_circle: *storefront* `qa-<hex>` → `develop-<hex>` in *qa*: deployed, took <n> s
-    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/shop/commit/<hex>|<hex>> · change `<id>`
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://world/sim/github/acme/shop/commit/<hex>|<hex>> · change `<id>`
     with it: *mailer*
     ");
-    let all = town.alice().types("/gantry history qa").await;
+    let all = world.alice().types("/gantry history qa").await;
     assert_eq!(all.matches("deployed, took").count(), 1, "{all}");
 }
 
 #[tokio::test]
 async fn nothing_that_happened_is_one_line_and_what_to_do() {
-    let town = World::open().await;
-    town.alice().types("/list").await;
-    assert_snapshot!(town.alice().types("/gantry history checkout prod").await, @"
+    let world = World::open().await;
+    world.alice().types("/list").await;
+    assert_snapshot!(world.alice().types("/gantry history checkout prod").await, @"
     What happened to *checkout* in *prod*: nothing yet that I know of.
     Next: `/list checkout` shows what of it runs where.
     ");
@@ -155,21 +155,21 @@ async fn nothing_that_happened_is_one_line_and_what_to_do() {
 
 #[tokio::test]
 async fn pages_turn_in_place_and_stay_what_they_were_when_something_happens() {
-    let town = World::open().await;
-    pushes(&town, 0, 7).await;
-    town.alice().types("/list").await;
-    town.alice().types("/gantry history checkout 3").await;
-    let message = town.last_message("alice", "deploys").id;
+    let world = World::open().await;
+    pushes(&world, 0, 7).await;
+    world.alice().types("/list").await;
+    world.alice().types("/gantry history checkout 3").await;
+    let message = world.last_message("alice", "deploys").id;
     let turn = async |button: &str| {
-        town.sim.slack.click("alice", "deploys", &message, button).await.unwrap();
-        town.settle().await;
-        let messages = town.sim.slack.messages("deploys", Some("alice"));
+        world.sim.slack.click("alice", "deploys", &message, button).await.unwrap();
+        world.settle().await;
+        let messages = world.sim.slack.messages("deploys", Some("alice"));
         render_message(messages.iter().find(|it| it.id == message).expect("it"))
     };
-    let seen = town.ephemeral_messages("alice", "deploys").len();
-    let first = town.alice().reads();
+    let seen = world.ephemeral_messages("alice", "deploys").len();
+    let first = world.alice().reads();
     assert!(numbers(&first) == [6, 5, 4] && first.ends_with("[Earlier]"), "{first}");
-    pushes(&town, 7, 8).await;
+    pushes(&world, 7, 8).await;
     let second = turn("Earlier").await;
     assert!(numbers(&second) == [3, 2, 1] && second.ends_with("[Earlier] [Later]"), "{second}");
     let third = turn("Earlier").await;
@@ -181,42 +181,42 @@ async fn pages_turn_in_place_and_stay_what_they_were_when_something_happens() {
         "what came since is one page on: {back}"
     );
     assert_eq!(numbers(&turn("Later").await), [7, 6, 5], "the start is always full");
-    assert_eq!(town.ephemeral_messages("alice", "deploys").len(), seen, "all in one message");
+    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), seen, "all in one message");
 }
 
 #[tokio::test]
 async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
-    let town = World::open().await;
-    pushes(&town, 0, 5).await;
-    let parent = town.last_message("alice", "deploys").id;
-    town.alice().posts("deploys", Some(&parent), "@gantry history checkout 2").await;
-    let answer = town.last_message("bob", "deploys");
+    let world = World::open().await;
+    pushes(&world, 0, 5).await;
+    let parent = world.last_message("alice", "deploys").id;
+    world.alice().posts("deploys", Some(&parent), "@gantry history checkout 2").await;
+    let answer = world.last_message("bob", "deploys");
     assert_eq!((answer.thread.as_deref(), &answer.only_to), (Some(parent.as_str()), &None));
     assert_eq!(numbers(&render_message(&answer)), [4, 3]);
-    let messages = town.sim.slack.messages("deploys", None).len();
-    town.sim.slack.click("bob", "deploys", &answer.id, "Earlier").await.unwrap();
-    town.settle().await;
-    let turned = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
+    let messages = world.sim.slack.messages("deploys", None).len();
+    world.sim.slack.click("bob", "deploys", &answer.id, "Earlier").await.unwrap();
+    world.settle().await;
+    let turned = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
     assert_eq!(numbers(&render_message(&turned)), [2, 1]);
     assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
-    assert_eq!(town.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
+    assert_eq!(world.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
 
-    town.sim.slack.click("dave", "deploys", &answer.id, "Earlier").await.unwrap();
-    town.settle().await;
-    let same = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
+    world.sim.slack.click("dave", "deploys", &answer.id, "Earlier").await.unwrap();
+    world.settle().await;
+    let same = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
     assert_eq!(numbers(&render_message(&same)), [2, 1], "a guest turns nothing");
 }
 
 #[tokio::test]
 async fn more_than_fit_are_cut_and_that_is_said() {
-    let town = World::open().await;
+    let world = World::open().await;
     for n in 0..12 {
-        town.bob().types(&format!("/gantry lock qa number {n}")).await;
-        town.bob().types("/gantry unlock qa").await;
+        world.bob().types(&format!("/gantry lock qa number {n}")).await;
+        world.bob().types("/gantry unlock qa").await;
     }
-    let usual = town.alice().types("/gantry history").await;
-    assert_eq!(town.alice().types("/gantry history").await.matches("by <@U0BOB>").count(), 10, "{usual}");
-    let many = town.alice().types("/gantry history 500").await;
+    let usual = world.alice().types("/gantry history").await;
+    assert_eq!(world.alice().types("/gantry history").await.matches("by <@U0BOB>").count(), 10, "{usual}");
+    let many = world.alice().types("/gantry history 500").await;
     assert_eq!(many.matches("by <@U0BOB>").count(), 20, "{many}");
     let end = many.lines().rev().take(2).collect::<Vec<_>>().join("\n");
     assert_snapshot!(end, @"
@@ -227,19 +227,19 @@ async fn more_than_fit_are_cut_and_that_is_said() {
 
 #[tokio::test]
 async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
-    let town = World::open().await;
-    pushes(&town, 0, 1).await;
-    assert_eq!(town.alice().types("/gantry history").await, "One moment...", "nobody knows yet who alice is");
-    assert_eq!(numbers(&town.alice().reads()), [0]);
-    assert_eq!(numbers(&town.alice().types("/gantry history").await), [0]);
-    town.wait(SignedDuration::from_mins(11)).await;
-    assert_eq!(town.alice().types("/gantry history").await, "One moment...");
+    let world = World::open().await;
+    pushes(&world, 0, 1).await;
+    assert_eq!(world.alice().types("/gantry history").await, "One moment...", "nobody knows yet who alice is");
+    assert_eq!(numbers(&world.alice().reads()), [0]);
+    assert_eq!(numbers(&world.alice().types("/gantry history").await), [0]);
+    world.wait(SignedDuration::from_mins(11)).await;
+    assert_eq!(world.alice().types("/gantry history").await, "One moment...");
 }
 
 #[tokio::test]
 async fn a_direct_message_is_answered_there() {
-    let town = World::open().await;
-    pushes(&town, 0, 1).await;
-    town.alice().posts("@gantry", None, "history checkout").await;
-    assert_eq!(numbers(&town.direct_messages("alice").pop().unwrap()), [0]);
+    let world = World::open().await;
+    pushes(&world, 0, 1).await;
+    world.alice().posts("@gantry", None, "history checkout").await;
+    assert_eq!(numbers(&world.direct_messages("alice").pop().unwrap()), [0]);
 }

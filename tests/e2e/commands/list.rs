@@ -27,9 +27,9 @@ fn without_commits(text: &str) -> String {
 
 #[tokio::test]
 async fn everything_is_shown_with_version_state_age_and_what_is_behind() {
-    let town = World::open().await;
-    town.alice().types("/list").await;
-    assert_snapshot!(without_commits(&town.alice().reads()), @"
+    let world = World::open().await;
+    world.alice().types("/list").await;
+    assert_snapshot!(without_commits(&world.alice().reads()), @"
     *What runs where*
     artefact | development | qa | staging | prod
     checkout | 🟢 develop-<short> · running · 23 h | 🟢 qa-<short> · running · 21 h · ⬆ behind | 🟢 staging-<short> · running · 20 h · ⬆ behind | 🟢 prod-<short> · running · 19 h · ⬆ behind
@@ -43,9 +43,9 @@ async fn everything_is_shown_with_version_state_age_and_what_is_behind() {
 
 #[tokio::test]
 async fn one_artefact_is_shown_by_environment() {
-    let town = World::open().await;
-    town.alice().types("/list checkout").await;
-    assert_snapshot!(without_commits(&town.alice().reads()), @"
+    let world = World::open().await;
+    world.alice().types("/list checkout").await;
+    assert_snapshot!(without_commits(&world.alice().reads()), @"
     Where *checkout* runs
     environment | what runs
     development | 🟢 develop-<short> · running · 23 h
@@ -59,9 +59,9 @@ async fn one_artefact_is_shown_by_environment() {
 
 #[tokio::test]
 async fn one_environment_is_shown_artefact_by_artefact() {
-    let town = World::open().await;
-    town.alice().types("/gantry list in STG").await;
-    assert_snapshot!(without_commits(&town.alice().reads()), @"
+    let world = World::open().await;
+    world.alice().types("/gantry list in STG").await;
+    assert_snapshot!(without_commits(&world.alice().reads()), @"
     What runs in *staging*
     artefact | what runs
     checkout | 🟢 staging-<short> · running · 20 h · ⬆ behind
@@ -75,15 +75,15 @@ async fn one_environment_is_shown_artefact_by_artefact() {
 
 #[tokio::test]
 async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
-    let town = World::open().await;
-    assert_eq!(town.alice().types("/list").await, "One moment...", "nobody knows yet who alice is");
-    let calls = town.sim.slack.calls();
-    let stored = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len();
-    let ack = town.alice().types("/list").await;
+    let world = World::open().await;
+    assert_eq!(world.alice().types("/list").await, "One moment...", "nobody knows yet who alice is");
+    let calls = world.sim.slack.calls();
+    let stored = world.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len();
+    let ack = world.alice().types("/list").await;
     assert!(ack.contains("What runs where"), "{ack}");
-    assert_eq!(town.sim.slack.calls(), calls, "memory asks nobody");
+    assert_eq!(world.sim.slack.calls(), calls, "memory asks nobody");
     assert_eq!(
-        town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len(),
+        world.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len(),
         stored,
         "and writes nothing"
     );
@@ -91,19 +91,19 @@ async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
 
 #[tokio::test]
 async fn who_asked_ten_minutes_ago_is_looked_up_again() {
-    let town = World::open().await;
-    town.alice().types("/list").await;
-    town.wait(SignedDuration::from_mins(11)).await;
-    assert_eq!(town.alice().types("/list").await, "One moment...");
+    let world = World::open().await;
+    world.alice().types("/list").await;
+    world.wait(SignedDuration::from_mins(11)).await;
+    assert_eq!(world.alice().types("/list").await, "One moment...");
 }
 
 #[tokio::test]
 async fn a_list_is_private_until_it_is_shared() {
-    let town = World::open().await;
-    town.alice().types("/list qa").await;
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
-    town.alice().clicks("Share").await;
-    let shared = town.public_messages("deploys");
+    let world = World::open().await;
+    world.alice().types("/list qa").await;
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
+    world.alice().clicks("Share").await;
+    let shared = world.public_messages("deploys");
     assert_eq!(shared.len(), 1);
     assert!(
         shared[0].starts_with("What runs in *qa*") && shared[0].ends_with("Shared by <@U0ALICE>."),
@@ -115,26 +115,26 @@ async fn a_list_is_private_until_it_is_shared() {
 
 #[tokio::test]
 async fn a_team_can_have_its_lists_in_the_channel() {
-    let town =
+    let world =
         World::with_config(|yaml| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel"))
             .await;
-    town.alice().types("/list").await;
-    town.bob().types("/list").await;
-    town.bob().types("/list").await;
-    let posted = town.public_messages("deploys").iter().filter(|text| text.starts_with("*What runs where*")).count();
+    world.alice().types("/list").await;
+    world.bob().types("/list").await;
+    world.bob().types("/list").await;
+    let posted = world.public_messages("deploys").iter().filter(|text| text.starts_with("*What runs where*")).count();
     assert_eq!(posted, 3, "by its url and at once alike");
 }
 
 #[tokio::test]
 async fn a_workspace_that_takes_no_tables_gets_sections_and_is_asked_only_once() {
-    let town = World::with_setup(|sim| sim.slack.refuse_tables(true), |yaml| yaml).await;
-    town.alice().types("/list").await;
-    let first = town.last_message("alice", "deploys");
+    let world = World::with_setup(|sim| sim.slack.refuse_tables(true), |yaml| yaml).await;
+    world.alice().types("/list").await;
+    let first = world.last_message("alice", "deploys");
     assert!(!has_table(&first), "{first:?}");
     assert!(crate::harness::world::render_message(&first).contains("`development`"), "{first:?}");
-    let ack = town.alice().types("/list checkout").await;
+    let ack = world.alice().types("/list checkout").await;
     assert!(ack.contains("Where *checkout* runs"), "{ack}");
-    assert!(!has_table(&town.last_message("alice", "deploys")));
+    assert!(!has_table(&world.last_message("alice", "deploys")));
 }
 
 fn has_table(message: &gantry::sim::slack::Message) -> bool {
@@ -150,16 +150,16 @@ fn with_many_artefacts(yaml: &str, count: usize) -> String {
 
 #[tokio::test]
 async fn many_artefacts_are_shown_page_by_page() {
-    let town = World::with_config(|yaml| with_many_artefacts(&yaml, 96)).await;
-    town.alice().types("/list").await;
-    let first = town.alice().reads();
+    let world = World::with_config(|yaml| with_many_artefacts(&yaml, 96)).await;
+    world.alice().types("/list").await;
+    let first = world.alice().reads();
     assert!(first.starts_with("*What runs where* · page 1 of 5, 100 artefacts"), "{first}");
     assert!(first.contains("[Later] [Share]") && !first.contains("[Earlier]"), "{first}");
-    town.alice().clicks("Later").await;
-    let second = town.alice().reads();
+    world.alice().clicks("Later").await;
+    let second = world.alice().reads();
     assert!(second.contains("page 2 of 5") && second.contains("[Earlier] [Later] [Share]"), "{second}");
     assert_eq!(
-        town.ephemeral_messages("alice", "deploys").len(),
+        world.ephemeral_messages("alice", "deploys").len(),
         2,
         "the acknowledgement, and one list that turns its pages in place"
     );
@@ -168,49 +168,49 @@ async fn many_artefacts_are_shown_page_by_page() {
 #[tokio::test]
 async fn a_list_for_the_whole_channel_turns_its_pages_for_all() {
     let in_channel = |yaml: String| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel");
-    let town = World::with_config(|yaml| in_channel(with_many_artefacts(&yaml, 96))).await;
-    town.alice().types("/list").await;
-    let lists = |town: &World| {
-        town.public_messages("deploys").into_iter().filter(|text| text.contains("artefacts")).collect::<Vec<_>>()
+    let world = World::with_config(|yaml| in_channel(with_many_artefacts(&yaml, 96))).await;
+    world.alice().types("/list").await;
+    let lists = |world: &World| {
+        world.public_messages("deploys").into_iter().filter(|text| text.contains("artefacts")).collect::<Vec<_>>()
     };
-    assert!(lists(&town)[0].ends_with("[Later]"), "{:#?}", lists(&town));
-    town.bob().clicks("Later").await;
-    assert_eq!(lists(&town).len(), 1);
+    assert!(lists(&world)[0].ends_with("[Later]"), "{:#?}", lists(&world));
+    world.bob().clicks("Later").await;
+    assert_eq!(lists(&world).len(), 1);
     assert!(
-        lists(&town)[0].contains("page 2 of 5") && lists(&town)[0].ends_with("[Earlier] [Later]"),
+        lists(&world)[0].contains("page 2 of 5") && lists(&world)[0].ends_with("[Earlier] [Later]"),
         "{:#?}",
-        lists(&town)
+        lists(&world)
     );
 }
 
 #[tokio::test]
 async fn what_is_rolling_out_failing_and_missing_is_said_so() {
-    let town = World::with_config(|yaml| with_many_artefacts(&yaml, 1)).await;
-    town.alice().types("/list").await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".to_owned()), None);
-    town.push("checkout", "Break");
+    let world = World::with_config(|yaml| with_many_artefacts(&yaml, 1)).await;
+    world.alice().types("/list").await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".to_owned()), None);
+    world.push("checkout", "Break");
     // Built after 1.5 s, noticed after 2 s, the first replica fails after 3.5 s, and the deadline is 6 s after that.
-    town.clock.advance(SignedDuration::from_millis(1600));
-    town.wait_until_idle().await;
-    town.clock.advance(SignedDuration::from_millis(600));
-    town.wait_until_idle().await;
-    let rolling = town.alice().types_without_waiting("deploys", "/list checkout development").await;
+    world.clock.advance(SignedDuration::from_millis(1600));
+    world.wait_until_idle().await;
+    world.clock.advance(SignedDuration::from_millis(600));
+    world.wait_until_idle().await;
+    let rolling = world.alice().types_without_waiting("deploys", "/list checkout development").await;
     assert!(rolling.contains("rolling out 0/2"), "{rolling}");
-    town.settle().await;
-    let degraded = town.alice().types("/list checkout development").await;
+    world.settle().await;
+    let degraded = world.alice().types("/list checkout development").await;
     assert!(degraded.contains("\u{1f534}") && degraded.contains("degraded: "), "{degraded}");
-    let missing = town.alice().types("/list extra-000").await;
+    let missing = world.alice().types("/list extra-000").await;
     assert!(missing.contains("\u{26ab} missing"), "{missing}");
 }
 
 #[tokio::test]
 async fn a_mark_goes_away_when_the_environment_has_caught_up() {
-    let town = World::open().await;
-    town.alice().types("/list").await;
-    let before = town.alice().types("/list storefront qa").await;
+    let world = World::open().await;
+    world.alice().types("/list").await;
+    let before = world.alice().types("/list storefront qa").await;
     assert!(!before.contains("behind"), "{before}");
-    town.push("storefront", "One ahead");
-    town.settle().await;
-    let after = town.alice().types("/list storefront qa").await;
+    world.push("storefront", "One ahead");
+    world.settle().await;
+    let after = world.alice().types("/list storefront qa").await;
     assert!(after.contains("\u{2b06} behind"), "{after}");
 }

@@ -15,8 +15,8 @@ use jiff::SignedDuration;
 
 use crate::harness::world::World;
 
-fn head(town: &World, environment: &str) -> String {
-    town.sim.github.head("acme/checkout", environment).expect("a branch").as_str().to_owned()
+fn head(world: &World, environment: &str) -> String {
+    world.sim.github.head("acme/checkout", environment).expect("a branch").as_str().to_owned()
 }
 
 /// Only release managers may promote to qa.
@@ -25,58 +25,58 @@ fn restrict_qa_promoters(configuration: &str) -> String {
 }
 
 /// A button with any value, as whoever knows our signing secret could send it.
-async fn send_take_over_click(town: &World, person: &str, value: &str) {
+async fn send_take_over_click(world: &World, person: &str, value: &str) {
     let payload = serde_json::json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0DEPLOYS" },
-        "trigger_id": format!("{person}.{value}.{}", town.clock.now()),
+        "trigger_id": format!("{person}.{value}.{}", world.clock.now()),
         "actions": [{ "action_id": "lock_take_over", "value": value }],
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
-    let now = town.clock.now().as_second();
+    let now = world.clock.now().as_second();
     let (status, _) =
-        crate::ops::receiving::send_slack_request(town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+        crate::ops::receiving::send_slack_request(world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
     assert_eq!(status, 200, "{value}");
-    town.settle().await;
+    world.settle().await;
 }
 
 /// What only this person was told last, in the channel where they type.
-fn answer(town: &World, person: &str) -> String {
-    town.ephemeral_messages(person, "deploys").pop().expect("an answer")
+fn answer(world: &World, person: &str) -> String {
+    world.ephemeral_messages(person, "deploys").pop().expect("an answer")
 }
 
-async fn click_take_over(town: &World, person: &str) {
-    let mut seen = town.sim.slack.messages("deploys", Some(person));
+async fn click_take_over(world: &World, person: &str) {
+    let mut seen = world.sim.slack.messages("deploys", Some(person));
     seen.retain(|message| message.only_to.is_some());
     let button = seen.last().expect("an answer").id.clone();
-    town.sim.slack.click(person, "deploys", &button, "Take over").await.unwrap();
-    town.settle().await;
+    world.sim.slack.click(person, "deploys", &button, "Take over").await.unwrap();
+    world.settle().await;
 }
 
-async fn owners(town: &World) -> Vec<String> {
-    town.bot.store.list_locks(None).await.unwrap().into_iter().map(|lock| lock.by.as_str().to_owned()).collect()
+async fn owners(world: &World) -> Vec<String> {
+    world.bot.store.list_locks(None).await.unwrap().into_iter().map(|lock| lock.by.as_str().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn a_lock_is_told_to_all_and_its_meaning_to_the_one_who_locked() {
-    let town = World::open().await;
-    let ack = town.bob().types("/gantry lock prod for 2h the database <!channel> is moving").await;
+    let world = World::open().await;
+    let ack = world.bob().types("/gantry lock prod for 2h the database <!channel> is moving").await;
     assert_eq!(ack, "Locking *prod*...");
-    assert_snapshot!(town.public_messages("releases").join("\n"), @"
+    assert_snapshot!(world.public_messages("releases").join("\n"), @"
     :lock: <@U0BOB> locked *prod*: the database &lt;!channel&gt; is moving.
     Nobody can change it until <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>: `/gantry unlock prod`
     ");
-    assert_snapshot!(answer(&town, "bob"), @"
+    assert_snapshot!(answer(&world, "bob"), @"
     *prod* is locked: from now on every change there is refused, yours as well.
     It ends by itself <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>, or by `/gantry unlock prod`
     ");
-    assert!(town.public_messages("deploys").is_empty(), "nobody else is told");
+    assert!(world.public_messages("deploys").is_empty(), "nobody else is told");
 
-    town.alice().types("/gantry lock qa checkout waiting for a fix of the fix").await;
-    assert_snapshot!(town.public_messages("deploys").join("\n"), @"
+    world.alice().types("/gantry lock qa checkout waiting for a fix of the fix").await;
+    assert_snapshot!(world.public_messages("deploys").join("\n"), @"
     :lock: <@U0ALICE> locked *checkout* in *qa*: waiting for a fix of the fix.
     Nobody can change it until somebody unlocks it: `/gantry unlock qa checkout`
     ");
-    assert_snapshot!(answer(&town, "alice"), @"
+    assert_snapshot!(answer(&world, "alice"), @"
     *checkout* in *qa* is locked: from now on every change there is refused, yours as well.
     I ask you every day whether it is still needed. To end it: `/gantry unlock qa checkout`
     ");
@@ -84,40 +84,40 @@ async fn a_lock_is_told_to_all_and_its_meaning_to_the_one_who_locked() {
 
 #[tokio::test]
 async fn a_lock_refuses_a_promotion_and_says_whose_it_is() {
-    let town = World::open().await;
-    let before = head(&town, "qa");
-    town.bob().types("/gantry lock qa for 2h load test").await;
-    let told = town.public_messages("deploys");
-    town.alice().types("/promote checkout qa").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    let world = World::open().await;
+    let before = head(&world, "qa");
+    world.bob().types("/gantry lock qa for 2h load test").await;
+    let told = world.public_messages("deploys");
+    world.alice().types("/promote checkout qa").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     *qa* is locked by <@U0BOB> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> until <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>: load test.
     [Take over]
     Next: ask <@U0BOB>, make the lock yours with *Take over*, or end it: `/gantry unlock qa`
     ");
     assert_eq!(
-        (head(&town, "qa"), town.public_messages("deploys")),
+        (head(&world, "qa"), world.public_messages("deploys")),
         (before, told),
         "nothing moves, and nobody else hears of it"
     );
 
-    town.bob().types("/promote checkout qa").await;
-    assert!(answer(&town, "bob").starts_with("*qa* is locked by"), "not even whose lock it is");
-    town.alice().types("/promote checkout staging").await;
-    assert!(town.public_messages("deploys").concat().contains("running in *staging*"), "other environments are open");
+    world.bob().types("/promote checkout qa").await;
+    assert!(answer(&world, "bob").starts_with("*qa* is locked by"), "not even whose lock it is");
+    world.alice().types("/promote checkout staging").await;
+    assert!(world.public_messages("deploys").concat().contains("running in *staging*"), "other environments are open");
 }
 
 #[tokio::test]
 async fn a_lock_on_one_artefact_leaves_the_others_alone() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa mailer mails are sent twice").await;
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys").concat().contains("running in *qa*"));
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa mailer mails are sent twice").await;
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys").concat().contains("running in *qa*"));
 
     let file = std::collections::BTreeMap::from([("storefront/a.txt".to_owned(), Some("a".to_owned()))]);
-    town.sim.push("storefront", "develop", "Only the shop", file, "alice").unwrap();
-    town.settle().await;
-    town.alice().types("/promote storefront qa").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    world.sim.push("storefront", "develop", "Only the shop", file, "alice").unwrap();
+    world.settle().await;
+    world.alice().types("/promote storefront qa").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     *qa* stays as it is: *mailer* there is locked by <@U0BOB> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: mails are sent twice.
     [Take over]
     Next: ask <@U0BOB>, make the lock yours with *Take over*, or end it: `/gantry unlock qa mailer`
@@ -126,37 +126,37 @@ async fn a_lock_on_one_artefact_leaves_the_others_alone() {
 
 #[tokio::test]
 async fn what_is_locked_can_be_taken_over_and_its_owner_is_told() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa for 2h load test").await;
-    town.alice().types("/gantry lock qa another reason").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa for 2h load test").await;
+    world.alice().types("/gantry lock qa another reason").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     *qa* is locked by <@U0BOB> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> until <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>: load test.
     [Take over]
     Next: ask <@U0BOB>, make the lock yours with *Take over*, or end it: `/gantry unlock qa`
     ");
-    let question = town.last_message("alice", "deploys").id;
-    town.carol().types("/gantry lock qa mine").await;
+    let question = world.last_message("alice", "deploys").id;
+    world.carol().types("/gantry lock qa mine").await;
 
-    click_take_over(&town, "alice").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    click_take_over(&world, "alice").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     The lock on *qa* is yours now: load test.
     To end it: `/gantry unlock qa`
     ");
-    assert_snapshot!(town.public_messages("deploys").pop().unwrap(), @":lock: <@U0ALICE> took over the lock on *qa* from <@U0BOB>: load test.");
-    assert_snapshot!(town.direct_messages("bob").join("\n"), @"<@U0ALICE> took over your lock on *qa*: load test. It stays locked; you need not do anything.");
-    assert_eq!(owners(&town).await, ["U0ALICE"]);
+    assert_snapshot!(world.public_messages("deploys").pop().unwrap(), @":lock: <@U0ALICE> took over the lock on *qa* from <@U0BOB>: load test.");
+    assert_snapshot!(world.direct_messages("bob").join("\n"), @"<@U0ALICE> took over your lock on *qa*: load test. It stays locked; you need not do anything.");
+    assert_eq!(owners(&world).await, ["U0ALICE"]);
 
-    click_take_over(&town, "carol").await;
-    assert_snapshot!(answer(&town, "carol"), @"
+    click_take_over(&world, "carol").await;
+    assert_snapshot!(answer(&world, "carol"), @"
     This lock is not in force any more: it was ended or taken over since.
     Next: `/gantry locks` shows what is locked.
     ");
-    let again = town.sim.slack.click("alice", "deploys", &question, "Take over").await;
+    let again = world.sim.slack.click("alice", "deploys", &question, "Take over").await;
     assert!(again.is_err(), "the button is gone: {again:?}");
-    assert_eq!(owners(&town).await, ["U0ALICE"]);
+    assert_eq!(owners(&world).await, ["U0ALICE"]);
 
-    town.alice().types("/gantry lock qa once more").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    world.alice().types("/gantry lock qa once more").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     You have locked *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> until <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>: load test.
     Next: to lock it otherwise, end this first: `/gantry unlock qa`
     ");
@@ -164,56 +164,56 @@ async fn what_is_locked_can_be_taken_over_and_its_owner_is_told() {
 
 #[tokio::test]
 async fn a_refused_promotion_has_the_button_that_takes_the_lock_over() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa load test").await;
-    town.alice().types("/promote checkout qa").await;
-    click_take_over(&town, "alice").await;
-    assert_eq!(owners(&town).await, ["U0ALICE"]);
-    town.alice().types("/gantry unlock qa").await;
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys").concat().contains("running in *qa*"));
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa load test").await;
+    world.alice().types("/promote checkout qa").await;
+    click_take_over(&world, "alice").await;
+    assert_eq!(owners(&world).await, ["U0ALICE"]);
+    world.alice().types("/gantry unlock qa").await;
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys").concat().contains("running in *qa*"));
 }
 
 #[tokio::test]
 async fn a_lock_ends_by_itself_at_its_time() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa for 1h30m load test").await;
-    town.wait(SignedDuration::from_mins(89)).await;
-    town.alice().types("/promote checkout qa").await;
-    assert!(answer(&town, "alice").starts_with("*qa* is locked by"));
-    town.wait(SignedDuration::from_mins(1)).await;
-    click_take_over(&town, "alice").await;
-    assert!(answer(&town, "alice").starts_with("This lock is not in force any more"), "{}", answer(&town, "alice"));
-    town.alice().types("/gantry unlock qa").await;
-    assert!(answer(&town, "alice").starts_with("There is nothing to unlock"), "{}", answer(&town, "alice"));
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys").concat().contains("running in *qa*"));
-    town.alice().types("/gantry lock qa again").await;
-    assert_eq!(owners(&town).await, ["U0ALICE"]);
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa for 1h30m load test").await;
+    world.wait(SignedDuration::from_mins(89)).await;
+    world.alice().types("/promote checkout qa").await;
+    assert!(answer(&world, "alice").starts_with("*qa* is locked by"));
+    world.wait(SignedDuration::from_mins(1)).await;
+    click_take_over(&world, "alice").await;
+    assert!(answer(&world, "alice").starts_with("This lock is not in force any more"), "{}", answer(&world, "alice"));
+    world.alice().types("/gantry unlock qa").await;
+    assert!(answer(&world, "alice").starts_with("There is nothing to unlock"), "{}", answer(&world, "alice"));
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys").concat().contains("running in *qa*"));
+    world.alice().types("/gantry lock qa again").await;
+    assert_eq!(owners(&world).await, ["U0ALICE"]);
 }
 
 #[tokio::test]
 async fn a_lock_is_ended_by_its_owner_or_by_others_who_may() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa load test").await;
-    assert_eq!(town.bob().types("/gantry unlock qa").await, "Unlocking *qa*...");
-    assert_snapshot!(answer(&town, "bob"), @"Unlocked: changes may go to *qa* again.");
-    assert_snapshot!(town.public_messages("deploys").pop().unwrap(), @":unlock: <@U0BOB> unlocked *qa*: changes may go there again.");
-    assert!(town.direct_messages("bob").is_empty(), "bob knows what he did");
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa load test").await;
+    assert_eq!(world.bob().types("/gantry unlock qa").await, "Unlocking *qa*...");
+    assert_snapshot!(answer(&world, "bob"), @"Unlocked: changes may go to *qa* again.");
+    assert_snapshot!(world.public_messages("deploys").pop().unwrap(), @":unlock: <@U0BOB> unlocked *qa*: changes may go there again.");
+    assert!(world.direct_messages("bob").is_empty(), "bob knows what he did");
 
-    town.bob().types("/gantry lock qa checkout load test.").await;
-    town.alice().types("/gantry unlock qa").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    world.bob().types("/gantry lock qa checkout load test.").await;
+    world.alice().types("/gantry unlock qa").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     There is nothing to unlock: *qa* is not locked.
     Next: *checkout* in *qa* is. To end that: `/gantry unlock qa checkout`
     ");
-    town.alice().types("/gantry unlock checkout in qa").await;
-    assert_snapshot!(town.public_messages("deploys").pop().unwrap(), @":unlock: <@U0ALICE> unlocked *checkout* in *qa*, which <@U0BOB> had locked: load test.");
-    assert_snapshot!(town.direct_messages("bob").join("\n"), @"<@U0ALICE> ended your lock on *checkout* in *qa*: load test.");
-    assert!(owners(&town).await.is_empty());
+    world.alice().types("/gantry unlock checkout in qa").await;
+    assert_snapshot!(world.public_messages("deploys").pop().unwrap(), @":unlock: <@U0ALICE> unlocked *checkout* in *qa*, which <@U0BOB> had locked: load test.");
+    assert_snapshot!(world.direct_messages("bob").join("\n"), @"<@U0ALICE> ended your lock on *checkout* in *qa*: load test.");
+    assert!(owners(&world).await.is_empty());
 
-    town.alice().types("/gantry unlock qa").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    world.alice().types("/gantry unlock qa").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     There is nothing to unlock: *qa* is not locked.
     Next: `/gantry locks` shows what is locked.
     ");
@@ -221,57 +221,57 @@ async fn a_lock_is_ended_by_its_owner_or_by_others_who_may() {
 
 #[tokio::test]
 async fn locks_are_listed_privately() {
-    let town = World::open().await;
-    town.alice().types("/gantry locks").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    let world = World::open().await;
+    world.alice().types("/gantry locks").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     Nothing is locked.
     To lock an environment: `/gantry lock &lt;environment&gt; [for 2h] &lt;reason&gt;`
     ");
-    town.bob().types("/gantry lock qa for 2d load test").await;
-    town.wait(SignedDuration::from_mins(5)).await;
-    town.carol().types("/gantry lock prod checkout waits for legal").await;
-    let told = town.public_messages("deploys");
-    town.alice().types("/gantry locks").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    world.bob().types("/gantry lock qa for 2d load test").await;
+    world.wait(SignedDuration::from_mins(5)).await;
+    world.carol().types("/gantry lock prod checkout waits for legal").await;
+    let told = world.public_messages("deploys");
+    world.alice().types("/gantry locks").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     2 locks are in force:
     *qa* by <@U0BOB> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> until <!date^1794992400^{date_short_pretty} {time}|2026-11-18 09:00 UTC>: load test. To end it: `/gantry unlock qa`
     *checkout* in *prod* by <@U0CAROL> since <!date^1794819900^{date_short_pretty} {time}|2026-11-16 09:05 UTC>: waits for legal. To end it: `/gantry unlock prod checkout`
     ");
-    town.alice().types("/gantry locks prod").await;
-    assert!(!answer(&town, "alice").contains("*qa*"), "{}", answer(&town, "alice"));
-    town.alice().types("/gantry locks staging").await;
-    assert!(answer(&town, "alice").starts_with("Nothing is locked in *staging*."), "{}", answer(&town, "alice"));
-    assert_eq!(town.public_messages("deploys"), told, "nobody else hears of it");
+    world.alice().types("/gantry locks prod").await;
+    assert!(!answer(&world, "alice").contains("*qa*"), "{}", answer(&world, "alice"));
+    world.alice().types("/gantry locks staging").await;
+    assert!(answer(&world, "alice").starts_with("Nothing is locked in *staging*."), "{}", answer(&world, "alice"));
+    assert_eq!(world.public_messages("deploys"), told, "nobody else hears of it");
 }
 
 #[tokio::test]
 async fn the_owner_of_a_forgotten_lock_is_asked_every_day() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa load test").await;
-    town.carol().types("/gantry lock staging for 1d until tomorrow").await;
-    town.wait(SignedDuration::from_hours(23)).await;
-    assert!(town.direct_messages("bob").is_empty());
-    town.wait(SignedDuration::from_hours(2)).await;
-    assert_snapshot!(town.direct_messages("bob").join("\n"), @"
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa load test").await;
+    world.carol().types("/gantry lock staging for 1d until tomorrow").await;
+    world.wait(SignedDuration::from_hours(23)).await;
+    assert!(world.direct_messages("bob").is_empty());
+    world.wait(SignedDuration::from_hours(2)).await;
+    assert_snapshot!(world.direct_messages("bob").join("\n"), @"
     You have locked *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: load test.
     Is it still needed? To end it: `/gantry unlock qa`. Else I ask again tomorrow.
     ");
-    town.wait(SignedDuration::from_hours(24)).await;
-    assert_eq!(town.direct_messages("bob").len(), 2);
-    assert!(town.direct_messages("carol").is_empty(), "what is over needs no reminder");
-    town.bob().types("/gantry unlock qa").await;
-    town.wait(SignedDuration::from_hours(48)).await;
-    assert_eq!(town.direct_messages("bob").len(), 2);
+    world.wait(SignedDuration::from_hours(24)).await;
+    assert_eq!(world.direct_messages("bob").len(), 2);
+    assert!(world.direct_messages("carol").is_empty(), "what is over needs no reminder");
+    world.bob().types("/gantry unlock qa").await;
+    world.wait(SignedDuration::from_hours(48)).await;
+    assert_eq!(world.direct_messages("bob").len(), 2);
 }
 
 #[tokio::test]
 async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
-    let town = World::open().await;
+    let world = World::open().await;
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, town.sim.kubeconfig()).unwrap();
+    std::fs::write(&kubeconfig, world.sim.kubeconfig()).unwrap();
     let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
-    let since = town.clock.now();
+    let since = world.clock.now();
     let lock = Lock {
         id: LockId::new(since),
         environment: EnvironmentName::new("qa"),
@@ -281,180 +281,180 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
         since,
         until: None,
     };
-    let store = Store::open(&database, town.clock.clone()).await.unwrap();
+    let store = Store::open(&database, world.clock.clone()).await.unwrap();
     store.commit(Transaction::new().insert_lock(lock)).await.unwrap();
     store.close().await;
 
-    town.wait(SignedDuration::from_hours(30)).await;
-    let config = Config::parse("the town", &town.sim.configuration(&kubeconfig)).unwrap();
+    world.wait(SignedDuration::from_hours(30)).await;
+    let config = Config::parse("the world", &world.sim.configuration(&kubeconfig)).unwrap();
     let secrets = Secrets::read(&config, gantry::sim::world::World::secret).unwrap();
-    let store = Store::open(&database, town.clock.clone()).await.unwrap();
-    let app = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await.unwrap();
-    crate::harness::process::wait_until("bob is reminded", async || !town.direct_messages("bob").is_empty()).await;
+    let store = Store::open(&database, world.clock.clone()).await.unwrap();
+    let app = App::build(Setup { config, secrets, clock: world.clock.clone(), store }).await.unwrap();
+    crate::harness::process::wait_until("bob is reminded", async || !world.direct_messages("bob").is_empty()).await;
     app.stop(std::time::Duration::from_secs(5)).await;
     assert!(
-        town.direct_messages("bob").concat().starts_with("You have locked *qa* since"),
+        world.direct_messages("bob").concat().starts_with("You have locked *qa* since"),
         "{:#?}",
-        town.direct_messages("bob")
+        world.direct_messages("bob")
     );
 }
 
 #[tokio::test]
 async fn who_may_not_promote_or_approve_may_not_lock() {
-    let town = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
-    town.alice().types("/gantry lock qa mine").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    let world = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
+    world.alice().types("/gantry lock qa mine").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     Only @release-managers may lock and unlock *qa*.
     Next: ask one of them.
     ");
-    town.bob().types("/gantry lock qa load test").await;
-    assert_eq!(owners(&town).await, ["U0BOB"]);
-    town.alice().types("/gantry unlock qa").await;
-    assert!(answer(&town, "alice").starts_with("Only @release-managers may"), "{}", answer(&town, "alice"));
-    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    send_take_over_click(&town, "U0ALICE", &id).await;
-    assert!(answer(&town, "alice").starts_with("Only @release-managers may"), "{}", answer(&town, "alice"));
-    assert_eq!(owners(&town).await, ["U0BOB"]);
+    world.bob().types("/gantry lock qa load test").await;
+    assert_eq!(owners(&world).await, ["U0BOB"]);
+    world.alice().types("/gantry unlock qa").await;
+    assert!(answer(&world, "alice").starts_with("Only @release-managers may"), "{}", answer(&world, "alice"));
+    let id = world.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
+    send_take_over_click(&world, "U0ALICE", &id).await;
+    assert!(answer(&world, "alice").starts_with("Only @release-managers may"), "{}", answer(&world, "alice"));
+    assert_eq!(owners(&world).await, ["U0BOB"]);
 
     // Whoever lost the right may still end what they began.
-    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
-    town.wait(SignedDuration::from_secs(60)).await;
-    town.bob().types("/gantry lock qa checkout more").await;
-    assert!(answer(&town, "bob").starts_with("Only @release-managers may"), "{}", answer(&town, "bob"));
-    town.bob().types("/gantry unlock qa").await;
-    assert!(owners(&town).await.is_empty());
+    world.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    world.wait(SignedDuration::from_secs(60)).await;
+    world.bob().types("/gantry lock qa checkout more").await;
+    assert!(answer(&world, "bob").starts_with("Only @release-managers may"), "{}", answer(&world, "bob"));
+    world.bob().types("/gantry unlock qa").await;
+    assert!(owners(&world).await.is_empty());
 }
 
 #[tokio::test]
 async fn guests_and_who_left_lock_nothing() {
-    let town = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
-    town.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "dave"]);
-    town.dave().types("/gantry lock qa mine").await;
-    assert!(answer(&town, "dave").contains("you are a guest here"), "{}", answer(&town, "dave"));
-    town.bob().types("/gantry lock qa load test").await;
-    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    send_take_over_click(&town, "U0DAVE", &id).await;
-    assert_eq!(owners(&town).await, ["U0BOB"]);
+    let world = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
+    world.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "dave"]);
+    world.dave().types("/gantry lock qa mine").await;
+    assert!(answer(&world, "dave").contains("you are a guest here"), "{}", answer(&world, "dave"));
+    world.bob().types("/gantry lock qa load test").await;
+    let id = world.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
+    send_take_over_click(&world, "U0DAVE", &id).await;
+    assert_eq!(owners(&world).await, ["U0BOB"]);
 
     // Bob leaves, and presses a button while his role is still remembered.
-    town.bob().types("/gantry unlock qa").await;
-    town.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "carol"]);
-    town.wait(SignedDuration::from_secs(60)).await;
-    town.carol().types("/gantry lock qa load test").await;
+    world.bob().types("/gantry unlock qa").await;
+    world.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "carol"]);
+    world.wait(SignedDuration::from_secs(60)).await;
+    world.carol().types("/gantry lock qa load test").await;
     let left = |person: Person| (person.name == "bob").then_some(Person { deleted: true, ..person });
-    town.sim.slack.people().into_iter().filter_map(left).for_each(|bob| town.sim.slack.add_person(bob));
-    town.wait(SignedDuration::from_secs(60)).await;
-    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    send_take_over_click(&town, "U0BOB", &id).await;
-    assert_eq!(owners(&town).await, ["U0CAROL"]);
+    world.sim.slack.people().into_iter().filter_map(left).for_each(|bob| world.sim.slack.add_person(bob));
+    world.wait(SignedDuration::from_secs(60)).await;
+    let id = world.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
+    send_take_over_click(&world, "U0BOB", &id).await;
+    assert_eq!(owners(&world).await, ["U0CAROL"]);
 }
 
 #[tokio::test]
 async fn an_environment_stays_as_it_is_while_nobody_can_tell_who_may() {
-    let town = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
-    town.bob().types("/gantry locks").await;
+    let world = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
+    world.bob().types("/gantry locks").await;
     // As often as it is tried.
-    town.sim.faults.arm(Fault::SlackDown, 6, None, None);
-    town.bob().types("/gantry lock qa load test").await;
-    assert_snapshot!(answer(&town, "bob"), @"
+    world.sim.faults.arm(Fault::SlackDown, 6, None, None);
+    world.bob().types("/gantry lock qa load test").await;
+    assert_snapshot!(answer(&world, "bob"), @"
     Slack cannot tell me who is in @release-managers right now, so *qa* stays as it is.
     Next: try again in a minute; if it stays so, ask whoever runs me.
     ");
-    assert!(owners(&town).await.is_empty());
-    town.sim.faults.arm(Fault::SlackDown, 2, None, None);
-    town.bob().types("/gantry lock qa load test").await;
-    assert_eq!(owners(&town).await, ["U0BOB"], "a short absence is waited for");
+    assert!(owners(&world).await.is_empty());
+    world.sim.faults.arm(Fault::SlackDown, 2, None, None);
+    world.bob().types("/gantry lock qa load test").await;
+    assert_eq!(owners(&world).await, ["U0BOB"], "a short absence is waited for");
 }
 
 #[tokio::test]
 async fn a_team_that_github_does_not_tell_shuts_an_environment_too() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         let qa = "  - name: qa\n    promoters: [\"github:acme/release\"]\n";
         configuration.replace("  - name: qa\n", qa)
     })
     .await;
     let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.request_faults().inject(
+    world.sim.github.request_faults().inject(
         "GET",
         "/orgs/acme/teams/release/memberships/bob",
         FaultTiming::BeforeEffect,
         forbidden,
         9,
     );
-    town.bob().types("/gantry lock qa load test").await;
-    assert_snapshot!(answer(&town, "bob"), @"
+    world.bob().types("/gantry lock qa load test").await;
+    assert_snapshot!(answer(&world, "bob"), @"
     GitHub cannot tell me who is in acme/release right now, so *qa* stays as it is.
     Next: try again in a minute; if it stays so, ask whoever runs me.
     ");
-    assert!(owners(&town).await.is_empty());
+    assert!(owners(&world).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_a_button_says_is_checked() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa load test").await;
-    let before = town.ephemeral_messages("alice", "deploys").len();
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa load test").await;
+    let before = world.ephemeral_messages("alice", "deploys").len();
     for nonsense in ["", "x", "<!channel>", "qa", "lock:qa"] {
-        send_take_over_click(&town, "U0ALICE", nonsense).await;
+        send_take_over_click(&world, "U0ALICE", nonsense).await;
     }
-    assert_eq!(town.ephemeral_messages("alice", "deploys").len(), before, "nonsense is not answered");
-    send_take_over_click(&town, "U0ALICE", "01939f3e-5c00-7000-8000-00000badcafe").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), before, "nonsense is not answered");
+    send_take_over_click(&world, "U0ALICE", "01939f3e-5c00-7000-8000-00000badcafe").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     This lock is not in force any more: it was ended or taken over since.
     Next: `/gantry locks` shows what is locked.
     ");
-    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
-    send_take_over_click(&town, "U0BOB", &id).await;
-    assert_snapshot!(answer(&town, "bob"), @"
+    let id = world.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
+    send_take_over_click(&world, "U0BOB", &id).await;
+    assert_snapshot!(answer(&world, "bob"), @"
     The lock on *qa* is yours already.
     To end it: `/gantry unlock qa`
     ");
-    send_take_over_click(&town, "U0ALICE", &id).await;
-    town.wait(SignedDuration::from_secs(1)).await;
-    send_take_over_click(&town, "U0ALICE", &id).await;
-    assert!(answer(&town, "alice").starts_with("This lock is not in force any more"), "{}", answer(&town, "alice"));
-    assert_eq!(owners(&town).await, ["U0ALICE"]);
+    send_take_over_click(&world, "U0ALICE", &id).await;
+    world.wait(SignedDuration::from_secs(1)).await;
+    send_take_over_click(&world, "U0ALICE", &id).await;
+    assert!(answer(&world, "alice").starts_with("This lock is not in force any more"), "{}", answer(&world, "alice"));
+    assert_eq!(owners(&world).await, ["U0ALICE"]);
 }
 
 #[tokio::test]
 async fn two_who_take_over_at_once_are_one_and_one_who_is_told() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa load test").await;
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa load test").await;
     for person in ["alice", "carol"] {
-        town.sim.slack.type_command(person, "deploys", "/gantry lock qa mine").await.unwrap();
+        world.sim.slack.type_command(person, "deploys", "/gantry lock qa mine").await.unwrap();
     }
-    town.settle().await;
-    let (alice, carol) = (town.last_message("alice", "deploys").id, town.last_message("carol", "deploys").id);
+    world.settle().await;
+    let (alice, carol) = (world.last_message("alice", "deploys").id, world.last_message("carol", "deploys").id);
     let (first, second) = tokio::join!(
-        town.sim.slack.click("alice", "deploys", &alice, "Take over"),
-        town.sim.slack.click("carol", "deploys", &carol, "Take over"),
+        world.sim.slack.click("alice", "deploys", &alice, "Take over"),
+        world.sim.slack.click("carol", "deploys", &carol, "Take over"),
     );
     first.unwrap();
     second.unwrap();
-    town.settle().await;
-    let told = [answer(&town, "alice"), answer(&town, "carol")];
+    world.settle().await;
+    let told = [answer(&world, "alice"), answer(&world, "carol")];
     assert_eq!(told.iter().filter(|told| told.starts_with("The lock on *qa* is yours now")).count(), 1, "{told:#?}");
     assert_eq!(
         told.iter().filter(|told| told.starts_with("This lock is not in force any more")).count(),
         1,
         "{told:#?}"
     );
-    assert_eq!((owners(&town).await.len(), town.direct_messages("bob").len()), (1, 1));
+    assert_eq!((owners(&world).await.len(), world.direct_messages("bob").len()), (1, 1));
 }
 
 #[tokio::test]
 async fn a_slip_is_answered_with_what_was_meant() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
     })
     .await;
-    assert_snapshot!(town.alice().types("/gantry lock qa for 2h").await, @"
+    assert_snapshot!(world.alice().types("/gantry lock qa for 2h").await, @"
     `lock` needs a reason.
     Usage: `/gantry lock &lt;environment&gt; [artefact] [for 2h] &lt;reason&gt;`
     For example: `/gantry lock qa for 2h database migration` or `/gantry lock qa checkout wait for the fix`
     ");
-    assert_snapshot!(town.alice().types("/gantry help lock").await, @"
+    assert_snapshot!(world.alice().types("/gantry help lock").await, @"
     `/gantry lock &lt;environment&gt; [artefact] [for 2h] &lt;reason&gt;`
     let nobody change an environment, or one artefact there
     For example: `/gantry lock qa for 2h database migration` or `/gantry lock qa checkout wait for the fix`
@@ -464,7 +464,7 @@ async fn a_slip_is_answered_with_what_was_meant() {
     for typed in
         ["/gantry lock", "/gantry lokc qa x", "/gantry lock pord x", "/gantry unlock", "/gantry unlock qa chekout"]
     {
-        let answer = town.alice().types(typed).await;
+        let answer = world.alice().types(typed).await;
         answers.push(format!("{typed}\n{}", answer.lines().next().unwrap_or_default()));
     }
     assert_snapshot!(answers.join("\n\n"), @"
@@ -483,22 +483,22 @@ async fn a_slip_is_answered_with_what_was_meant() {
     /gantry unlock qa chekout
     There is no artefact `chekout`. Did you mean `checkout`?
     ");
-    town.alice().types("/gantry lock staging storefront x").await;
-    assert_snapshot!(answer(&town, "alice"), @"
+    world.alice().types("/gantry lock staging storefront x").await;
+    assert_snapshot!(answer(&world, "alice"), @"
     *storefront* is not in *staging*.
     Next: choose one of `development`, `qa`, `prod`.
     ");
-    assert!(owners(&town).await.is_empty());
+    assert!(owners(&world).await.is_empty());
 }
 
 #[tokio::test]
 async fn the_ledger_keeps_every_lock() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa checkout load test").await;
-    town.alice().types("/gantry lock qa checkout mine").await;
-    click_take_over(&town, "alice").await;
-    town.carol().types("/gantry unlock qa checkout").await;
-    let entries = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa checkout load test").await;
+    world.alice().types("/gantry lock qa checkout mine").await;
+    click_take_over(&world, "alice").await;
+    world.carol().types("/gantry unlock qa checkout").await;
+    let entries = world.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
     let person = |name: &str| Some(Actor::Person(PersonId::new(name)));
     let of_locks: Vec<_> = entries
         .iter()

@@ -12,9 +12,9 @@ use crate::harness::world::{World, redact_origin_and_ids, render_message};
 use crate::production::pull_request::request_production;
 
 /// What differs from run to run stands for itself: commits, moments, seconds, addresses.
-pub(crate) fn redact_volatile_parts(town: &World, text: &str) -> String {
+pub(crate) fn redact_volatile_parts(world: &World, text: &str) -> String {
     let mut out = String::new();
-    let text = redact_origin_and_ids(town, text);
+    let text = redact_origin_and_ids(world, text);
     let mut rest = text.as_str();
     while let Some((before, behind)) = rest.split_once("<!date^") {
         out += before;
@@ -52,8 +52,8 @@ pub(crate) async fn permalink(origin: &str, channel: &str, message: &str) -> Str
 }
 
 /// The newest card in a channel, by its id.
-pub(crate) fn newest_card_id(town: &World, channel: &str) -> String {
-    let cards = town.sim.slack.messages(channel, None).into_iter().rev();
+pub(crate) fn newest_card_id(world: &World, channel: &str) -> String {
+    let cards = world.sim.slack.messages(channel, None).into_iter().rev();
     cards
         .filter(|message| message.thread.is_none())
         .find(|message| render_message(message).contains("asked by"))
@@ -62,14 +62,14 @@ pub(crate) fn newest_card_id(town: &World, channel: &str) -> String {
 }
 
 /// The digits of the newest change.
-pub(crate) fn newest_short_id(town: &World, channel: &str) -> String {
-    let cards = town.public_messages(channel);
+pub(crate) fn newest_short_id(world: &World, channel: &str) -> String {
+    let cards = world.public_messages(channel);
     let card = cards.iter().rev().find(|card| card.contains("change `")).expect("a card");
     card.split("change `").nth(1).unwrap().split('`').next().unwrap().to_owned()
 }
 
-async fn waiting_change(town: &World) -> Change {
-    let called = town.bot.store.find_changes_by_short(&newest_short_id(town, "releases")).await.unwrap();
+async fn waiting_change(world: &World) -> Change {
+    let called = world.bot.store.find_changes_by_short(&newest_short_id(world, "releases")).await.unwrap();
     called.into_iter().next().expect("a change")
 }
 
@@ -87,81 +87,81 @@ fn numbers(text: &str) -> Vec<usize> {
 
 #[tokio::test]
 async fn what_is_under_way_says_its_stage_its_age_who_asked_and_what_it_waits_for() {
-    let town = World::open().await;
-    request_production(&town).await;
-    town.wait(SignedDuration::from_mins(4)).await;
-    let ack = town.alice().types("/gantry status").await;
-    assert_snapshot!(redact_volatile_parts(&town, &ack), @"
+    let world = World::open().await;
+    request_production(&world).await;
+    world.wait(SignedDuration::from_mins(4)).await;
+    let ack = world.alice().types("/gantry status").await;
+    assert_snapshot!(redact_volatile_parts(&world, &ack), @"
     1 change is under way:
     :raised_hand: *checkout* `staging-<hex>` for *prod*: waiting for 1 approval
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
     under way for 4 min
     :raised_hand: 0 of 1 approval; 1 missing, of @release-managers · it waits until <when>
-    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://world/sim/github/acme/checkout/pull/1|#1> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     To stop it: `/gantry cancel <hex>`
     ");
 }
 
 #[tokio::test]
 async fn its_links_lead_to_the_card_the_pull_request_and_the_commit() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    let calls = town.sim.slack.calls();
-    let ack = town.alice().types("/gantry status").await;
-    assert_eq!(town.sim.slack.calls(), calls, "Slack is asked nothing for it");
-    let card = permalink(&town.origin, "C0RELEASES", &newest_card_id(&town, "releases")).await;
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    let calls = world.sim.slack.calls();
+    let ack = world.alice().types("/gantry status").await;
+    assert_eq!(world.sim.slack.calls(), calls, "Slack is asked nothing for it");
+    let card = permalink(&world.origin, "C0RELEASES", &newest_card_id(&world, "releases")).await;
     assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
     assert!(ack.contains(&format!("/acme/checkout/pull/{}|#{}>", pull.number, pull.number)), "{ack}");
-    let pinned = waiting_change(&town).await.plan.pinned.expect("a commit");
+    let pinned = waiting_change(&world).await.plan.pinned.expect("a commit");
     assert!(ack.contains(&format!("/acme/checkout/commit/{pinned}|{}>", pinned.short())), "{ack}");
 }
 
 #[tokio::test]
 async fn what_rolls_out_says_how_far_it_is() {
-    let town = World::open().await;
-    town.alice().types("/list").await;
-    town.sim.faults.arm(Fault::SlowRollout, 9, Some("checkout".into()), Some("qa".into()));
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    let rolls_out = || town.public_messages("deploys").concat().contains("1 of 2 ready");
-    town.settle_until(rolls_out).await;
-    let told = town.alice().types_without_waiting("deploys", "/gantry status checkout").await;
-    assert_snapshot!(redact_volatile_parts(&town, &told), @"
+    let world = World::open().await;
+    world.alice().types("/list").await;
+    world.sim.faults.arm(Fault::SlowRollout, 9, Some("checkout".into()), Some("qa".into()));
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    let rolls_out = || world.public_messages("deploys").concat().contains("1 of 2 ready");
+    world.settle_until(rolls_out).await;
+    let told = world.alice().types_without_waiting("deploys", "/gantry status checkout").await;
+    assert_snapshot!(redact_volatile_parts(&world, &told), @"
     1 change is under way with *checkout*:
     :hourglass_flowing_sand: *checkout* `develop-<hex>`: deploying to *qa*, 1 of 2 ready
     `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
     under way for <n> s
     :white_check_mark: merged <n> s  ›  :white_check_mark: built <n> s  ›  :hourglass_flowing_sand: rolling out 1/2  ›  :white_circle: running
-    <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     ");
-    town.settle().await;
-    assert!(town.alice().types("/gantry status").await.starts_with("Nothing is under way."));
+    world.settle().await;
+    assert!(world.alice().types("/gantry status").await.starts_with("Nothing is under way."));
 }
 
 #[tokio::test]
 async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let digits = newest_short_id(&town, "releases");
-    let waits = town.alice().types(&format!("/gantry status {digits}")).await;
-    assert_snapshot!(redact_volatile_parts(&town, &waits), @"
+    let world = World::open().await;
+    request_production(&world).await;
+    let digits = newest_short_id(&world, "releases");
+    let waits = world.alice().types(&format!("/gantry status {digits}")).await;
+    assert_snapshot!(redact_volatile_parts(&world, &waits), @"
     :raised_hand: *checkout* `staging-<hex>` for *prod*: waiting for 1 approval
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
     under way for <n> s
     :raised_hand: 0 of 1 approval; 1 missing, of @release-managers · it waits until <when>
-    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://world/sim/github/acme/checkout/pull/1|#1> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     To stop it: `/gantry cancel <hex>`
     • <when> asked for by <@U0ALICE>
     So far <n> s
     [Cancel]
     ");
-    town.bob().clicks_in("releases", "Approve").await;
-    town.wait(SignedDuration::from_hours(30)).await;
-    town.alice().types("/list").await;
-    let over = town.alice().types(&format!("/gantry status {}", digits.to_uppercase())).await;
-    assert_snapshot!(redact_volatile_parts(&town, &over), @"
+    world.bob().clicks_in("releases", "Approve").await;
+    world.wait(SignedDuration::from_hours(30)).await;
+    world.alice().types("/list").await;
+    let over = world.alice().types(&format!("/gantry status {}", digits.to_uppercase())).await;
+    assert_snapshot!(redact_volatile_parts(&world, &over), @"
     :large_green_circle: *checkout* `staging-<hex>`: running in *prod*, 3 of 3 ready
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
-    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://world/sim/github/acme/checkout/pull/1|#1> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     • <when> asked for by <@U0ALICE>
     • <when> approved by <@U0BOB> · after <n> s
     • <when> all that it waited for holds · after <n> s
@@ -173,30 +173,34 @@ async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
 
 #[tokio::test]
 async fn what_can_be_cancelled_can_be_stopped_from_there() {
-    let town = World::open().await;
-    request_production(&town).await;
-    town.alice().types(&format!("/gantry status {}", newest_short_id(&town, "releases"))).await;
-    town.alice().clicks("Cancel").await;
-    assert!(town.public_messages("releases").concat().contains("cancelled"), "{:#?}", town.public_messages("releases"));
-    let told = town.alice().types("/gantry status").await;
+    let world = World::open().await;
+    request_production(&world).await;
+    world.alice().types(&format!("/gantry status {}", newest_short_id(&world, "releases"))).await;
+    world.alice().clicks("Cancel").await;
+    assert!(
+        world.public_messages("releases").concat().contains("cancelled"),
+        "{:#?}",
+        world.public_messages("releases")
+    );
+    let told = world.alice().types("/gantry status").await;
     assert!(told.starts_with("Nothing is under way."), "{told}");
 }
 
 #[tokio::test]
 async fn of_two_changes_with_the_same_digits_both_are_shown() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let change = waiting_change(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
+    let change = waiting_change(&world).await;
     let id = change.id.to_string();
     let stage = Stage::new_merging()
-        .into_cancelled(gantry::domain::change::CancelledBy::Person(change.requester.clone()), town.clock.now());
+        .into_cancelled(gantry::domain::change::CancelledBy::Person(change.requester.clone()), world.clock.now());
     let namesake = Change {
         id: ChangeId::parse(&format!("01939f3e{}", &id[8..])).unwrap(),
         stage: stage.unwrap(),
         frozen: None,
         ..change
     };
-    let store = &town.bot.store;
+    let store = &world.bot.store;
     store.commit(Transaction::new().begin_change(namesake.clone())).await.unwrap();
     // The runner has it in its hands as well, until it is not due any more.
     wait_until("it rests", async || {
@@ -205,38 +209,38 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
     })
     .await;
 
-    let told = town.alice().types(&format!("/gantry status {}", newest_short_id(&town, "releases"))).await;
+    let told = world.alice().types(&format!("/gantry status {}", newest_short_id(&world, "releases"))).await;
     assert!(told.starts_with("2 changes are called the same:"), "{told}");
     assert!(told.contains("waiting for 1 approval") && told.contains("not promoted to *prod*, cancelled"), "{told}");
 }
 
 #[tokio::test]
 async fn unknown_digits_are_said_to_be_unknown_and_what_to_do() {
-    let town = World::open().await;
-    town.alice().types("/list").await;
-    assert_snapshot!(town.alice().types("/gantry status 0badcafe").await, @"I know no change `0badcafe`. `/gantry status` shows those that are under way, `/gantry history` those before.");
+    let world = World::open().await;
+    world.alice().types("/list").await;
+    assert_snapshot!(world.alice().types("/gantry status 0badcafe").await, @"I know no change `0badcafe`. `/gantry status` shows those that are under way, `/gantry history` those before.");
 }
 
 #[tokio::test]
 async fn what_failed_is_listed_while_it_is_watched() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    let told = town.alice().types("/gantry status qa").await;
-    assert_snapshot!(redact_volatile_parts(&town, &told), @"
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    let told = world.alice().types("/gantry status qa").await;
+    assert_snapshot!(redact_volatile_parts(&world, &told), @"
     1 change is still watched in *qa*:
     :red_circle: *checkout* `develop-<hex>`: failed in *qa*
     `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
     still watched, for <n> s · in this stage since <when>, for <n> s
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
-    <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     ");
 }
 
 #[tokio::test]
 async fn only_what_was_asked_for_is_listed() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     for (typed, found) in [
         ("/gantry status", true),
         ("/gantry status checkout", true),
@@ -245,81 +249,81 @@ async fn only_what_was_asked_for_is_listed() {
         ("/gantry status search", false),
         ("/gantry status checkout qa", false),
     ] {
-        let told = town.alice().types(typed).await;
+        let told = world.alice().types(typed).await;
         assert_eq!(told.contains("waiting for 1 approval"), found, "{typed}: {told}");
         assert_eq!(told.starts_with("Nothing is under way"), !found, "{typed}: {told}");
     }
-    assert!(town.alice().types("/gantry status chekout").await.contains("Did you mean `checkout`?"));
-    assert!(town.alice().types("/gantry status pord").await.contains("Did you mean `prod`?"));
+    assert!(world.alice().types("/gantry status chekout").await.contains("Did you mean `checkout`?"));
+    assert!(world.alice().types("/gantry status pord").await.contains("Did you mean `prod`?"));
 }
 
 #[tokio::test]
 async fn many_are_told_page_by_page_in_place() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let change = waiting_change(&town).await;
-    town.bot.open_changes.load(clone_changes(&change, 0, 25));
-    town.alice().types("/gantry status").await;
-    let first = town.alice().reads();
+    let world = World::open().await;
+    request_production(&world).await;
+    let change = waiting_change(&world).await;
+    world.bot.open_changes.load(clone_changes(&change, 0, 25));
+    world.alice().types("/gantry status").await;
+    let first = world.alice().reads();
     assert!(first.starts_with("26 changes are under way:") && first.ends_with("[Later]"), "{first}");
-    let seen = town.ephemeral_messages("alice", "deploys").len();
-    town.alice().clicks("Later").await;
-    let second = town.alice().reads();
+    let seen = world.ephemeral_messages("alice", "deploys").len();
+    world.alice().clicks("Later").await;
+    let second = world.alice().reads();
     assert!(second.ends_with("[Earlier] [Later]"), "{second}");
     let (before, behind) = (numbers(&first), numbers(&second));
     assert_eq!([before.clone(), behind].concat(), (0..20).collect::<Vec<_>>());
-    town.alice().clicks("Earlier").await;
-    assert_eq!(numbers(&town.alice().reads()), before);
-    assert_eq!(town.ephemeral_messages("alice", "deploys").len(), seen, "one message turns its pages in place");
-    assert!(town.public_messages("deploys").iter().all(|told| !told.contains("under way")), "privately");
+    world.alice().clicks("Earlier").await;
+    assert_eq!(numbers(&world.alice().reads()), before);
+    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), seen, "one message turns its pages in place");
+    assert!(world.public_messages("deploys").iter().all(|told| !told.contains("under way")), "privately");
 }
 
 #[tokio::test]
 async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let change = waiting_change(&town).await;
-    town.bot.open_changes.load(clone_changes(&change, 0, 15));
-    town.push("checkout", "Something to talk about");
-    town.settle().await;
-    let parent = town.last_message("alice", "deploys").id;
-    town.alice().posts("deploys", Some(&parent), "@gantry status").await;
-    let answer = town.last_message("bob", "deploys");
+    let world = World::open().await;
+    request_production(&world).await;
+    let change = waiting_change(&world).await;
+    world.bot.open_changes.load(clone_changes(&change, 0, 15));
+    world.push("checkout", "Something to talk about");
+    world.settle().await;
+    let parent = world.last_message("alice", "deploys").id;
+    world.alice().posts("deploys", Some(&parent), "@gantry status").await;
+    let answer = world.last_message("bob", "deploys");
     assert_eq!((answer.thread.as_deref(), &answer.only_to), (Some(parent.as_str()), &None));
-    let messages = town.sim.slack.messages("deploys", None).len();
-    town.sim.slack.click("bob", "deploys", &answer.id, "Later").await.unwrap();
-    town.settle().await;
-    let turned = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
+    let messages = world.sim.slack.messages("deploys", None).len();
+    world.sim.slack.click("bob", "deploys", &answer.id, "Later").await.unwrap();
+    world.settle().await;
+    let turned = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
     assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
     assert!(render_message(&turned).ends_with("[Earlier]"), "{}", render_message(&turned));
-    assert_eq!(town.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
+    assert_eq!(world.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
 
-    town.alice().posts("deploys", None, "@gantry status prod").await;
-    assert_eq!(town.last_message("alice", "deploys").only_to.as_deref(), Some("alice"), "elsewhere it is private");
+    world.alice().posts("deploys", None, "@gantry status prod").await;
+    assert_eq!(world.last_message("alice", "deploys").only_to.as_deref(), Some("alice"), "elsewhere it is private");
 }
 
 #[tokio::test]
 async fn a_page_stays_what_it_was_when_something_begins_meanwhile() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let change = waiting_change(&town).await;
-    town.bot.open_changes.load(clone_changes(&change, 10, 30));
-    town.alice().types("/gantry status").await;
-    let first = numbers(&town.alice().reads());
+    let world = World::open().await;
+    request_production(&world).await;
+    let change = waiting_change(&world).await;
+    world.bot.open_changes.load(clone_changes(&change, 10, 30));
+    world.alice().types("/gantry status").await;
+    let first = numbers(&world.alice().reads());
     assert_eq!(first, (10..20).collect::<Vec<_>>());
-    town.bot.open_changes.load(clone_changes(&change, 0, 3));
-    town.alice().clicks("Later").await;
-    assert_eq!(numbers(&town.alice().reads()), (20..30).collect::<Vec<_>>());
-    town.alice().clicks("Earlier").await;
-    assert_eq!(numbers(&town.alice().reads()), first);
+    world.bot.open_changes.load(clone_changes(&change, 0, 3));
+    world.alice().clicks("Later").await;
+    assert_eq!(numbers(&world.alice().reads()), (20..30).collect::<Vec<_>>());
+    world.alice().clicks("Earlier").await;
+    assert_eq!(numbers(&world.alice().reads()), first);
 }
 
 #[tokio::test]
 async fn a_forged_button_gains_nothing() {
-    let town = World::open().await;
-    request_production(&town).await;
-    town.alice().types("/gantry status").await;
-    let before = town.sim.slack.messages("deploys", Some("alice"));
+    let world = World::open().await;
+    request_production(&world).await;
+    world.alice().types("/gantry status").await;
+    let before = world.sim.slack.messages("deploys", Some("alice"));
     for (action, value) in [
         ("page:later", "status|>x||"),
         ("page:open:later", "status||<!channel>|"),
@@ -329,28 +333,28 @@ async fn a_forged_button_gains_nothing() {
         let payload = serde_json::json!({
             "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": "U0ALICE" },
             "channel": { "id": "C0DEPLOYS" }, "trigger_id": value, "actions": [{ "action_id": action, "value": value }],
-            "response_url": format!("{}/sim/slack/hooks/none", town.origin),
+            "response_url": format!("{}/sim/slack/hooks/none", world.origin),
         });
         let body =
             form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
         let secret = gantry::sim::world::SIGNING_SECRET;
-        let now = town.clock.now().as_second();
+        let now = world.clock.now().as_second();
         let (status, _) =
-            crate::ops::receiving::send_slack_request(&town, "/slack/interactions", &body, secret, now).await;
+            crate::ops::receiving::send_slack_request(&world, "/slack/interactions", &body, secret, now).await;
         assert_eq!(status, 200, "{value}");
-        town.settle().await;
+        world.settle().await;
     }
-    assert_eq!(town.sim.slack.messages("deploys", Some("alice")), before);
+    assert_eq!(world.sim.slack.messages("deploys", Some("alice")), before);
 }
 
 #[tokio::test]
 async fn a_guest_gets_nothing() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let digits = newest_short_id(&town, "releases");
+    let world = World::open().await;
+    request_production(&world).await;
+    let digits = newest_short_id(&world, "releases");
     for typed in ["/gantry status".to_owned(), format!("/gantry status {digits}"), "/gantry history".to_owned()] {
-        town.dave().types(&typed).await;
-        let told = town.ephemeral_messages("dave", "deploys").concat();
+        world.dave().types(&typed).await;
+        let told = world.ephemeral_messages("dave", "deploys").concat();
         assert!(told.contains("you are a guest here") && !told.contains("checkout"), "{told}");
     }
 }
@@ -358,7 +362,7 @@ async fn a_guest_gets_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_forgets_nothing_of_what_is_under_way_and_what_happened() {
     let mut harness = ProcessHarness::open().await;
-    let slack = harness.town.slack.clone();
+    let slack = harness.world.slack.clone();
     let seen = |words: &str| {
         slack.messages("deploys", Some("alice")).iter().rev().map(render_message).find(|it| it.contains(words))
     };

@@ -6,8 +6,8 @@ use crate::harness::world::World;
 
 #[tokio::test]
 async fn an_empty_command_shows_what_can_be_asked() {
-    let town = World::open().await;
-    assert_snapshot!(town.alice().types("/gantry").await, @"
+    let world = World::open().await;
+    assert_snapshot!(world.alice().types("/gantry").await, @"
     *I move artefacts from one environment to the next.*
     • `/list [artefact] [environment]` which version runs where, in what state
     • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]` move an artefact to the next environment, or to the one named
@@ -32,20 +32,20 @@ async fn an_empty_command_shows_what_can_be_asked() {
 
 #[tokio::test]
 async fn help_about_one_command_has_examples_to_copy() {
-    let town = World::open().await;
-    let help = town.alice().types("/gantry help promote").await;
+    let world = World::open().await;
+    let help = world.alice().types("/gantry help promote").await;
     assert_snapshot!(help, @"
     `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]`
     move an artefact to the next environment, or to the one named
     For example: `/promote checkout` or `/promote checkout to qa` or `/promote checkout --dry-run`
     The environments are `development` → `qa` → `staging` → `prod`.
     ");
-    assert_eq!(town.alice().types("/promote help").await, help);
+    assert_eq!(world.alice().types("/promote help").await, help);
 }
 
 #[tokio::test]
 async fn a_slip_is_answered_at_once_with_what_was_meant() {
-    let town = World::open().await;
+    let world = World::open().await;
     let mut answers = Vec::new();
     for typed in [
         "/gantry promtoe checkout",
@@ -57,7 +57,7 @@ async fn a_slip_is_answered_at_once_with_what_was_meant() {
         "/promote checkout qa now",
         "/gantry deploy",
     ] {
-        let answer = town.alice().types(typed).await;
+        let answer = world.alice().types(typed).await;
         answers.push(format!("{typed}\n{}", answer.lines().next().unwrap_or_default()));
     }
     assert_snapshot!(answers.join("\n\n"), @"
@@ -85,47 +85,47 @@ async fn a_slip_is_answered_at_once_with_what_was_meant() {
     /gantry deploy
     I do not know `deploy`. This is what I understand:
     ");
-    assert_eq!(town.sim.slack.calls().get("response_url"), None, "all were the acknowledgement itself");
+    assert_eq!(world.sim.slack.calls().get("response_url"), None, "all were the acknowledgement itself");
 }
 
 #[tokio::test]
 async fn a_mention_in_a_thread_is_answered_there_for_all_to_see() {
-    let town = World::open().await;
-    town.push("checkout", "Something to talk about");
-    town.settle().await;
-    let parent = town.last_message("alice", "deploys").id;
-    town.alice().posts("deploys", Some(&parent), "@gantry list checkout").await;
-    let answer = town.last_message("bob", "deploys");
+    let world = World::open().await;
+    world.push("checkout", "Something to talk about");
+    world.settle().await;
+    let parent = world.last_message("alice", "deploys").id;
+    world.alice().posts("deploys", Some(&parent), "@gantry list checkout").await;
+    let answer = world.last_message("bob", "deploys");
     assert_eq!(answer.thread.as_deref(), Some(parent.as_str()));
     assert!(crate::harness::world::render_message(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
 }
 
 #[tokio::test]
 async fn a_wrong_mention_in_a_thread_is_answered_privately() {
-    let town = World::open().await;
-    town.push("checkout", "Something to talk about");
-    town.settle().await;
-    let parent = town.last_message("alice", "deploys").id;
-    town.alice().posts("deploys", Some(&parent), "@gantry lsit").await;
-    assert!(town.public_messages("deploys").iter().all(|text| !text.contains("Did you mean")));
-    assert!(town.ephemeral_messages("alice", "deploys").concat().contains("Did you mean `list`?"));
+    let world = World::open().await;
+    world.push("checkout", "Something to talk about");
+    world.settle().await;
+    let parent = world.last_message("alice", "deploys").id;
+    world.alice().posts("deploys", Some(&parent), "@gantry lsit").await;
+    assert!(world.public_messages("deploys").iter().all(|text| !text.contains("Did you mean")));
+    assert!(world.ephemeral_messages("alice", "deploys").concat().contains("Did you mean `list`?"));
 }
 
 #[tokio::test]
 async fn a_direct_message_is_answered_there() {
-    let town = World::open().await;
+    let world = World::open().await;
     for said in ["list checkout", "@gantry list checkout"] {
-        town.alice().posts("@gantry", None, said).await;
-        let answer = town.last_message("alice", "@gantry");
+        world.alice().posts("@gantry", None, said).await;
+        let answer = world.last_message("alice", "@gantry");
         assert!(crate::harness::world::render_message(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
     }
 }
 
 #[tokio::test]
 async fn a_guest_gets_nothing() {
-    let town = World::open().await;
-    town.dave().types("/list").await;
-    assert!(town.dave().reads().contains("you are a guest here"), "{}", town.dave().reads());
-    assert!(town.dave().types("/list").await.contains("you are a guest here"), "remembered");
-    assert!(town.dave().types("/gantry help").await.contains("you are a guest here"));
+    let world = World::open().await;
+    world.dave().types("/list").await;
+    assert!(world.dave().reads().contains("you are a guest here"), "{}", world.dave().reads());
+    assert!(world.dave().types("/list").await.contains("you are a guest here"), "remembered");
+    assert!(world.dave().types("/gantry help").await.contains("you are a guest here"));
 }

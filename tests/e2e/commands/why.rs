@@ -12,15 +12,15 @@ use crate::production::pull_request::{REPOSITORY, card, head, promote_newer_to_s
 use crate::promote::gates::with_environment_line;
 
 /// What alice is told, with what is chance in it taken out.
-async fn why(town: &World, text: &str) -> String {
-    town.alice().types(&format!("/gantry why {text}")).await;
-    redact_heads_and_ids(town, &town.alice().reads())
+async fn why(world: &World, text: &str) -> String {
+    world.alice().types(&format!("/gantry why {text}")).await;
+    redact_heads_and_ids(world, &world.alice().reads())
 }
 
-fn redact_heads_and_ids(town: &World, told: &str) -> String {
-    let mut told = redact_origin_and_ids(town, told);
+fn redact_heads_and_ids(world: &World, told: &str) -> String {
+    let mut told = redact_origin_and_ids(world, told);
     for branch in ["develop", "qa", "staging", "prod"] {
-        let (head, name) = (head(town, branch), format!("<{branch}>"));
+        let (head, name) = (head(world, branch), format!("<{branch}>"));
         told = told.replace(head.as_str(), &name).replace(head.short(), &name);
     }
     // Where a card stands, and which change it is, is chance.
@@ -38,40 +38,41 @@ fn redact_heads_and_ids(town: &World, told: &str) -> String {
     }
 }
 
-async fn press(town: &World, person: &str, message: &Message, button: &str) {
-    town.sim.slack.click(person, "deploys", &message.id, button).await.unwrap();
-    town.settle().await;
+async fn press(world: &World, person: &str, message: &Message, button: &str) {
+    world.sim.slack.click(person, "deploys", &message.id, button).await.unwrap();
+    world.settle().await;
 }
 
-fn parents(town: &World, branch: &str) -> Vec<String> {
-    let head = head(town, branch);
-    let graph = town.sim.github.graph(REPOSITORY, 100);
+fn parents(world: &World, branch: &str) -> Vec<String> {
+    let head = head(world, branch);
+    let graph = world.sim.github.graph(REPOSITORY, 100);
     let commit = graph.into_iter().find(|commit| commit.sha == head).expect("a commit");
     commit.parents.iter().map(ToString::to_string).collect()
 }
 
 #[tokio::test]
 async fn nothing_stands_in_the_way_and_promote_brings_exactly_what_was_shown() {
-    let town = World::open().await;
-    let (seen, before) = (head(&town, "develop"), head(&town, "qa"));
-    assert_snapshot!(why(&town, "checkout qa").await, @"
+    let world = World::open().await;
+    let (seen, before) = (head(&world, "develop"), head(&world, "qa"));
+    assert_snapshot!(why(&world, "checkout qa").await, @"
     :large_green_circle: Nothing stands between *checkout* `develop-<develop>` and *qa*: `/promote checkout qa` brings it there.
     [Promote]
     ");
-    let answer = town.last_message("alice", "deploys");
-    town.bob().types("/gantry why checkout qa").await;
-    let of_bob = town.last_message("bob", "deploys");
-    assert_eq!(head(&town, "qa"), before, "a question moves nothing");
+    let answer = world.last_message("alice", "deploys");
+    world.bob().types("/gantry why checkout qa").await;
+    let of_bob = world.last_message("bob", "deploys");
+    assert_eq!(head(&world, "qa"), before, "a question moves nothing");
 
-    town.push("checkout", "Something newer");
-    town.settle().await;
-    press(&town, "alice", &answer, "Promote").await;
-    assert_eq!(parents(&town, "qa"), [before.as_str(), seen.as_str()], "what was shown, and not what came since");
-    let replaced = town.sim.slack.messages("deploys", Some("alice")).into_iter().find(|it| it.id == answer.id).unwrap();
+    world.push("checkout", "Something newer");
+    world.settle().await;
+    press(&world, "alice", &answer, "Promote").await;
+    assert_eq!(parents(&world, "qa"), [before.as_str(), seen.as_str()], "what was shown, and not what came since");
+    let replaced =
+        world.sim.slack.messages("deploys", Some("alice")).into_iter().find(|it| it.id == answer.id).unwrap();
     assert!(render_message(&replaced).starts_with("*checkout* is on its way to *qa*"), "{}", render_message(&replaced));
 
-    press(&town, "bob", &of_bob, "Promote").await;
-    let late = town.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| it.id == of_bob.id).unwrap();
+    press(&world, "bob", &of_bob, "Promote").await;
+    let late = world.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| it.id == of_bob.id).unwrap();
     assert!(
         render_message(&late).starts_with("*qa* has everything of *checkout*"),
         "too late: {}",
@@ -81,32 +82,32 @@ async fn nothing_stands_in_the_way_and_promote_brings_exactly_what_was_shown() {
 
 #[tokio::test]
 async fn what_comes_next_is_said_where_the_way_is_free() {
-    let town = World::open().await;
-    assert_snapshot!(why(&town, "checkout prod").await, @"
+    let world = World::open().await;
+    assert_snapshot!(why(&world, "checkout prod").await, @"
     :large_green_circle: Nothing stands between *checkout* `staging-<staging>` and *prod*: `/promote checkout prod` brings it there.
     :raised_hand: It then needs 1 approval of @release-managers, by a pull request.
     [Promote]
     ");
-    town.alice().clicks("Promote").await;
-    assert!(has_button(&town.last_message("alice", "deploys"), "Confirm"), "{}", town.alice().reads());
-    assert_eq!(pull(&town), None, "production is asked for once more");
+    world.alice().clicks("Promote").await;
+    assert!(has_button(&world.last_message("alice", "deploys"), "Confirm"), "{}", world.alice().reads());
+    assert_eq!(pull(&world), None, "production is asked for once more");
 }
 
 #[tokio::test]
 async fn no_environment_is_the_first_that_is_behind() {
-    let town = World::open().await;
-    let told = why(&town, "checkout").await;
+    let world = World::open().await;
+    let told = why(&world, "checkout").await;
     let last = told.lines().last().unwrap();
     assert_snapshot!(last, @"*qa* is the first environment behind the one below. Also behind: `/gantry why checkout staging`, `/gantry why checkout prod`");
-    town.alice().types("/promote checkout").await;
-    assert!(town.public_messages("deploys")[0].contains("running in *qa*"), "as promote chooses it");
+    world.alice().types("/promote checkout").await;
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"), "as promote chooses it");
 }
 
 #[tokio::test]
 async fn two_things_at_once_are_both_told_and_promote_is_refused_by_the_first() {
-    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
-    town.carol().types("/gantry lock qa for 2h the database moves").await;
-    assert_snapshot!(why(&town, "checkout qa").await, @"
+    let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
+    world.carol().types("/gantry lock qa for 2h the database moves").await;
+    assert_snapshot!(why(&world, "checkout qa").await, @"
     2 things stand between *checkout* `develop-<develop>` and *qa*:
     :no_entry: You may not promote to *qa*.
     Next: ask @release-managers to do it.
@@ -115,75 +116,79 @@ async fn two_things_at_once_are_both_told_and_promote_is_refused_by_the_first() 
     Next: ask <@U0CAROL>, make the lock yours with *Take over*, or end it: `/gantry unlock qa`
     [Look again]
     ");
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.alice().reads().starts_with("You may not promote to *qa*."), "{}", town.alice().reads());
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.alice().reads().starts_with("You may not promote to *qa*."), "{}", world.alice().reads());
 
-    town.bob().types("/gantry why checkout qa").await;
-    assert!(town.bob().reads().starts_with("1 thing stands"), "everybody by their own rights: {}", town.bob().reads());
-    town.bob().clicks("Take over").await;
-    let told = town.ephemeral_messages("bob", "deploys").pop().unwrap();
+    world.bob().types("/gantry why checkout qa").await;
+    assert!(
+        world.bob().reads().starts_with("1 thing stands"),
+        "everybody by their own rights: {}",
+        world.bob().reads()
+    );
+    world.bob().clicks("Take over").await;
+    let told = world.ephemeral_messages("bob", "deploys").pop().unwrap();
     assert!(told.starts_with("The lock on *qa* is yours now"), "{told}");
 }
 
 #[tokio::test]
 async fn a_freeze_passes_and_looking_again_takes_the_place_of_the_answer() {
     let freeze = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 10:00\", reason: inventory }]";
-    let town = World::with_config(with_environment_line("qa", freeze)).await;
-    assert_snapshot!(why(&town, "checkout qa").await, @"
+    let world = World::with_config(with_environment_line("qa", freeze)).await;
+    assert_snapshot!(why(&world, "checkout qa").await, @"
     1 thing stands between *checkout* `develop-<develop>` and *qa*:
     :hourglass_flowing_sand: *qa* is frozen until <!date^1794823200^{date_short_pretty} {time}|2026-11-16 10:00 UTC>: inventory.
     [Look again]
     Next: type it again then, or pass it with `--override reason` where you may.
     ");
-    let (answer, count) = (town.last_message("alice", "deploys"), town.ephemeral_messages("alice", "deploys").len());
-    town.clock.advance_to("2026-11-16T10:00:00Z".parse().unwrap());
-    press(&town, "alice", &answer, "Look again").await;
-    let now = town.last_message("alice", "deploys");
-    assert_eq!((now.id, town.ephemeral_messages("alice", "deploys").len()), (answer.id, count), "in its place");
-    assert!(town.alice().reads().starts_with(":large_green_circle: Nothing stands"), "{}", town.alice().reads());
+    let (answer, count) = (world.last_message("alice", "deploys"), world.ephemeral_messages("alice", "deploys").len());
+    world.clock.advance_to("2026-11-16T10:00:00Z".parse().unwrap());
+    press(&world, "alice", &answer, "Look again").await;
+    let now = world.last_message("alice", "deploys");
+    assert_eq!((now.id, world.ephemeral_messages("alice", "deploys").len()), (answer.id, count), "in its place");
+    assert!(world.alice().reads().starts_with(":large_green_circle: Nothing stands"), "{}", world.alice().reads());
 }
 
 #[tokio::test]
 async fn a_soak_is_said_with_its_end() {
-    let town = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
-    promote_newer_to_staging(&town).await;
-    let told = why(&town, "checkout prod").await;
+    let world = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
+    promote_newer_to_staging(&world).await;
+    let told = why(&world, "checkout prod").await;
     assert!(told.contains("has not run well in *staging* for 30m yet") && told.contains("[Look again]"), "{told}");
-    town.wait(SignedDuration::from_mins(31)).await;
-    town.alice().clicks("Look again").await;
-    assert!(town.alice().reads().contains("Nothing stands between"), "{}", town.alice().reads());
+    world.wait(SignedDuration::from_mins(31)).await;
+    world.alice().clicks("Look again").await;
+    assert!(world.alice().reads().contains("Nothing stands between"), "{}", world.alice().reads());
 }
 
 #[tokio::test]
 async fn checks_that_are_red_or_running_are_named() {
-    let town = World::open().await;
-    let develop = head(&town, "develop");
-    town.sim.github.set_check(REPOSITORY, &develop, "browser tests", "in_progress").unwrap();
-    assert_snapshot!(why(&town, "checkout qa").await, @"
+    let world = World::open().await;
+    let develop = head(&world, "develop");
+    world.sim.github.set_check(REPOSITORY, &develop, "browser tests", "in_progress").unwrap();
+    assert_snapshot!(why(&world, "checkout qa").await, @"
     1 thing stands between *checkout* `develop-<develop>` and *qa*:
-    :hourglass_flowing_sand: Checks are still running on <http://town/sim/github/acme/checkout/commit/<develop>|<develop>>: `browser tests`.
+    :hourglass_flowing_sand: Checks are still running on <http://world/sim/github/acme/checkout/commit/<develop>|<develop>>: `browser tests`.
     [Look again]
     Next: wait for them, and type it again.
     ");
-    town.sim.github.set_check(REPOSITORY, &develop, "browser tests", "failure").unwrap();
-    town.alice().clicks("Look again").await;
-    assert!(town.alice().reads().contains("Checks are red on"), "{}", town.alice().reads());
+    world.sim.github.set_check(REPOSITORY, &develop, "browser tests", "failure").unwrap();
+    world.alice().clicks("Look again").await;
+    assert!(world.alice().reads().contains("Checks are red on"), "{}", world.alice().reads());
 }
 
 #[tokio::test]
 async fn what_rolls_out_below_hides_nothing_else() {
-    let town = World::open().await;
-    town.carol().types("/gantry lock qa not now").await;
-    town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
-    let sha = town.push("checkout", "Take your time");
+    let world = World::open().await;
+    world.carol().types("/gantry lock qa not now").await;
+    world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
+    let sha = world.push("checkout", "Take your time");
     for _ in 0..3 {
-        town.clock.advance(SignedDuration::from_secs(1));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_secs(1));
+        world.wait_until_idle().await;
     }
-    town.sim.github.set_check(REPOSITORY, &sha.parse().unwrap(), "build", "failure").unwrap();
-    town.alice().types_without_waiting("deploys", "/gantry why checkout qa").await;
-    town.wait_until_idle().await;
-    assert_snapshot!(redact_heads_and_ids(&town, &town.alice().reads()), @"
+    world.sim.github.set_check(REPOSITORY, &sha.parse().unwrap(), "build", "failure").unwrap();
+    world.alice().types_without_waiting("deploys", "/gantry why checkout qa").await;
+    world.wait_until_idle().await;
+    assert_snapshot!(redact_heads_and_ids(&world, &world.alice().reads()), @"
     3 things stand between *checkout* `develop-<develop>` and *qa*:
     :hourglass_flowing_sand: *checkout* `develop-<develop>` is still rolling out in *development*: 0 of 2 ready.
     [Look again]
@@ -191,59 +196,59 @@ async fn what_rolls_out_below_hides_nothing_else() {
     :lock: *qa* is locked by <@U0CAROL> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: not now.
     [Take over]
     Next: ask <@U0CAROL>, make the lock yours with *Take over*, or end it: `/gantry unlock qa`
-    :no_entry: Checks are red on <http://town/sim/github/acme/checkout/commit/<develop>|<develop>>: `build`.
+    :no_entry: Checks are red on <http://world/sim/github/acme/checkout/commit/<develop>|<develop>>: `build`.
     [Look again]
     Next: repair them, or run them again on GitHub, and type it again.
     ");
-    town.settle().await;
+    world.settle().await;
 }
 
 #[tokio::test]
 async fn what_does_not_run_well_below_can_be_rolled_back() {
-    let town = World::open().await;
-    let good = town.running_tag("checkout", "qa");
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    assert_snapshot!(why(&town, "checkout staging").await.replace(&town.running_tag("checkout", "qa"), "<bad>"), @r#"
+    let world = World::open().await;
+    let good = world.running_tag("checkout", "qa");
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    assert_snapshot!(why(&world, "checkout staging").await.replace(&world.running_tag("checkout", "qa"), "<bad>"), @r#"
     1 thing stands between *checkout* `qa-<qa>` and *staging*:
     :no_entry: *checkout* `qa-<qa>` does not run well in *qa*: ReplicaSet "checkout-6b000178" has timed out progressing.
     [Roll back]
     Next: repair it there, or name a version that ran well there before: `/promote checkout @version`.
     [Look again]
     "#);
-    town.alice().clicks("Roll back").await;
-    let told = town.public_messages("deploys");
+    world.alice().clicks("Roll back").await;
+    let told = world.public_messages("deploys");
     assert!(told.iter().any(|told| told.contains(&good) && told.contains("restored as")), "{told:#?}");
 
     // The first rung is only repaired by a push.
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
-    town.push("checkout", "Break it");
-    town.settle().await;
-    let told = why(&town, "checkout qa").await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
+    world.push("checkout", "Break it");
+    world.settle().await;
+    let told = why(&world, "checkout qa").await;
     assert!(told.contains("does not run well in *development*") && !told.contains("[Roll back]"), "{told}");
 }
 
 #[tokio::test]
 async fn a_cluster_that_cannot_be_read_hides_no_lock() {
-    let town = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
-    town.carol().types("/gantry lock staging not now").await;
-    let told = why(&town, "checkout staging").await;
+    let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
+    world.carol().types("/gantry lock staging not now").await;
+    let told = why(&world, "checkout staging").await;
     assert!(told.starts_with("2 things stand between *checkout* and *staging*:"), "{told}");
     assert!(
         told.contains("I cannot read what runs in *qa* since") && told.contains("is locked by <@U0CAROL>"),
         "{told}"
     );
-    let told = why(&town, "checkout qa").await;
+    let told = why(&world, "checkout qa").await;
     assert!(told.contains("I cannot read what runs in *qa* since"), "where it would go counts as well: {told}");
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_can_be_released_and_then_asks_once_more() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    let bad = head(&town, "qa");
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let told = why(&town, "checkout qa").await.replace(bad.short(), "<bad>");
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    let bad = head(&world, "qa");
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    let told = why(&world, "checkout qa").await.replace(bad.short(), "<bad>");
     assert_snapshot!(told, @"
     1 thing stands between *checkout* `develop-<develop>` and *qa*:
     :no_entry: *checkout* `develop-<develop>` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
@@ -251,8 +256,8 @@ async fn what_was_rolled_back_can_be_released_and_then_asks_once_more() {
     Next: promote what repairs it; or, if it was not to blame, `/gantry release checkout qa-<bad>`, or pass it with `--override reason` where you may.
     [Look again]
     ");
-    town.alice().clicks("Release").await;
-    let told = why(&town, "checkout qa").await.replace(bad.short(), "<bad>");
+    world.alice().clicks("Release").await;
+    let told = why(&world, "checkout qa").await.replace(bad.short(), "<bad>");
     assert_snapshot!(told, @"
     :large_green_circle: Nothing stands between *checkout* `develop-<develop>` and *qa*: `/promote checkout qa` brings it there.
     :warning: *qa* is on hold: <@U0BOB> rolled `qa-<bad>` back <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold.
@@ -262,72 +267,72 @@ async fn what_was_rolled_back_can_be_released_and_then_asks_once_more() {
 
 #[tokio::test]
 async fn a_change_that_waits_says_for_whom_and_can_be_approved_from_here() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let before = head(&town, "prod");
-    assert_snapshot!(why(&town, "checkout prod").await, @"
+    let world = World::open().await;
+    request_production(&world).await;
+    let before = head(&world, "prod");
+    assert_snapshot!(why(&world, "checkout prod").await, @"
     1 thing stands between *checkout* `staging-<staging>` and *prod*:
     :hourglass_flowing_sand: <@U0ALICE> is promoting *checkout* to *prod* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: it is waiting for approval, <card|follow it here>. It still needs 1 approval of @release-managers, not of <@U0ALICE>.
     [Cancel]
     Next: wait for it, or `/gantry cancel <id>`.
     [Look again]
     ");
-    town.bob().types("/gantry why checkout prod").await;
-    assert!(town.bob().reads().contains("[Approve] [Cancel]"), "{}", town.bob().reads());
-    town.bob().clicks("Approve").await;
-    assert_ne!(head(&town, "prod"), before);
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    let told = town.ephemeral_messages("bob", "deploys").pop().unwrap();
+    world.bob().types("/gantry why checkout prod").await;
+    assert!(world.bob().reads().contains("[Approve] [Cancel]"), "{}", world.bob().reads());
+    world.bob().clicks("Approve").await;
+    assert_ne!(head(&world, "prod"), before);
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    let told = world.ephemeral_messages("bob", "deploys").pop().unwrap();
     assert!(told.starts_with("Approved: ") && told.contains("|follow it here>"), "{told}");
 }
 
 #[tokio::test]
 async fn a_change_that_waits_can_be_cancelled_by_whoever_asked_for_it() {
-    let town = World::open().await;
-    request_production(&town).await;
-    town.carol().types("/gantry lock prod not now").await;
-    let told = why(&town, "checkout prod").await;
+    let world = World::open().await;
+    request_production(&world).await;
+    world.carol().types("/gantry lock prod not now").await;
+    let told = why(&world, "checkout prod").await;
     assert!(told.starts_with("2 things stand") && told.contains("is locked by"), "it hides nothing: {told}");
-    town.alice().clicks("Cancel").await;
-    assert!(card(&town).contains("cancelled"), "{}", card(&town));
+    world.alice().clicks("Cancel").await;
+    assert!(card(&world).contains("cancelled"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_change_that_rolls_out_is_linked() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
-    town.bob().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.clock.advance(SignedDuration::from_secs(1));
-    town.wait_until_idle().await;
-    town.alice().types_without_waiting("deploys", "/gantry why checkout qa").await;
-    town.wait_until_idle().await;
-    let told = redact_heads_and_ids(&town, &town.alice().reads());
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
+    world.bob().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.clock.advance(SignedDuration::from_secs(1));
+    world.wait_until_idle().await;
+    world.alice().types_without_waiting("deploys", "/gantry why checkout qa").await;
+    world.wait_until_idle().await;
+    let told = redact_heads_and_ids(&world, &world.alice().reads());
     let line = told.lines().nth(1).unwrap();
     assert_snapshot!(line, @":hourglass_flowing_sand: <@U0BOB> is promoting *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: it is deploying, <card|follow it here>.");
     assert!(told.contains("[Look again]"), "{told}");
-    town.settle().await;
+    world.settle().await;
 }
 
 #[tokio::test]
 async fn what_can_never_go_there_says_so() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
     })
     .await;
-    assert_snapshot!(why(&town, "checkout development").await, @"
+    assert_snapshot!(why(&world, "checkout development").await, @"
     1 thing stands between *checkout* and *development*:
     :no_entry: Nothing is promoted to *development*: it is fed by pushes.
     Next: push to `develop`, or `/promote checkout qa`.
     ");
-    assert_snapshot!(why(&town, "storefront staging").await, @"
+    assert_snapshot!(why(&world, "storefront staging").await, @"
     1 thing stands between *storefront* and *staging*:
     :no_entry: *storefront* is not in *staging*.
     Next: choose one of `development`, `qa`, `prod`.
     ");
-    town.carol().types("/gantry lock qa not now").await;
-    assert_snapshot!(why(&town, "search qa").await, @"
+    world.carol().types("/gantry lock qa not now").await;
+    assert_snapshot!(why(&world, "search qa").await, @"
     2 things stand between *search* `1.0.2` and *qa*:
     :white_check_mark: *qa* has everything of *search* `1.0.2` already: `1.0.2` runs there.
     [Look again]
@@ -340,25 +345,25 @@ async fn what_can_never_go_there_says_so() {
 
 #[tokio::test]
 async fn nothing_runs_below() {
-    let town = World::open().await;
-    town.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
-    town.settle().await;
-    let told = why(&town, "checkout qa").await;
+    let world = World::open().await;
+    world.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
+    world.settle().await;
+    let told = why(&world, "checkout qa").await;
     assert!(told.contains("*checkout* does not run in *development*"), "{told}");
 }
 
 #[tokio::test]
 async fn a_mention_in_a_thread_is_answered_there_and_looked_at_again_in_place() {
-    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
-    town.carol().types("/gantry lock qa not now").await;
-    let parent = town.last_message("alice", "deploys").id;
-    town.bob().posts("deploys", Some(&parent), "@gantry why checkout qa").await;
-    let answer = town.last_message("alice", "deploys");
+    let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
+    world.carol().types("/gantry lock qa not now").await;
+    let parent = world.last_message("alice", "deploys").id;
+    world.bob().posts("deploys", Some(&parent), "@gantry why checkout qa").await;
+    let answer = world.last_message("alice", "deploys");
     assert_eq!((answer.thread.as_deref(), answer.only_to.as_deref()), (Some(parent.as_str()), None));
     assert!(render_message(&answer).starts_with("1 thing stands between"), "{}", render_message(&answer));
-    town.carol().types("/gantry unlock qa").await;
-    press(&town, "carol", &answer, "Look again").await;
-    let all = town.sim.slack.messages("deploys", Some("alice"));
+    world.carol().types("/gantry unlock qa").await;
+    press(&world, "carol", &answer, "Look again").await;
+    let all = world.sim.slack.messages("deploys", Some("alice"));
     let now = all.into_iter().find(|message| message.id == answer.id).expect("still there for all");
     assert!(
         now.only_to.is_none() && render_message(&now).contains("Nothing stands between"),
@@ -369,39 +374,39 @@ async fn a_mention_in_a_thread_is_answered_there_and_looked_at_again_in_place() 
 
 #[tokio::test]
 async fn what_is_for_all_does_not_give_way_to_what_is_for_one() {
-    let town = World::open().await;
-    town.carol().types("/gantry lock qa not now").await;
-    let parent = town.last_message("alice", "deploys").id;
-    town.bob().posts("deploys", Some(&parent), "@gantry why checkout qa").await;
-    let answer = town.last_message("alice", "deploys");
-    press(&town, "bob", &answer, "Take over").await;
-    let all = town.sim.slack.messages("deploys", Some("alice"));
+    let world = World::open().await;
+    world.carol().types("/gantry lock qa not now").await;
+    let parent = world.last_message("alice", "deploys").id;
+    world.bob().posts("deploys", Some(&parent), "@gantry why checkout qa").await;
+    let answer = world.last_message("alice", "deploys");
+    press(&world, "bob", &answer, "Take over").await;
+    let all = world.sim.slack.messages("deploys", Some("alice"));
     let now = all.into_iter().find(|message| message.id == answer.id).expect("still there for all");
     assert_eq!(render_message(&now), render_message(&answer));
 }
 
 #[tokio::test]
 async fn by_manifest_promote_is_pinned_to_the_image() {
-    let town = World::open().await;
-    let (_, tag) = crate::promote::by_manifest::push_and_settle(&town, "Rank titles higher").await;
-    let told = why(&town, "search qa").await;
+    let world = World::open().await;
+    let (_, tag) = crate::promote::by_manifest::push_and_settle(&world, "Rank titles higher").await;
+    let told = why(&world, "search qa").await;
     assert!(told.contains("Nothing stands between *search*") && told.contains(&tag), "{told}");
-    let answer = town.last_message("alice", "deploys");
-    crate::promote::by_manifest::push_and_settle(&town, "Something newer").await;
-    press(&town, "alice", &answer, "Promote").await;
+    let answer = world.last_message("alice", "deploys");
+    crate::promote::by_manifest::push_and_settle(&world, "Something newer").await;
+    press(&world, "alice", &answer, "Promote").await;
     assert!(
-        crate::promote::by_manifest::running_image(&town, "qa").ends_with(&tag),
+        crate::promote::by_manifest::running_image(&world, "qa").ends_with(&tag),
         "{}",
-        crate::promote::by_manifest::running_image(&town, "qa")
+        crate::promote::by_manifest::running_image(&world, "qa")
     );
 }
 
 #[tokio::test]
 async fn what_is_known_is_told_though_github_does_not_answer() {
-    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
-    town.alice().types("/gantry why checkout staging").await;
-    town.sim.faults.arm(Fault::Github502, 99, None, None);
-    let told = why(&town, "checkout qa").await;
+    let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
+    world.alice().types("/gantry why checkout staging").await;
+    world.sim.faults.arm(Fault::Github502, 99, None, None);
+    let told = why(&world, "checkout qa").await;
     assert!(told.starts_with("At least 1 thing stands between"), "{told}");
     assert!(
         told.contains("You may not promote to *qa*.") && told.contains(":grey_question: There may be more"),

@@ -64,29 +64,29 @@ pub(crate) async fn open_with_artefacts_and(
 }
 
 /// What was pushed comes to all of them at once; some crash, and the last takes longer.
-fn roll_out(town: &World, count: usize, crashing: usize, sha: &str) {
+fn roll_out(world: &World, count: usize, crashing: usize, sha: &str) {
     for number in 0..count {
         let name = artefact_name(number);
         let image = format!("ghcr.io/acme/{name}");
-        town.sim.registry.publish(&image, &sha[..12], None, town.clock.now());
+        world.sim.registry.publish(&image, &sha[..12], None, world.clock.now());
         let image = format!("{image}:{}", &sha[..12]);
         let slowness = if number + 1 == count { 3 } else { 1 };
         let order = RolloutOrder { container: &name, image: &image, replicas: 1, crashes: number < crashing, slowness };
         let workload: Workload = format!("deployment/{name}").parse().unwrap();
-        town.sim.cluster.roll_out("development", &workload, &order);
+        world.sim.cluster.roll_out("development", &workload, &order);
     }
 }
 
 /// One push that comes to all of them, and is over.
-pub(crate) async fn push_to_all_artefacts(town: &World, count: usize, crashing: usize) {
-    let sha = commit_by(&town.sim, "alice", "Paint all rooms");
-    roll_out(town, count, crashing, &sha);
-    town.settle().await;
-    town.wait(SignedDuration::from_secs(61)).await;
+pub(crate) async fn push_to_all_artefacts(world: &World, count: usize, crashing: usize) {
+    let sha = commit_by(&world.sim, "alice", "Paint all rooms");
+    roll_out(world, count, crashing, &sha);
+    world.settle().await;
+    world.wait(SignedDuration::from_secs(61)).await;
 }
 
-fn split_cards_and_replies(town: &World) -> (Vec<Message>, Vec<Message>) {
-    town.sim.slack.messages("deploys", None).into_iter().partition(|message| message.thread.is_none())
+fn split_cards_and_replies(world: &World) -> (Vec<Message>, Vec<Message>) {
+    world.sim.slack.messages("deploys", None).into_iter().partition(|message| message.thread.is_none())
 }
 
 /// How often somebody is called: by what is posted, not by what is edited.
@@ -96,11 +96,11 @@ fn count_mentions(messages: &[Message], person: &str) -> usize {
 
 #[tokio::test]
 async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
-    let town = open_with_artefacts(20).await;
-    let sha = commit_by(&town.sim, "alice", "Paint all rooms");
-    roll_out(&town, 20, 0, &sha);
-    town.settle().await;
-    let (cards, replies) = split_cards_and_replies(&town);
+    let world = open_with_artefacts(20).await;
+    let sha = commit_by(&world.sim, "alice", "Paint all rooms");
+    roll_out(&world, 20, 0, &sha);
+    world.settle().await;
+    let (cards, replies) = split_cards_and_replies(&world);
     assert_eq!((cards.len(), replies.len()), (1, 0), "{cards:#?} {replies:#?}");
     let card = render_message(&cards[0]);
     assert!(card.starts_with(":large_green_circle: *20* artefacts arrived in *development*: 20 run\n"), "{card}");
@@ -110,24 +110,24 @@ async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
     }
     assert!(cards[0].edited > 0 && cards[0].history[0].text.contains("1 roll out"), "{:#?}", cards[0].history);
     let filter = LedgerFilter { kind: Some(gantry::adapters::store::LedgerKind::Arrived), ..LedgerFilter::default() };
-    assert_eq!(town.bot.store.list_ledger_entries(&filter, 100).await.unwrap().len(), 20, "history has each of them");
+    assert_eq!(world.bot.store.list_ledger_entries(&filter, 100).await.unwrap().len(), 20, "history has each of them");
 
     // Nothing of it is told again, however often it is looked at.
     for _ in 0..5 {
-        town.wait(SignedDuration::from_secs(61)).await;
+        world.wait(SignedDuration::from_secs(61)).await;
     }
-    assert_eq!(split_cards_and_replies(&town).0, cards, "neither posted nor edited");
+    assert_eq!(split_cards_and_replies(&world).0, cards, "neither posted nor edited");
 }
 
 #[tokio::test]
 async fn one_of_a_batch_that_crashes_is_said_in_the_thread_and_the_channel_and_its_author_called_once() {
-    let town = open_with_artefacts(20).await;
-    commit_by(&town.sim, "bob", "Buy the paint");
-    let sha = commit_by(&town.sim, "alice", "Paint all rooms");
-    roll_out(&town, 20, 1, &sha);
-    town.settle().await;
-    town.wait(SignedDuration::from_secs(61)).await;
-    let (cards, replies) = split_cards_and_replies(&town);
+    let world = open_with_artefacts(20).await;
+    commit_by(&world.sim, "bob", "Buy the paint");
+    let sha = commit_by(&world.sim, "alice", "Paint all rooms");
+    roll_out(&world, 20, 1, &sha);
+    world.settle().await;
+    world.wait(SignedDuration::from_secs(61)).await;
+    let (cards, replies) = split_cards_and_replies(&world);
     assert_eq!((cards.len(), replies.len()), (1, 1), "{cards:#?} {replies:#?}");
     let card = render_message(&cards[0]);
     assert!(card.starts_with(":red_circle: *20* artefacts arrived in *development*: 19 run, 1 failed"), "{card}");
@@ -146,12 +146,12 @@ async fn one_of_a_batch_that_crashes_is_said_in_the_thread_and_the_channel_and_i
 
 #[tokio::test]
 async fn many_failures_of_a_batch_are_few_messages_and_one_call() {
-    let town = open_with_artefacts(12).await;
-    let sha = commit_by(&town.sim, "alice", "Break all rooms");
-    roll_out(&town, 12, 9, &sha);
-    town.settle().await;
-    town.wait(SignedDuration::from_secs(61)).await;
-    let (cards, replies) = split_cards_and_replies(&town);
+    let world = open_with_artefacts(12).await;
+    let sha = commit_by(&world.sim, "alice", "Break all rooms");
+    roll_out(&world, 12, 9, &sha);
+    world.settle().await;
+    world.wait(SignedDuration::from_secs(61)).await;
+    let (cards, replies) = split_cards_and_replies(&world);
     assert_eq!((cards.len(), replies.len()), (1, 6), "{replies:#?}");
     assert!(
         replies.iter().any(|reply| render_message(reply).contains("4 more failed in *development*")),
@@ -162,15 +162,15 @@ async fn many_failures_of_a_batch_are_few_messages_and_one_call() {
 
 #[tokio::test]
 async fn one_of_a_batch_that_recovers_is_said_once() {
-    let town = open_with_artefacts(5).await;
-    let sha = commit_by(&town.sim, "alice", "Paint all rooms");
-    roll_out(&town, 5, 1, &sha);
-    town.settle().await;
+    let world = open_with_artefacts(5).await;
+    let sha = commit_by(&world.sim, "alice", "Paint all rooms");
+    roll_out(&world, 5, 1, &sha);
+    world.settle().await;
     let image = format!("ghcr.io/acme/room-00:{}", &sha[..12]);
-    town.sim.cluster.set_running("development", &"deployment/room-00".parse().unwrap(), "room-00", &image, 1);
-    town.settle().await;
-    town.wait(SignedDuration::from_secs(61)).await;
-    let (cards, replies) = split_cards_and_replies(&town);
+    world.sim.cluster.set_running("development", &"deployment/room-00".parse().unwrap(), "room-00", &image, 1);
+    world.settle().await;
+    world.wait(SignedDuration::from_secs(61)).await;
+    let (cards, replies) = split_cards_and_replies(&world);
     assert_eq!((cards.len(), replies.len()), (1, 2), "{replies:#?}");
     assert!(render_message(&cards[0]).contains("arrived in *development*: 5 run\n"), "{}", render_message(&cards[0]));
     assert!(
@@ -181,11 +181,11 @@ async fn one_of_a_batch_that_recovers_is_said_once() {
 
 #[tokio::test]
 async fn three_at_once_are_three_messages() {
-    let town = open_with_artefacts(3).await;
-    let sha = commit_by(&town.sim, "alice", "Paint all rooms");
-    roll_out(&town, 3, 0, &sha);
-    town.settle().await;
-    let (messages, replies) = split_cards_and_replies(&town);
+    let world = open_with_artefacts(3).await;
+    let sha = commit_by(&world.sim, "alice", "Paint all rooms");
+    roll_out(&world, 3, 0, &sha);
+    world.settle().await;
+    let (messages, replies) = split_cards_and_replies(&world);
     assert_eq!((messages.len(), replies.len()), (3, 0), "{messages:#?}");
     assert!(messages.iter().all(|message| render_message(message).contains("Paint all rooms")), "{messages:#?}");
 }

@@ -8,116 +8,116 @@ use jiff::SignedDuration;
 use crate::harness::world::World;
 
 /// Commits differ from run to run only where the clock does; here it is moved by hand, so they do not differ.
-fn redact_origin(town: &World, text: &str) -> String {
-    text.replace(&town.origin, "http://town")
+fn redact_origin(world: &World, text: &str) -> String {
+    text.replace(&world.origin, "http://world")
 }
 
 #[tokio::test]
 async fn what_runs_at_the_first_look_is_not_announced() {
-    let town = World::open().await;
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
-    assert_eq!(town.public_messages("releases"), Vec::<String>::new());
+    let world = World::open().await;
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
+    assert_eq!(world.public_messages("releases"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_push_that_runs_is_told_once_in_its_channel() {
-    let town = World::open().await;
-    let sha = town.push("checkout", "Sort the basket by name");
-    town.settle().await;
+    let world = World::open().await;
+    let sha = world.push("checkout", "Sort the basket by name");
+    world.settle().await;
 
-    let told = town.public_messages("deploys");
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
-    let told = redact_origin(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    let told = redact_origin(&world, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
     assert_snapshot!(told, @"
     :large_green_circle: *checkout* `develop-<short>` runs in *development*
-    <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Sort the basket by name · Alice Adler · rolled out in 3 s
+    <http://world/sim/github/acme/checkout/commit/<sha>|<short>> Sort the basket by name · Alice Adler · rolled out in 3 s
     Next: `/promote checkout qa`
     [Promote]
     ");
-    assert!(town.running_tag("checkout", "development").ends_with(&sha[..7]));
-    assert_eq!(town.public_messages("releases"), Vec::<String>::new());
+    assert!(world.running_tag("checkout", "development").ends_with(&sha[..7]));
+    assert_eq!(world.public_messages("releases"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn nothing_is_told_before_the_cluster_shows_it() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
-    town.push("checkout", "Take your time");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
+    world.push("checkout", "Take your time");
     for _ in 0..3 {
-        town.clock.advance(SignedDuration::from_secs(2));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_secs(2));
+        world.wait_until_idle().await;
     }
     assert_eq!(
-        town.public_messages("deploys"),
+        world.public_messages("deploys"),
         Vec::<String>::new(),
         "the controller has reported, but not one replica is ready"
     );
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys").len(), 1);
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhile() {
-    let town = World::open().await;
-    town.sim.github.request_faults().inject("GET", "/commits/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    let first = town.push("checkout", "The first");
+    let world = World::open().await;
+    world.sim.github.request_faults().inject("GET", "/commits/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    let first = world.push("checkout", "The first");
     let second = loop {
-        town.clock.advance(SignedDuration::from_millis(500));
+        world.clock.advance(SignedDuration::from_millis(500));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        let asked = town.sim.github.request_faults().requests();
+        let asked = world.sim.github.request_faults().requests();
         if asked.iter().any(|asked| asked.contains(&format!("/commits/{}", &first[..7]))) {
-            break town.push("checkout", "The second");
+            break world.push("checkout", "The second");
         }
     };
     crate::harness::process::wait_until("the bot's watch has seen the second run", async || {
-        town.clock.advance(SignedDuration::from_millis(500));
-        let is_rolled_out = town.sim.scheduler.next_due().is_none();
+        world.clock.advance(SignedDuration::from_millis(500));
+        let is_rolled_out = world.sim.scheduler.next_due().is_none();
         is_rolled_out
-            && town.running_tag("checkout", "development").ends_with(&second[..7])
-            && town.watches_are_up_to_date()
+            && world.running_tag("checkout", "development").ends_with(&second[..7])
+            && world.watches_are_up_to_date()
     })
     .await;
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    assert!(town.running_tag("checkout", "development").ends_with(&second[..7]));
-    let told = town.public_messages("deploys");
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    assert!(world.running_tag("checkout", "development").ends_with(&second[..7]));
+    let told = world.public_messages("deploys");
     let about = |sha: &str| told.iter().find(|told| told.contains(&format!("`develop-{}`", &sha[..7]))).cloned();
     assert!(about(&second).is_some_and(|told| told.contains("The second") && !told.contains("The first")), "{told:#?}");
     assert!(about(&first).is_none_or(|told| !told.contains("The second")), "{told:#?}");
-    town.alice().types("/promote checkout qa --dry-run").await;
-    assert!(town.alice().reads().contains(&format!("commit `{}`", &second[..7])), "{}", town.alice().reads());
+    world.alice().types("/promote checkout qa --dry-run").await;
+    assert!(world.alice().reads().contains(&format!("commit `{}`", &second[..7])), "{}", world.alice().reads());
 }
 
 #[tokio::test]
 async fn a_report_of_success_turns_nothing_green() {
-    let town = World::open().await;
+    let world = World::open().await;
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
         "severity": "info", "reason": "ReconciliationSucceeded", "message": "all is well", "timestamp": "2026-11-16T09:00:00Z",
         "metadata": { "revision": format!("develop@sha1:{}", "a".repeat(40)) },
     });
     assert_eq!(
-        crate::ops::receiving::send_flux_report(&town, "development", &body.to_string(), "flux-secret-of-development")
+        crate::ops::receiving::send_flux_report(&world, "development", &body.to_string(), "flux-secret-of-development")
             .await,
         202
     );
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_push_that_fails_is_told_with_the_reason() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
-    let sha = town.push("checkout", "Break the basket");
-    town.settle().await;
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    let sha = world.push("checkout", "Break the basket");
+    world.settle().await;
 
-    let told = town.public_messages("deploys");
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
-    let told = redact_origin(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    let told = redact_origin(&world, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
     assert_snapshot!(told, @"
     :red_circle: *checkout* `develop-<short>` failed in *development*
-    <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Break the basket · <@U0ALICE>
+    <http://world/sim/github/acme/checkout/commit/<sha>|<short>> Break the basket · <@U0ALICE>
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     Next: push a repair to `develop`; `/list checkout` shows what runs.
     ");
@@ -125,23 +125,23 @@ async fn a_push_that_fails_is_told_with_the_reason() {
 
 #[tokio::test]
 async fn an_image_that_is_not_there_is_the_reason() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::ImageMissing, 1, None, None);
-    town.push("storefront", "Vanish");
-    town.settle().await;
-    let told = town.public_messages("deploys").join("\n");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::ImageMissing, 1, None, None);
+    world.push("storefront", "Vanish");
+    world.settle().await;
+    let told = world.public_messages("deploys").join("\n");
     assert!(told.contains("*storefront*") && told.contains("ImagePullBackOff"), "{told}");
 }
 
 #[tokio::test]
 async fn a_failure_that_is_repaired_by_the_next_push_is_told_as_such() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
-    town.push("checkout", "Break the basket");
-    town.settle().await;
-    town.push("checkout", "Mend the basket");
-    town.settle().await;
-    let told = town.public_messages("deploys");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    world.push("checkout", "Break the basket");
+    world.settle().await;
+    world.push("checkout", "Mend the basket");
+    world.settle().await;
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 2);
     assert!(told[0].starts_with(":red_circle:") && told[1].starts_with(":large_green_circle:"), "{told:#?}");
     assert!(told[1].contains("Mend the basket"));
@@ -149,28 +149,28 @@ async fn a_failure_that_is_repaired_by_the_next_push_is_told_as_such() {
 
 #[tokio::test]
 async fn without_its_webhook_a_push_is_told_all_the_same() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::LostWebhook, 9, None, None);
-    town.push("checkout", "Nobody reports me");
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys").len(), 1);
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::LostWebhook, 9, None, None);
+    world.push("checkout", "Nobody reports me");
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn a_webhook_that_comes_twice_is_told_once() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::DuplicateWebhook, 9, None, None);
-    town.push("checkout", "Reported twice");
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys").len(), 1);
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::DuplicateWebhook, 9, None, None);
+    world.push("checkout", "Reported twice");
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn every_artefact_of_a_shared_repository_is_told() {
-    let town = World::open().await;
-    let sha = town.push("mailer", "Write nicer mails");
-    town.settle().await;
-    let told = town.public_messages("deploys");
+    let world = World::open().await;
+    let sha = world.push("mailer", "Write nicer mails");
+    world.settle().await;
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 2, "{told:#?}");
     let mailer = told.iter().find(|text| text.contains("*mailer*")).expect("the mailer");
     // Its tag and its labels tell nothing: the commit is the controller's word.
@@ -180,10 +180,10 @@ async fn every_artefact_of_a_shared_repository_is_told() {
 
 #[tokio::test]
 async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
-    let town = World::open().await;
-    town.push("search", "Find more");
-    town.settle().await;
-    let told = town.public_messages("deploys");
+    let world = World::open().await;
+    world.push("search", "Find more");
+    world.settle().await;
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
     assert!(
         told[0].contains("*search*") && told[0].contains("Find more") && told[0].contains("Alice Adler"),
@@ -196,17 +196,17 @@ async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
 #[tokio::test]
 async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
     for artefact in ["checkout", "search"] {
-        let town = World::open().await;
-        town.push(artefact, "GitHub sleeps");
-        town.sim.faults.arm(Fault::Github502, 1000, None, None);
-        town.settle().await;
-        let told = town.public_messages("deploys");
+        let world = World::open().await;
+        world.push(artefact, "GitHub sleeps");
+        world.sim.faults.arm(Fault::Github502, 1000, None, None);
+        world.settle().await;
+        let told = world.public_messages("deploys");
         assert_eq!(told.len(), 1);
         assert!(!told[0].contains("GitHub sleeps"), "{}", told[0]);
 
-        while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
-        town.wait(SignedDuration::from_secs(61)).await;
-        let told = town.public_messages("deploys");
+        while world.sim.faults.take_if_armed(Fault::Github502, None, None) {}
+        world.wait(SignedDuration::from_secs(61)).await;
+        let told = world.public_messages("deploys");
         assert_eq!(told.len(), 1, "the same message, edited");
         assert!(told[0].contains("GitHub sleeps") && told[0].contains("Alice Adler"), "{}", told[0]);
     }
@@ -214,27 +214,27 @@ async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
 
 #[tokio::test]
 async fn text_from_a_commit_cannot_call_the_channel() {
-    let town = World::open().await;
-    town.push("checkout", "<!channel> <@U0BOB> & `rm`");
-    town.settle().await;
-    let told = &town.public_messages("deploys")[0];
+    let world = World::open().await;
+    world.push("checkout", "<!channel> <@U0BOB> & `rm`");
+    world.settle().await;
+    let told = &world.public_messages("deploys")[0];
     assert!(told.contains("&lt;!channel&gt; &lt;@U0BOB&gt; &amp; `rm`"), "{told}");
 }
 
 /// Nobody is called twice: what is edited calls nobody, and nothing is posted again.
 #[tokio::test]
 async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_channel() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
-    town.push("checkout", "Break the basket");
-    town.settle().await;
-    let image = format!("ghcr.io/acme/checkout:{}", town.running_tag("checkout", "development"));
-    town.sim.cluster.set_running("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
-    town.settle().await;
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    world.push("checkout", "Break the basket");
+    world.settle().await;
+    let image = format!("ghcr.io/acme/checkout:{}", world.running_tag("checkout", "development"));
+    world.sim.cluster.set_running("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
+    world.settle().await;
     for _ in 0..3 {
-        town.wait(SignedDuration::from_secs(61)).await;
+        world.wait(SignedDuration::from_secs(61)).await;
     }
-    let told = town.sim.slack.messages("deploys", None);
+    let told = world.sim.slack.messages("deploys", None);
     assert_eq!(told.len(), 2, "{told:#?}");
     let texts: Vec<String> = told.iter().map(crate::harness::world::render_message).collect();
     assert!(texts[0].starts_with(":large_green_circle:") && !texts[0].contains("<@"), "{texts:#?}");
@@ -244,17 +244,21 @@ async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_chann
 
 #[tokio::test]
 async fn who_wrote_it_and_is_learned_late_is_called_in_the_thread() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
-    town.push("checkout", "Break the basket");
-    town.sim.faults.arm(Fault::Github502, 1000, None, None);
-    town.settle().await;
-    assert!(!town.public_messages("deploys").concat().contains("<@U0ALICE>"), "{:#?}", town.public_messages("deploys"));
-    while town.sim.faults.take_if_armed(Fault::Github502, None, None) {}
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    world.push("checkout", "Break the basket");
+    world.sim.faults.arm(Fault::Github502, 1000, None, None);
+    world.settle().await;
+    assert!(
+        !world.public_messages("deploys").concat().contains("<@U0ALICE>"),
+        "{:#?}",
+        world.public_messages("deploys")
+    );
+    while world.sim.faults.take_if_armed(Fault::Github502, None, None) {}
     for _ in 0..3 {
-        town.wait(SignedDuration::from_secs(61)).await;
+        world.wait(SignedDuration::from_secs(61)).await;
     }
-    let told = town.sim.slack.messages("deploys", None);
+    let told = world.sim.slack.messages("deploys", None);
     assert_eq!(told.len(), 2, "{told:#?}");
     assert!(crate::harness::world::render_message(&told[0]).contains("Break the basket"));
     assert!(told[1].broadcast && crate::harness::world::render_message(&told[1]).contains("<@U0ALICE>"), "{told:#?}");
@@ -262,10 +266,10 @@ async fn who_wrote_it_and_is_learned_late_is_called_in_the_thread() {
 
 #[tokio::test]
 async fn what_is_reported_and_seen_again_and_again_is_told_once() {
-    let town = World::open().await;
-    let sha = town.push("checkout", "Sort the basket by name");
-    town.settle().await;
-    let before = town.sim.slack.messages("deploys", None);
+    let world = World::open().await;
+    let sha = world.push("checkout", "Sort the basket by name");
+    world.settle().await;
+    let before = world.sim.slack.messages("deploys", None);
     for round in 0..10 {
         // The same word for word, and the same in other words.
         for message in ["Reconciliation finished".to_owned(), format!("Reconciliation finished in {round} s")] {
@@ -275,7 +279,7 @@ async fn what_is_reported_and_seen_again_and_again_is_told_once() {
                 "timestamp": "2026-11-16T09:00:09Z", "metadata": { "revision": format!("develop@sha1:{sha}") },
             });
             let answer = crate::ops::receiving::send_flux_report(
-                &town,
+                &world,
                 "development",
                 &body.to_string(),
                 "flux-secret-of-development",
@@ -283,8 +287,8 @@ async fn what_is_reported_and_seen_again_and_again_is_told_once() {
             .await;
             assert_eq!(answer, 202);
         }
-        town.wait(SignedDuration::from_secs(61)).await;
+        world.wait(SignedDuration::from_secs(61)).await;
     }
-    let after = town.sim.slack.messages("deploys", None);
+    let after = world.sim.slack.messages("deploys", None);
     assert_eq!(after, before, "neither posted nor edited");
 }

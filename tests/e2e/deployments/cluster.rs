@@ -8,30 +8,30 @@ use crate::harness::world::World;
 
 #[tokio::test]
 async fn a_forbidden_namespace_is_shown_as_such_and_hinders_nobody_else() {
-    let town = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
-    town.alice().types("/list checkout").await;
-    let list = town.alice().types("/list checkout").await;
+    let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
+    world.alice().types("/list checkout").await;
+    let list = world.alice().types("/list checkout").await;
     let qa = list.lines().find(|line| line.starts_with("qa")).expect("qa's line");
     assert!(qa.contains("\u{26aa}") && qa.contains("unreadable") && qa.contains("forbidden"), "{list}");
     assert_eq!(list.matches("\u{1f7e2}").count(), 3, "{list}");
 
-    town.push("checkout", "Told in spite of it");
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys").len(), 1);
+    world.push("checkout", "Told in spite of it");
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys").len(), 1);
 
-    let ready = reqwest::get(format!("{}/readyz", town.origin)).await.unwrap();
+    let ready = reqwest::get(format!("{}/readyz", world.origin)).await.unwrap();
     assert_eq!(ready.status(), 200);
     assert!(ready.text().await.unwrap().contains("forbidden"), "it is said there, not waited for");
 }
 
 #[tokio::test]
 async fn a_cluster_that_comes_back_is_seen_again_and_nothing_is_announced_twice() {
-    let town = World::open().await;
-    town.alice().types("/list").await;
-    town.sim.cluster.set_down("development", true);
+    let world = World::open().await;
+    world.alice().types("/list").await;
+    world.sim.cluster.set_down("development", true);
     let mut list = String::new();
     for _ in 0..100 {
-        list = town.alice().types_without_waiting("deploys", "/list checkout development").await;
+        list = world.alice().types_without_waiting("deploys", "/list checkout development").await;
         if list.contains("unreadable") {
             break;
         }
@@ -39,44 +39,44 @@ async fn a_cluster_that_comes_back_is_seen_again_and_nothing_is_announced_twice(
     }
     assert!(list.contains("unreadable"), "{list}");
 
-    town.push("checkout", "Behind closed doors");
-    town.wait(SignedDuration::from_secs(30)).await;
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new(), "what cannot be seen is not told");
+    world.push("checkout", "Behind closed doors");
+    world.wait(SignedDuration::from_secs(30)).await;
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new(), "what cannot be seen is not told");
 
-    town.sim.cluster.set_down("development", false);
+    world.sim.cluster.set_down("development", false);
     for _ in 0..200 {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        if !town.public_messages("deploys").is_empty() {
+        if !world.public_messages("deploys").is_empty() {
             break;
         }
     }
-    town.settle().await;
-    let told = town.public_messages("deploys");
+    world.settle().await;
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
     assert!(told[0].contains("Behind closed doors"));
 }
 
 #[tokio::test]
 async fn a_watch_that_is_too_old_starts_anew_without_a_message() {
-    let town = World::open().await;
-    town.sim.cluster.compact();
-    town.settle().await;
-    town.push("checkout", "After the compaction");
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys").len(), 1);
+    let world = World::open().await;
+    world.sim.cluster.compact();
+    world.settle().await;
+    world.push("checkout", "After the compaction");
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
-    let town = World::open().await;
+    let world = World::open().await;
     let qa = Namespace { context: None, name: "qa".into() };
     let agent: Workload = "daemonset/agent".parse().unwrap();
     let mailer: Workload = "statefulset/mailer".parse().unwrap();
     let checkout: Workload = "deployment/checkout".parse().unwrap();
-    let clients = &town.bot.cluster_clients;
+    let clients = &world.bot.cluster_clients;
     for workload in [&agent, &mailer, &checkout] {
         for tag in ["a", "b", "a", "c"] {
-            town.sim.cluster.set_running("qa", workload, "beside", &format!("acme:{tag}"), 1);
+            world.sim.cluster.set_running("qa", workload, "beside", &format!("acme:{tag}"), 1);
         }
         let past = fetch_image_history(clients, &qa, workload, None, "acme").await.unwrap();
         let tags: Vec<&str> = past.iter().take(2).map(|past| past.image.tag.as_deref().unwrap()).collect();
@@ -85,17 +85,17 @@ async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
     }
     // What ran in the days before the bot came is in the history as well.
     let past = fetch_image_history(clients, &qa, &checkout, None, "ghcr.io/acme/checkout").await.unwrap();
-    let now = town.running_tag("checkout", "qa");
+    let now = world.running_tag("checkout", "qa");
     assert!(!past.is_empty() && past.iter().all(|past| past.image.tag.as_deref() != Some(&now)), "{past:?}");
 
     let nothing = fetch_image_history(clients, &qa, &"deployment/nothing".parse().unwrap(), None, "acme").await;
     assert_eq!(nothing, Ok(vec![]));
-    town.sim.cluster.forbid("qa");
+    world.sim.cluster.forbid("qa");
     let why = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
     assert_eq!(why.to_string(), "forbidden: grant get on deployments in qa");
-    town.sim.cluster.allow("qa");
-    town.sim.cluster.set_down("qa", true);
+    world.sim.cluster.allow("qa");
+    world.sim.cluster.set_down("qa", true);
     let why = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
     assert!(why.to_string().starts_with("the cluster answered 503"), "{why}");
-    town.sim.cluster.set_down("qa", false);
+    world.sim.cluster.set_down("qa", false);
 }

@@ -35,7 +35,7 @@ async fn open_world() -> World {
 
 /// What people and the cluster do, by chance.
 struct RandomRun<'a> {
-    town: &'a World,
+    world: &'a World,
     rng: Rng,
     things: &'a [&'static str],
     /// What was done, for whoever reads that it went wrong.
@@ -69,33 +69,33 @@ impl RandomRun<'_> {
 
     async fn push(&mut self, thing: &str, round: usize, step: usize) {
         self.actions.push(format!("push {thing}"));
-        self.town.push(thing, &format!("Round {round}, step {step}"));
-        self.town.settle().await;
+        self.world.push(thing, &format!("Round {round}, step {step}"));
+        self.world.settle().await;
     }
 
     fn crash(&mut self, thing: &str, environment: &str) {
         self.actions.push(format!("crash {thing} in {environment}"));
-        self.town.sim.faults.arm(Fault::CrashLoop, 1, Some(thing.to_owned()), Some(environment.to_owned()));
+        self.world.sim.faults.arm(Fault::CrashLoop, 1, Some(thing.to_owned()), Some(environment.to_owned()));
     }
 
     async fn types_and_confirms(&mut self, command: &str) {
         self.actions.push(command.to_owned());
-        let alice: Person<'_> = self.town.alice();
+        let alice: Person<'_> = self.world.alice();
         alice.types(command).await;
-        if has_button(&self.town.last_message("alice", "deploys"), "Confirm") {
+        if has_button(&self.world.last_message("alice", "deploys"), "Confirm") {
             alice.clicks("Confirm").await;
         }
         // What nothing rolled out could strike must not strike somebody else's.
-        for armed in self.town.sim.faults.list_armed() {
-            self.town.sim.faults.take_if_armed(armed.fault, armed.artefact.as_deref(), armed.environment.as_deref());
+        for armed in self.world.sim.faults.list_armed() {
+            self.world.sim.faults.take_if_armed(armed.fault, armed.artefact.as_deref(), armed.environment.as_deref());
         }
     }
 }
 
 /// What stands somewhere, in one word for all of its workloads, and by which tag.
-fn cluster_state(town: &World, thing: &SimArtefact, environment: &str) -> (String, &'static str) {
+fn cluster_state(world: &World, thing: &SimArtefact, environment: &str) -> (String, &'static str) {
     let workload = thing.workloads().remove(0);
-    let state = town.sim.cluster.state(environment, &workload);
+    let state = world.sim.cluster.state(environment, &workload);
     (Image::parse(&state.image.expect("an image")).tag.expect("a tag").to_string(), state.state)
 }
 
@@ -112,22 +112,22 @@ fn stored_state(sighting: &Sighting) -> (String, &'static str) {
 type StateByPlace = BTreeMap<(&'static str, &'static str), (String, &'static str)>;
 type StageByPlace = BTreeMap<(&'static str, &'static str), &'static str>;
 
-async fn sightings(town: &World) -> BTreeMap<(String, String), Sighting> {
-    let now = town.bot.store.list_current_sightings().await.unwrap();
+async fn sightings(world: &World) -> BTreeMap<(String, String), Sighting> {
+    let now = world.bot.store.list_current_sightings().await.unwrap();
     now.into_iter().map(|seen| ((seen.artefact.to_string(), seen.environment.to_string()), seen)).collect()
 }
 
 /// Holds what we keep against the cluster, and every newest change that is over against both; gives how the changes ended.
-async fn assert_store_matches_cluster(town: &World, after: &str) -> StageByPlace {
-    let seen = sightings(town).await;
+async fn assert_store_matches_cluster(world: &World, after: &str) -> StageByPlace {
+    let seen = sightings(world).await;
     let (mut runs, mut keeps, mut ends) = (StateByPlace::new(), StateByPlace::new(), StageByPlace::new());
     for thing in &ARTEFACTS {
         for (environment, _) in ENVIRONMENTS {
             let here = (thing.name, environment);
             let sighting = &seen[&(thing.name.to_owned(), environment.to_owned())];
-            runs.insert(here, cluster_state(town, thing, environment));
+            runs.insert(here, cluster_state(world, thing, environment));
             keeps.insert(here, stored_state(sighting));
-            if let Some(change) = find_newest_ended_change(town, thing, environment).await {
+            if let Some(change) = find_newest_ended_change(world, thing, environment).await {
                 ends.insert(here, change.stage.name());
                 assert_stage_matches_cluster(thing, &change, sighting, &runs[&here], after);
             }
@@ -138,8 +138,8 @@ async fn assert_store_matches_cluster(town: &World, after: &str) -> StageByPlace
 }
 
 /// The change that was the last to move what it moves, if it is over.
-async fn find_newest_ended_change(town: &World, thing: &SimArtefact, environment: &str) -> Option<Change> {
-    let store = &town.bot.store;
+async fn find_newest_ended_change(world: &World, thing: &SimArtefact, environment: &str) -> Option<Change> {
+    let store = &world.bot.store;
     let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
     let change = store.find_last_change(&artefact, &environment).await.unwrap()?;
     let newest = store.list_changes_of(&change.change_lock_key(), 1).await.unwrap().pop()?;
@@ -167,16 +167,16 @@ fn assert_stage_matches_cluster(
 
 /// A life under a weather; gives how the changes ended, and how often the channels were spoken to.
 async fn run_seed(seed: u64, weather: WebhookFaults, things: &[&'static str]) -> (Vec<StageByPlace>, usize) {
-    let town = open_world().await;
-    town.sim.controller.set_webhook_faults(weather, seed);
-    let mut life = RandomRun { town: &town, rng: Rng::new(seed), things, actions: Vec::new() };
+    let world = open_world().await;
+    world.sim.controller.set_webhook_faults(weather, seed);
+    let mut life = RandomRun { world: &world, rng: Rng::new(seed), things, actions: Vec::new() };
     let mut ends = Vec::new();
     for round in 0..ROUNDS {
         life.round(round).await;
-        town.wait(POLL_INTERVAL).await;
-        ends.push(assert_store_matches_cluster(&town, &format!("with seed {seed} after {:#?}", life.actions)).await);
+        world.wait(POLL_INTERVAL).await;
+        ends.push(assert_store_matches_cluster(&world, &format!("with seed {seed} after {:#?}", life.actions)).await);
     }
-    (ends, ["deploys", "releases"].iter().map(|channel| town.public_messages(channel).len()).sum())
+    (ends, ["deploys", "releases"].iter().map(|channel| world.public_messages(channel).len()).sum())
 }
 
 #[tokio::test]

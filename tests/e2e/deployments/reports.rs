@@ -22,14 +22,14 @@ fn build_test_report(state: &str) -> TestReport<'_> {
     TestReport { commit: SHA, state, message: "no room left", at: "2026-11-16T08:59:50Z", id: 77 }
 }
 
-async fn ledger(town: &World, kind: LedgerKind) -> Vec<LedgerEntry> {
+async fn ledger(world: &World, kind: LedgerKind) -> Vec<LedgerEntry> {
     let filter = LedgerFilter { kind: Some(kind), ..LedgerFilter::default() };
-    town.bot.store.list_ledger_entries(&filter, 1_000).await.unwrap()
+    world.bot.store.list_ledger_entries(&filter, 1_000).await.unwrap()
 }
 
-/// Those of the tests, and not the town's own.
-async fn reports(town: &World) -> Vec<Value> {
-    let all = ledger(town, LedgerKind::Report).await.into_iter().map(|entry| match entry.details {
+/// Those of the tests, and not the world's own.
+async fn reports(world: &World) -> Vec<Value> {
+    let all = ledger(world, LedgerKind::Report).await.into_iter().map(|entry| match entry.details {
         Some(LedgerDetails::Report { report, .. }) => report,
         other => panic!("{other:?}"),
     });
@@ -37,110 +37,110 @@ async fn reports(town: &World) -> Vec<Value> {
 }
 
 /// How much came that could not be read, and the newest of it.
-async fn count_unread_reports(town: &World) -> (usize, Option<UnmappedReport>) {
-    let unmapped = town.bot.store.list_unmapped_reports().await.unwrap();
+async fn count_unread_reports(world: &World) -> (usize, Option<UnmappedReport>) {
+    let unmapped = world.bot.store.list_unmapped_reports().await.unwrap();
     let unread: Vec<_> = unmapped.into_iter().filter(|strays| strays.last.reason == "unread").collect();
     let count: u64 = unread.iter().map(|strays| strays.count).sum();
     (usize::try_from(count).unwrap(), unread.into_iter().next().map(|strays| strays.last))
 }
 
-fn card(town: &World) -> String {
-    let all = town.public_messages("deploys");
+fn card(world: &World) -> String {
+    let all = world.public_messages("deploys");
     all.into_iter().rev().find(|told| told.contains("asked by")).expect("a card")
 }
 
 /// Lets what was heard take effect, but nothing in the world come to its end.
-async fn let_reports_take_effect(town: &World) {
-    town.wait_until_idle().await;
-    town.clock.advance(SignedDuration::from_millis(1200));
-    town.wait_until_idle().await;
+async fn let_reports_take_effect(world: &World) {
+    world.wait_until_idle().await;
+    world.clock.advance(SignedDuration::from_millis(1200));
+    world.wait_until_idle().await;
 }
 
 /// A promotion that is merged and not built yet; gives the commit that must run.
-async fn begin_promotion(town: &World) -> Sha {
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.sim.github.head("acme/checkout", "qa").unwrap()
+async fn begin_promotion(world: &World) -> Sha {
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.sim.github.head("acme/checkout", "qa").unwrap()
 }
 
 #[tokio::test]
 async fn nobodys_success_turns_a_card_green_before_the_cluster_does() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
-    let result = begin_promotion(&town).await;
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
+    let result = begin_promotion(&world).await;
     for by in ALL_SENDERS {
         assert_eq!(
-            by.send_report(&town, &TestReport { commit: result.as_str(), ..build_test_report("succeeded") }).await,
+            by.send_report(&world, &TestReport { commit: result.as_str(), ..build_test_report("succeeded") }).await,
             202,
             "{by:?}"
         );
     }
-    let_reports_take_effect(&town).await;
-    assert!(card(&town).contains("deploying to *qa*"), "{}", card(&town));
-    town.settle().await;
-    assert!(card(&town).contains("running in *qa*, 2 of 2 ready"), "{}", card(&town));
+    let_reports_take_effect(&world).await;
+    assert!(card(&world).contains("deploying to *qa*"), "{}", card(&world));
+    world.settle().await;
+    assert!(card(&world).contains("running in *qa*, 2 of 2 ready"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn anybodys_failure_wakes_the_change_and_the_cluster_decides() {
     for by in ALL_SENDERS.into_iter().filter(|by| by.can_report("failed")) {
-        let town = World::open().await;
-        let result = begin_promotion(&town).await;
+        let world = World::open().await;
+        let result = begin_promotion(&world).await;
         assert_eq!(
-            by.send_report(&town, &TestReport { commit: result.as_str(), ..build_test_report("failed") }).await,
+            by.send_report(&world, &TestReport { commit: result.as_str(), ..build_test_report("failed") }).await,
             202,
             "{by:?}"
         );
-        let_reports_take_effect(&town).await;
-        let told = card(&town);
+        let_reports_take_effect(&world).await;
+        let told = card(&world);
         assert!(told.contains("failed in *qa*") && told.contains("*Why:* no room left"), "{by:?}: {told}");
-        town.settle().await;
-        assert!(card(&town).contains("running in *qa*, 2 of 2 ready"), "{by:?}: {}", card(&town));
+        world.settle().await;
+        assert!(card(&world).contains("running in *qa*, 2 of 2 ready"), "{by:?}: {}", card(&world));
     }
 }
 
 #[tokio::test]
 async fn a_failure_that_was_overtaken_by_a_retry_does_not_decide() {
     for by in ALL_SENDERS.into_iter().filter(|by| by.can_report("failed")) {
-        let town = World::open().await;
-        let result = begin_promotion(&town).await;
+        let world = World::open().await;
+        let result = begin_promotion(&world).await;
         let said = |state, at, id| TestReport { commit: result.as_str(), at, id, ..build_test_report(state) };
-        assert_eq!(by.send_report(&town, &said("started", "2026-11-16T08:59:55Z", 2)).await, 202);
-        town.wait_until_idle().await;
-        assert_eq!(by.send_report(&town, &said("failed", "2026-11-16T08:59:50Z", 1)).await, 202);
-        let_reports_take_effect(&town).await;
-        assert!(card(&town).contains("deploying to *qa*"), "{by:?}: {}", card(&town));
-        town.settle().await;
-        assert!(card(&town).contains("running in *qa*"), "{by:?}: {}", card(&town));
+        assert_eq!(by.send_report(&world, &said("started", "2026-11-16T08:59:55Z", 2)).await, 202);
+        world.wait_until_idle().await;
+        assert_eq!(by.send_report(&world, &said("failed", "2026-11-16T08:59:50Z", 1)).await, 202);
+        let_reports_take_effect(&world).await;
+        assert!(card(&world).contains("deploying to *qa*"), "{by:?}: {}", card(&world));
+        world.settle().await;
+        assert!(card(&world).contains("running in *qa*"), "{by:?}: {}", card(&world));
     }
 }
 
 #[tokio::test]
 async fn only_the_right_secret_lets_a_report_in() {
-    let town = World::open().await;
+    let world = World::open().await;
     for by in ALL_SENDERS {
         let body = by.body(&build_test_report("succeeded"));
         for secret in ["guess", "", "flux-secret-of-qa "] {
-            let answer = send(&town, by.path(), by.headers(secret, &body), body.clone()).await;
+            let answer = send(&world, by.path(), by.headers(secret, &body), body.clone()).await;
             // What stands around a header's value is not part of it.
             let same = secret == "flux-secret-of-qa " && matches!(by, Sender::FluxBearer | Sender::ArgoCd);
             assert_eq!(answer.0, if same { 202 } else { 401 }, "{by:?} {secret}");
         }
-        assert_eq!(send(&town, by.path(), vec![], body.clone()).await.0, 401, "{by:?} without any");
+        assert_eq!(send(&world, by.path(), vec![], body.clone()).await.0, 401, "{by:?} without any");
         let mut tampered = body.clone();
         tampered.push(' ');
         let headers = by.headers(by.right_secret(), &body);
         let signed = !matches!(by, Sender::FluxBearer | Sender::ArgoCd);
         assert_eq!(
-            send(&town, by.path(), headers, tampered).await.0,
+            send(&world, by.path(), headers, tampered).await.0,
             if signed { 401 } else { 202 },
             "{by:?} tampered"
         );
         if by.path().ends_with("/qa") {
-            let other = send(&town, by.path(), by.headers("flux-secret-of-prod", &body), body.clone()).await;
+            let other = send(&world, by.path(), by.headers("flux-secret-of-prod", &body), body.clone()).await;
             assert_eq!(other.0, 401, "{by:?} with another environment's");
             let nowhere =
-                send(&town, &by.path().replace("qa", "nowhere"), by.headers(by.right_secret(), &body), body).await;
+                send(&world, &by.path().replace("qa", "nowhere"), by.headers(by.right_secret(), &body), body).await;
             assert_eq!(nowhere.0, 401, "{by:?} for no environment");
         }
     }
@@ -148,49 +148,49 @@ async fn only_the_right_secret_lets_a_report_in() {
     let body = Sender::FluxSigned.body(&build_test_report("succeeded"));
     let both =
         [Sender::FluxSigned.headers("guess", &body), Sender::FluxBearer.headers("flux-secret-of-qa", &body)].concat();
-    assert_eq!(send(&town, Sender::FluxSigned.path(), both, body.clone()).await.0, 401);
+    assert_eq!(send(&world, Sender::FluxSigned.path(), both, body.clone()).await.0, 401);
     // Whoever could sign does not get in by showing the secret.
     for path in ["/webhooks/deployments", "/webhooks/cdevents"] {
         let shown = vec![("authorization", "Bearer flux-secret-of-qa".to_owned())];
-        assert_eq!(send(&town, path, shown, body.clone()).await.0, 401, "{path}");
+        assert_eq!(send(&world, path, shown, body.clone()).await.0, 401, "{path}");
     }
 }
 
 #[tokio::test]
 async fn the_secret_names_the_environment_whatever_the_body_says() {
     for by in [Sender::Deployments, Sender::CdEventsBinary, Sender::CdEventsStructured] {
-        let town = World::open().await;
+        let world = World::open().await;
         for (id, environment) in (1..).zip(["development", "qa", "staging", "prod"]) {
             let body = by.body(&TestReport { id, ..build_test_report("succeeded") });
             let headers = by.headers(&format!("flux-secret-of-{environment}"), &body);
-            assert_eq!(send(&town, by.path(), headers, body).await.0, 202, "{by:?} {environment}");
-            town.settle().await;
-            assert_eq!(reports(&town).await[0]["environment"], environment, "{by:?}");
+            assert_eq!(send(&world, by.path(), headers, body).await.0, 202, "{by:?} {environment}");
+            world.settle().await;
+            assert_eq!(reports(&world).await[0]["environment"], environment, "{by:?}");
         }
-        assert_eq!(reports(&town).await.len(), 4, "the same words of another environment are another report");
+        assert_eq!(reports(&world).await.len(), 4, "the same words of another environment are another report");
     }
 }
 
 #[tokio::test]
 async fn a_deployment_of_githubs_is_found_by_an_alias_and_kept_where_it_is_not_ours() {
-    let town = World::open().await;
+    let world = World::open().await;
     for (environment, kept) in [("QA", "qa"), ("stg", "staging"), ("Production", "prod")] {
         let mut body: Value = serde_json::from_str(&Sender::Github.body(&build_test_report("succeeded"))).unwrap();
         body["deployment"]["environment"] = environment.into();
         let body = body.to_string();
         assert_eq!(
-            send(&town, Sender::Github.path(), Sender::Github.headers(GITHUB_WEBHOOK_SECRET, &body), body).await.0,
+            send(&world, Sender::Github.path(), Sender::Github.headers(GITHUB_WEBHOOK_SECRET, &body), body).await.0,
             202
         );
-        town.settle().await;
-        assert_eq!(reports(&town).await[0]["environment"], kept);
+        world.settle().await;
+        assert_eq!(reports(&world).await[0]["environment"], kept);
     }
     let pages = include_str!("../../data/reports/github/deployment_status-in_progress.json").to_owned();
     assert_eq!(
-        send(&town, Sender::Github.path(), Sender::Github.headers(GITHUB_WEBHOOK_SECRET, &pages), pages).await.0,
+        send(&world, Sender::Github.path(), Sender::Github.headers(GITHUB_WEBHOOK_SECRET, &pages), pages).await.0,
         202
     );
-    let (count, last) = count_unread_reports(&town).await;
+    let (count, last) = count_unread_reports(&world).await;
     assert_eq!(count, 1);
     let why = last.unwrap().problem;
     assert!(why.ends_with("goes to `github-pages`, which is no environment of ours."), "{why}");
@@ -198,7 +198,7 @@ async fn a_deployment_of_githubs_is_found_by_an_alias_and_kept_where_it_is_not_o
 
 #[tokio::test]
 async fn what_is_too_large_is_refused_and_what_cannot_be_read_is_answered_with_a_message_and_kept() {
-    let town = World::open().await;
+    let world = World::open().await;
     let sentences = [
         (Sender::FluxSigned, "{}", "The body is not an event of Flux: missing field `involvedObject`"),
         (Sender::FluxBearer, "[]", "The body is not an event of Flux: "),
@@ -223,62 +223,62 @@ async fn what_is_too_large_is_refused_and_what_cannot_be_read_is_answered_with_a
     for (n, (by, body, sentence)) in sentences.into_iter().enumerate() {
         let limit = if by == Sender::Github { 1024 * 1024 } else { BODY_LIMIT };
         let large = "a".repeat(limit + 1);
-        let (status, _) = send(&town, by.path(), by.headers(by.right_secret(), &large), large).await;
+        let (status, _) = send(&world, by.path(), by.headers(by.right_secret(), &large), large).await;
         assert_eq!(status, 413, "{by:?}");
-        let (status, words) = send(&town, by.path(), by.headers(by.right_secret(), body), body.to_owned()).await;
+        let (status, words) = send(&world, by.path(), by.headers(by.right_secret(), body), body.to_owned()).await;
         assert_eq!(status, 400, "{by:?}");
         assert!(words.starts_with(sentence), "{by:?}: {words}");
-        let (count, last) = count_unread_reports(&town).await;
+        let (count, last) = count_unread_reports(&world).await;
         let last = last.unwrap();
         assert_eq!((count, last.message.as_str()), (n + 1, body), "{by:?}");
         assert!(last.problem.starts_with(sentence), "{by:?}");
         let environment = last.environment.as_ref().map(gantry::domain::model::environment::EnvironmentName::as_str);
         assert_eq!(environment, (by != Sender::Github).then_some("qa"), "{by:?}");
         // Nobody without the secret fills our books.
-        send(&town, by.path(), by.headers("guess", body), body.to_owned()).await;
-        assert_eq!(count_unread_reports(&town).await.0, n + 1, "{by:?}");
-        town.clock.advance(SignedDuration::from_secs(1));
+        send(&world, by.path(), by.headers("guess", body), body.to_owned()).await;
+        assert_eq!(count_unread_reports(&world).await.0, n + 1, "{by:?}");
+        world.clock.advance(SignedDuration::from_secs(1));
     }
 }
 
 #[tokio::test]
 async fn a_report_counts_once_by_its_name_and_by_its_meaning() {
     for by in ALL_SENDERS {
-        let town = World::open().await;
+        let world = World::open().await;
         let first = build_test_report("succeeded");
         for _ in 0..3 {
-            assert_eq!(by.send_report(&town, &first).await, 202, "{by:?}");
+            assert_eq!(by.send_report(&world, &first).await, 202, "{by:?}");
         }
-        town.settle().await;
-        assert_eq!(by.send_report(&town, &first).await, 202, "{by:?}, after it was worked off");
+        world.settle().await;
+        assert_eq!(by.send_report(&world, &first).await, 202, "{by:?}, after it was worked off");
         // The same words by another name.
-        assert_eq!(by.send_report(&town, &TestReport { id: 78, ..first.clone() }).await, 202, "{by:?}");
+        assert_eq!(by.send_report(&world, &TestReport { id: 78, ..first.clone() }).await, 202, "{by:?}");
         if by.has_ids() {
             // Other words by the same name.
             let other = TestReport { at: "2026-11-16T08:59:59Z", message: "otherwise", ..first.clone() };
-            assert_eq!(by.send_report(&town, &other).await, 202, "{by:?}");
+            assert_eq!(by.send_report(&world, &other).await, 202, "{by:?}");
         }
-        town.settle().await;
-        assert_eq!(reports(&town).await.len(), 1, "{by:?}");
+        world.settle().await;
+        assert_eq!(reports(&world).await.len(), 1, "{by:?}");
         // The same again at another time is news: it may have gone back meanwhile.
         let again = TestReport { at: "2026-11-16T08:59:58Z", id: 80, ..first };
-        assert_eq!(by.send_report(&town, &again).await, 202, "{by:?}");
-        town.settle().await;
-        assert_eq!(reports(&town).await.len(), 2, "{by:?}");
+        assert_eq!(by.send_report(&world, &again).await, 202, "{by:?}");
+        world.settle().await;
+        assert_eq!(reports(&world).await.len(), 2, "{by:?}");
     }
 }
 
 #[tokio::test]
 async fn other_cdevents_are_none_of_ours() {
-    let town = World::open().await;
+    let world = World::open().await;
     let by = Sender::CdEventsBinary;
     let body = by.body(&build_test_report("succeeded")).replace("service.deployed", "build.finished");
-    assert_eq!(send(&town, by.path(), by.headers(by.right_secret(), &body), body).await.0, 204);
-    town.settle().await;
-    assert_eq!(reports(&town).await.len() + count_unread_reports(&town).await.0, 0);
+    assert_eq!(send(&world, by.path(), by.headers(by.right_secret(), &body), body).await.0, 204);
+    world.settle().await;
+    assert_eq!(reports(&world).await.len() + count_unread_reports(&world).await.0, 0);
 }
 
-async fn send_workflow_run(town: &World, commit: &str, status: &str, conclusion: &Value, attempt: u64) -> u16 {
+async fn send_workflow_run(world: &World, commit: &str, status: &str, conclusion: &Value, attempt: u64) -> u16 {
     let mut event: Value =
         serde_json::from_str(include_str!("../../data/reports/github/workflow_run-completed.json")).unwrap();
     event["repository"]["full_name"] = "acme/checkout".into();
@@ -290,15 +290,15 @@ async fn send_workflow_run(town: &World, commit: &str, status: &str, conclusion:
     let body = event.to_string();
     let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[body.as_bytes()]));
     let headers = vec![("x-hub-signature-256", signature), ("x-github-event", "workflow_run".to_owned())];
-    send(town, "/webhooks/github", headers, body).await.0
+    send(world, "/webhooks/github", headers, body).await.0
 }
 
 #[tokio::test]
 async fn a_build_is_known_by_its_commit_until_a_later_webhook() {
-    let town = World::open().await;
-    let result = begin_promotion(&town).await;
+    let world = World::open().await;
+    let result = begin_promotion(&world).await;
     let repository = "acme/checkout".parse().unwrap();
-    let state = || town.bot.builds.find_build(&repository, &result).map(|build| build.state);
+    let state = || world.bot.builds.find_build(&repository, &result).map(|build| build.state);
     assert_eq!(state(), None);
     let failed = BuildState::Failed { conclusion: "failure".to_owned() };
     let words = [
@@ -311,44 +311,44 @@ async fn a_build_is_known_by_its_commit_until_a_later_webhook() {
         ("completed", json!("success"), 2, BuildState::Succeeded),
     ];
     for (status, conclusion, attempt, expected) in words {
-        assert_eq!(send_workflow_run(&town, result.as_str(), status, &conclusion, attempt).await, 202);
-        town.wait_until_idle().await;
+        assert_eq!(send_workflow_run(&world, result.as_str(), status, &conclusion, attempt).await, 202);
+        world.wait_until_idle().await;
         let broken = matches!(expected, BuildState::Failed { .. });
         assert_eq!(state(), Some(expected), "{status} {conclusion} {attempt}");
-        let change = town.bot.store.list_open_changes().await.unwrap().remove(0);
+        let change = world.bot.store.list_open_changes().await.unwrap().remove(0);
         let silence = change.stage.deploying().and_then(|deploying| deploying.silence.clone());
         assert_eq!(silence.is_some(), broken, "a build that failed is said at once: {silence:?}");
     }
-    assert_eq!(ledger(&town, LedgerKind::Build).await.len(), 5, "each word once");
-    assert!(card(&town).contains("deploying to *qa*"), "a build proves nothing: {}", card(&town));
-    let_reports_take_effect(&town).await;
+    assert_eq!(ledger(&world, LedgerKind::Build).await.len(), 5, "each word once");
+    assert!(card(&world).contains("deploying to *qa*"), "a build proves nothing: {}", card(&world));
+    let_reports_take_effect(&world).await;
     assert!(
-        card(&town).contains(":white_check_mark: built 0 s  \u{203a}  :hourglass_flowing_sand: to be picked up"),
+        card(&world).contains(":white_check_mark: built 0 s  \u{203a}  :hourglass_flowing_sand: to be picked up"),
         "{}",
-        card(&town)
+        card(&world)
     );
-    town.settle().await;
+    world.settle().await;
 
     // What the ledger holds is known again after a start: here, of a commit that this bot has not heard of.
-    let mut told = ledger(&town, LedgerKind::Build).await.remove(0);
+    let mut told = ledger(&world, LedgerKind::Build).await.remove(0);
     let Some(LedgerDetails::Build(build)) = &mut told.details else { panic!("{told:?}") };
     build["commit"] = SHA.into();
-    town.bot.store.commit(Transaction::new().append_to_ledger(told)).await.unwrap();
-    let known = || town.bot.builds.find_build(&repository, &SHA.parse().unwrap()).map(|build| build.state);
+    world.bot.store.commit(Transaction::new().append_to_ledger(told)).await.unwrap();
+    let known = || world.bot.builds.find_build(&repository, &SHA.parse().unwrap()).map(|build| build.state);
     assert_eq!(known(), None);
-    town.bot.recall_builds().await.unwrap();
+    world.bot.recall_builds().await.unwrap();
     assert_eq!(known(), Some(BuildState::Succeeded));
 }
 
 #[tokio::test]
 async fn builds_of_other_peoples_repositories_are_not_ours() {
-    let town = World::open().await;
+    let world = World::open().await;
     let body = include_str!("../../data/reports/github/workflow_run-completed.json").to_owned();
     let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[body.as_bytes()]));
     let headers = vec![("x-hub-signature-256", signature), ("x-github-event", "workflow_run".to_owned())];
-    assert_eq!(send(&town, "/webhooks/github", headers, body).await.0, 202);
-    town.settle().await;
-    assert_eq!(ledger(&town, LedgerKind::Build).await.len(), 0);
+    assert_eq!(send(&world, "/webhooks/github", headers, body).await.0, 202);
+    world.settle().await;
+    assert_eq!(ledger(&world, LedgerKind::Build).await.len(), 0);
 }
 
 #[tokio::test]
@@ -357,14 +357,14 @@ async fn the_line_of_the_readme_works_as_it_is_written() {
     let mut blocks = readme.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
     let block =
         blocks.find(|block| block.contains("https://gantry.example.com/webhooks/deployments")).expect("an example");
-    let town = World::open().await;
+    let world = World::open().await;
     // As on a machine on which Git knows this commit.
-    let script = format!("git() {{ echo {SHA}; }}\n{}", block.replace("https://gantry.example.com", &town.origin));
+    let script = format!("git() {{ echo {SHA}; }}\n{}", block.replace("https://gantry.example.com", &world.origin));
     let mut shell = tokio::process::Command::new("sh");
     let ended = shell.args(["-euc", &script]).env("FLUX_QA_SECRET", "flux-secret-of-qa").output().await.unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    town.settle().await;
-    let told = reports(&town).await;
+    world.settle().await;
+    let told = reports(&world).await;
     assert_eq!(told.len(), 1);
     assert_eq!((&told[0]["environment"], &told[0]["outcome"]), (&json!("qa"), &json!("succeeded")));
     assert_eq!((&told[0]["about"]["artefact"], &told[0]["commit"]), (&json!("checkout"), &json!(SHA)));

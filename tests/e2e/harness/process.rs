@@ -1,4 +1,4 @@
-//! The bot as a process of its own, which can be killed at any moment, in a town that lives on in this one.
+//! The bot as a process of its own, which can be killed at any moment, in a world that lives on in this one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What the town's bot needs.
+/// What the world's bot needs.
 pub(crate) const SECRETS: [&str; 8] = [
     "SLACK_SIGNING_SECRET",
     "SLACK_BOT_TOKEN",
@@ -36,7 +36,7 @@ pub(crate) const SECRETS: [&str; 8] = [
     "FLUX_PROD_SECRET",
 ];
 
-/// How the town's bot comes to its services.
+/// How the world's bot comes to its services.
 pub(crate) struct ProcessOptions {
     pub(crate) variables: Vec<(&'static str, String)>,
     /// For the cluster.
@@ -48,7 +48,7 @@ pub(crate) struct ProcessOptions {
 impl Default for ProcessOptions {
     fn default() -> Self {
         let variables = SECRETS.map(|name| (name, World::secret(name).unwrap())).into();
-        Self { variables, cluster_token: "town", uses_socket_mode: false }
+        Self { variables, cluster_token: "world", uses_socket_mode: false }
     }
 }
 
@@ -266,7 +266,7 @@ pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(
 }
 
 pub(crate) struct ProcessHarness {
-    pub(crate) town: World,
+    pub(crate) world: World,
     pub(crate) interceptor: RequestInterceptor,
     folder: tempfile::TempDir,
     pub(crate) address: String,
@@ -276,7 +276,7 @@ pub(crate) struct ProcessHarness {
 }
 
 impl ProcessHarness {
-    /// A quick town with its bot, which has read the cluster and told of a first push.
+    /// A quick world with its bot, which has read the cluster and told of a first push.
     pub(crate) async fn open() -> Self {
         Self::with_config(|yaml| yaml).await
     }
@@ -285,7 +285,7 @@ impl ProcessHarness {
         Self::with_options(ProcessOptions::default(), |yaml, _| edit(yaml)).await
     }
 
-    /// The same by other ways; `edit` gets the town's address as well.
+    /// The same by other ways; `edit` gets the world's address as well.
     pub(crate) async fn with_options(options: ProcessOptions, edit: impl FnOnce(String, &str) -> String) -> Self {
         let ProcessOptions { variables, cluster_token: token, uses_socket_mode: by_socket } = options;
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -295,32 +295,32 @@ impl ProcessHarness {
         let quick = SignedDuration::from_millis(60);
         let pace =
             Pace { build: quick, controller_delay: quick, replica: quick, deadline: quick * 20, retry: quick * 2 };
-        let town = World::new(Clock::new_system(), pace, &origin).unwrap();
+        let world = World::new(Clock::new_system(), pace, &origin).unwrap();
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        town.slack.set_bot_url(&format!("http://{address}"));
-        town.github.set_bot_url(&format!("http://{address}"));
+        world.slack.set_bot_url(&format!("http://{address}"));
+        world.github.set_bot_url(&format!("http://{address}"));
         if by_socket {
-            town.slack.use_sockets();
+            world.slack.use_sockets();
         }
         let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, town.kubeconfig().replace("token: town", &format!("token: {token}"))).unwrap();
+        std::fs::write(&kubeconfig, world.kubeconfig().replace("token: world", &format!("token: {token}"))).unwrap();
         // Where the configuration names none, the variable does.
         let configuration =
-            edit(town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "), &town.origin);
+            edit(world.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "), &world.origin);
         std::fs::write(folder.path().join("gantry.yaml"), configuration).unwrap();
         let gate = RequestInterceptor::new();
-        let router = town.router().layer(middleware::from_fn_with_state(gate.clone(), intercept_request));
+        let router = world.router().layer(middleware::from_fn_with_state(gate.clone(), intercept_request));
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
         });
-        let scheduler = tokio::spawn(town.scheduler.clone().run(town.closing.clone()));
+        let scheduler = tokio::spawn(world.scheduler.clone().run(world.closing.clone()));
         let mut harness =
-            Self { town, interceptor: gate, folder, address, variables, bot: None, tasks: vec![server, scheduler] };
+            Self { world, interceptor: gate, folder, address, variables, bot: None, tasks: vec![server, scheduler] };
         harness.restart().await;
         // The first look records what runs, so that what comes after it is news.
         harness.wait_until_cluster_read().await;
         // What is told now proves that the first look is over and stored.
-        harness.town.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
+        harness.world.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
         wait_until("the first look is over", async || harness.count_messages_with("The first push of all") > 0).await;
         harness
     }
@@ -427,7 +427,7 @@ impl ProcessHarness {
 
     /// What everybody sees in #deploys.
     pub(crate) fn messages(&self) -> Vec<Message> {
-        let mut messages = self.town.slack.messages("deploys", None);
+        let mut messages = self.world.slack.messages("deploys", None);
         messages.retain(|message| message.only_to.is_none());
         messages
     }
@@ -441,7 +441,7 @@ impl ProcessHarness {
 impl Drop for ProcessHarness {
     fn drop(&mut self) {
         self.kill();
-        self.town.close();
+        self.world.close();
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }

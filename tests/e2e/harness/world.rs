@@ -1,4 +1,4 @@
-//! The town with its bot, for tests: the real clients against the simulators over HTTP, and a clock that only the test moves.
+//! The world with its bot, for tests: the real clients against the simulators over HTTP, and a clock that only the test moves.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// Nothing in the town takes so long in real time, however busy the machine; whatever does is stuck.
+/// Nothing in the world takes so long in real time, however busy the machine; whatever does is stuck.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 pub(crate) struct World {
@@ -34,17 +34,17 @@ impl World {
         Self::with_config(|configuration| configuration).await
     }
 
-    /// A town whose bot has another configuration than the demo's.
+    /// A world whose bot has another configuration than the demo's.
     pub(crate) async fn with_config(edit: impl FnOnce(String) -> String) -> Self {
         Self::with_setup(|_| {}, edit).await
     }
 
-    /// A town in which something happened before the bot came.
+    /// A world in which something happened before the bot came.
     pub(crate) async fn with_setup(prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
         Self::build_at_default_start(true, prepare, edit).await
     }
 
-    /// A town whose bot came today, and knows nothing of the past.
+    /// A world whose bot came today, and knows nothing of the past.
     pub(crate) async fn without_history(
         prepare: impl FnOnce(&sim::World),
         edit: impl FnOnce(String) -> String,
@@ -61,7 +61,7 @@ impl World {
         Self::build(start, with_history, async |_, _| {}, prepare, edit).await
     }
 
-    /// A town whose bot finds the file of another, which `leave` puts into the folder, given the town's address.
+    /// A world whose bot finds the file of another, which `leave` puts into the folder, given the world's address.
     pub(crate) async fn with_existing_database(
         start: Timestamp,
         write_database: impl AsyncFnOnce(&Path, &str),
@@ -90,25 +90,25 @@ impl World {
         tokio::spawn(demo.serve(listener, async {
             let _ = ended.await;
         }));
-        let town = Self { sim, bot, clock, origin, shutdown: Some(end) };
-        town.settle().await;
-        town
+        let world = Self { sim, bot, clock, origin, shutdown: Some(end) };
+        world.settle().await;
+        world
     }
 
     pub(crate) fn alice(&self) -> Person<'_> {
-        Person { town: self, name: "alice" }
+        Person { world: self, name: "alice" }
     }
 
     pub(crate) fn bob(&self) -> Person<'_> {
-        Person { town: self, name: "bob" }
+        Person { world: self, name: "bob" }
     }
 
     pub(crate) fn carol(&self) -> Person<'_> {
-        Person { town: self, name: "carol" }
+        Person { world: self, name: "carol" }
     }
 
     pub(crate) fn dave(&self) -> Person<'_> {
-        Person { town: self, name: "dave" }
+        Person { world: self, name: "dave" }
     }
 
     pub(crate) fn push(&self, artefact: &str, message: &str) -> String {
@@ -165,7 +165,7 @@ impl World {
         self.settle_within(SETTLE_TIMEOUT).await;
     }
 
-    /// The same for a town in which much is to be done.
+    /// The same for a world in which much is to be done.
     pub(crate) async fn settle_within(&self, timeout: Duration) {
         let resting = tokio::time::timeout(timeout, async {
             loop {
@@ -174,7 +174,7 @@ impl World {
                 self.clock.advance_to(due);
             }
         });
-        assert!(resting.await.is_ok(), "the town does not come to rest: {}", self.describe_pending_work().await);
+        assert!(resting.await.is_ok(), "the world does not come to rest: {}", self.describe_pending_work().await);
     }
 
     /// What keeps it from resting.
@@ -203,7 +203,7 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(8)).await;
             }
         });
-        assert!(arriving.await.is_ok(), "the town does not come so far: {}", self.describe_pending_work().await);
+        assert!(arriving.await.is_ok(), "the world does not come so far: {}", self.describe_pending_work().await);
     }
 
     /// Until nothing more happens without the clock being moved.
@@ -256,7 +256,7 @@ impl Drop for World {
 }
 
 pub(crate) struct Person<'a> {
-    town: &'a World,
+    world: &'a World,
     name: &'static str,
 }
 
@@ -264,54 +264,54 @@ impl Person<'_> {
     /// Types a command in #deploys and waits until all is answered; gives what was acknowledged at once.
     pub(crate) async fn types(&self, text: &str) -> String {
         let ack = self.types_without_waiting("deploys", text).await;
-        self.town.settle().await;
+        self.world.settle().await;
         ack
     }
 
     pub(crate) async fn types_without_waiting(&self, channel: &str, text: &str) -> String {
-        let ack = self.town.sim.slack.type_command(self.name, channel, text).await.unwrap();
+        let ack = self.world.sim.slack.type_command(self.name, channel, text).await.unwrap();
         assert_eq!(ack.status, 200, "{ack:?}");
         render_ack(&ack)
     }
 
     pub(crate) async fn posts(&self, channel: &str, thread: Option<&str>, text: &str) -> String {
-        let message = self.town.sim.slack.type_message(self.name, channel, thread, text).await.unwrap();
-        self.town.settle().await;
+        let message = self.world.sim.slack.type_message(self.name, channel, thread, text).await.unwrap();
+        self.world.settle().await;
         message.id
     }
 
     /// Presses a button of the newest message that this person sees in #deploys.
     pub(crate) async fn clicks(&self, button: &str) {
-        let message = self.town.last_message(self.name, "deploys");
-        self.town.sim.slack.click(self.name, "deploys", &message.id, button).await.unwrap();
-        self.town.settle().await;
+        let message = self.world.last_message(self.name, "deploys");
+        self.world.sim.slack.click(self.name, "deploys", &message.id, button).await.unwrap();
+        self.world.settle().await;
     }
 
     /// Presses a button of the newest message in the channel that has it.
     pub(crate) async fn clicks_in(&self, channel: &str, button: &str) {
         self.clicks_without_waiting(channel, button).await;
-        self.town.settle().await;
+        self.world.settle().await;
     }
 
     /// The same without waiting for what follows.
     pub(crate) async fn clicks_without_waiting(&self, channel: &str, button: &str) {
-        let messages = self.town.sim.slack.messages(channel, Some(self.name));
+        let messages = self.world.sim.slack.messages(channel, Some(self.name));
         let found = messages.iter().rev().find(|message| has_button(message, button));
         let message = found.unwrap_or_else(|| panic!("{} sees no {button} in {channel}: {messages:#?}", self.name));
-        self.town.sim.slack.click(self.name, channel, &message.id, button).await.unwrap();
+        self.world.sim.slack.click(self.name, channel, &message.id, button).await.unwrap();
     }
 
     /// Fills in the modal that is open, and submits it.
     pub(crate) async fn submits(&self, values: Value) {
-        let view = self.town.sim.slack.views(self.name).pop().expect("an open modal");
+        let view = self.world.sim.slack.views(self.name).pop().expect("an open modal");
         let id = view["id"].as_str().expect("an id").to_owned();
-        let ack = self.town.sim.slack.submit(self.name, &id, &values).await.unwrap();
+        let ack = self.world.sim.slack.submit(self.name, &id, &values).await.unwrap();
         assert_eq!(ack.status, 200, "{ack:?}");
-        self.town.settle().await;
+        self.world.settle().await;
     }
 
     pub(crate) fn reads(&self) -> String {
-        render_message(&self.town.last_message(self.name, "deploys"))
+        render_message(&self.world.last_message(self.name, "deploys"))
     }
 }
 
@@ -366,8 +366,8 @@ pub(crate) fn remove_durations(line: &str) -> String {
 }
 
 /// What differs from run to run stands for itself.
-pub(crate) fn redact_origin_and_ids(town: &World, text: &str) -> String {
-    let text = text.replace(&town.origin, "http://town");
+pub(crate) fn redact_origin_and_ids(world: &World, text: &str) -> String {
+    let text = text.replace(&world.origin, "http://world");
     let mut out = String::new();
     let mut rest = text.as_str();
     // The digits of a change are chance.

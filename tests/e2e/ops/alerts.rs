@@ -81,11 +81,11 @@ fn find_group_labels(expr: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_alert_asks_for_what_a_scrape_has() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    town.sim.slack.revoke_scope("users:read");
-    town.bob().types("/gantry locks").await;
-    let mut scrape = Scrape::of(&town.origin).await;
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    world.sim.slack.revoke_scope("users:read");
+    world.bob().types("/gantry locks").await;
+    let mut scrape = Scrape::of(&world.origin).await;
     // Only who is spoken to by a socket tells of it.
     let by_socket = World::with_setup(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
     scrape.samples.extend(Scrape::of(&by_socket.origin).await.samples);

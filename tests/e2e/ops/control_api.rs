@@ -4,26 +4,26 @@ use serde_json::{Value, json};
 
 use crate::harness::world::World;
 
-async fn post(town: &World, route: &str, body: Value) -> (u16, Value) {
-    let sent = reqwest::Client::new().post(format!("{}/sim/{route}", town.origin)).json(&body).send().await.unwrap();
+async fn post(world: &World, route: &str, body: Value) -> (u16, Value) {
+    let sent = reqwest::Client::new().post(format!("{}/sim/{route}", world.origin)).json(&body).send().await.unwrap();
     let status = sent.status().as_u16();
     let answer = sent.json().await.unwrap();
-    town.settle().await;
+    world.settle().await;
     (status, answer)
 }
 
-async fn fetch_from_sim(town: &World, path: &str) -> Value {
-    reqwest::get(format!("{}/sim/{path}", town.origin)).await.unwrap().json().await.unwrap()
+async fn fetch_from_sim(world: &World, path: &str) -> Value {
+    reqwest::get(format!("{}/sim/{path}", world.origin)).await.unwrap().json().await.unwrap()
 }
 
 #[tokio::test]
 async fn a_command_gives_its_acknowledgement_and_its_answer_appears() {
-    let town = World::open().await;
+    let world = World::open().await;
     let typed = json!({ "user": "alice", "channel": "deploys", "text": "/list checkout" });
-    let (status, ack) = post(&town, "command", typed).await;
+    let (status, ack) = post(&world, "command", typed).await;
     assert_eq!((status, &ack["status"]), (200, &json!(200)));
     assert!(ack["body"]["text"].is_string(), "{ack}");
-    let messages = fetch_from_sim(&town, "messages?channel=deploys").await;
+    let messages = fetch_from_sim(&world, "messages?channel=deploys").await;
     let last = messages["messages"].as_array().unwrap().last().unwrap();
     for key in ["id", "user", "text", "blocks", "thread", "edited", "only_to"] {
         assert!(last.get(key).is_some(), "{key} is missing: {last}");
@@ -33,33 +33,33 @@ async fn a_command_gives_its_acknowledgement_and_its_answer_appears() {
 
 #[tokio::test]
 async fn a_person_can_talk_and_click() {
-    let town = World::open().await;
-    let (status, said) = post(&town, "say", json!({ "user": "alice", "channel": "@gantry", "text": "list qa" })).await;
+    let world = World::open().await;
+    let (status, said) = post(&world, "say", json!({ "user": "alice", "channel": "@gantry", "text": "list qa" })).await;
     assert_eq!(status, 200, "{said}");
-    let direct = fetch_from_sim(&town, "messages?channel=@gantry&user=alice").await;
+    let direct = fetch_from_sim(&world, "messages?channel=@gantry&user=alice").await;
     assert!(direct["messages"].as_array().unwrap().len() >= 2, "{direct}");
 
-    post(&town, "command", json!({ "user": "alice", "channel": "deploys", "text": "/list" })).await;
-    let messages = fetch_from_sim(&town, "messages?channel=deploys").await;
+    post(&world, "command", json!({ "user": "alice", "channel": "deploys", "text": "/list" })).await;
+    let messages = fetch_from_sim(&world, "messages?channel=deploys").await;
     let id = messages["messages"].as_array().unwrap().last().unwrap()["id"].clone();
     let click = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Share" });
-    assert_eq!(post(&town, "click", click).await.0, 200);
-    let messages = fetch_from_sim(&town, "messages?channel=deploys").await;
+    assert_eq!(post(&world, "click", click).await.0, 200);
+    let messages = fetch_from_sim(&world, "messages?channel=deploys").await;
     assert!(messages["messages"].as_array().unwrap().last().unwrap().get("only_to").is_none());
 
     let nothing = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Explode" });
-    let (status, wrong) = post(&town, "click", nothing).await;
+    let (status, wrong) = post(&world, "click", nothing).await;
     assert_eq!(status, 422);
     assert!(wrong["error"].as_str().unwrap().contains("Explode"), "{wrong}");
 }
 
 #[tokio::test]
 async fn a_push_moves_the_truth() {
-    let town = World::open().await;
-    let before = fetch_from_sim(&town, "state").await;
-    let (status, pushed) = post(&town, "push", json!({ "artefact": "checkout", "message": "Move the truth" })).await;
+    let world = World::open().await;
+    let before = fetch_from_sim(&world, "state").await;
+    let (status, pushed) = post(&world, "push", json!({ "artefact": "checkout", "message": "Move the truth" })).await;
     assert_eq!(status, 200);
-    let after = fetch_from_sim(&town, "state").await;
+    let after = fetch_from_sim(&world, "state").await;
     assert_eq!(after["repositories"]["acme/checkout"]["branches"]["develop"], pushed["commit"]);
     let (was, is) =
         (&before["environments"]["development"]["checkout"], &after["environments"]["development"]["checkout"]);
@@ -69,16 +69,16 @@ async fn a_push_moves_the_truth() {
 
     let hotfix =
         json!({ "artefact": "checkout", "message": "Hotfix", "branch": "prod", "files": { "src/fix.txt": "fixed\n" } });
-    let (_, pushed) = post(&town, "push", hotfix).await;
-    let after = fetch_from_sim(&town, "state").await;
+    let (_, pushed) = post(&world, "push", hotfix).await;
+    let after = fetch_from_sim(&world, "state").await;
     assert_eq!(after["environments"]["prod"]["checkout"]["commit"], pushed["commit"]);
-    assert_eq!(town.public_messages("releases").len(), 1, "told in the channel of prod");
+    assert_eq!(world.public_messages("releases").len(), 1, "told in the channel of prod");
 }
 
 #[tokio::test]
 async fn every_workload_runs_at_the_start_and_each_environment_of_checkout_is_one_behind() {
-    let town = World::open().await;
-    let state = fetch_from_sim(&town, "state").await;
+    let world = World::open().await;
+    let state = fetch_from_sim(&world, "state").await;
     let mut seen = std::collections::BTreeSet::new();
     for environment in ["development", "qa", "staging", "prod"] {
         for artefact in ["checkout", "mailer", "search", "storefront"] {
@@ -93,7 +93,7 @@ async fn every_workload_runs_at_the_start_and_each_environment_of_checkout_is_on
                 gantry::domain::model::artefact::ArtefactName::new(artefact),
                 gantry::domain::model::environment::EnvironmentName::new(environment),
             );
-            let stays = town.bot.store.list_sightings(&artefact, &environment, 10).await.unwrap();
+            let stays = world.bot.store.list_sightings(&artefact, &environment, 10).await.unwrap();
             assert!(stays.len() >= 2, "{artefact} has an earlier version in {environment}");
         }
     }
@@ -101,27 +101,27 @@ async fn every_workload_runs_at_the_start_and_each_environment_of_checkout_is_on
 
 #[tokio::test]
 async fn a_fault_is_armed_by_its_name_and_a_wrong_one_is_refused() {
-    let town = World::open().await;
+    let world = World::open().await;
     let fault = json!({ "fault": "crash_loop", "times": 1, "artefact": "checkout", "environment": "development" });
-    assert_eq!(post(&town, "fault", fault).await.0, 200);
-    post(&town, "push", json!({ "artefact": "checkout", "message": "Doomed" })).await;
-    assert_eq!(fetch_from_sim(&town, "state").await["environments"]["development"]["checkout"]["state"], "degraded");
-    let (status, wrong) = post(&town, "fault", json!({ "fault": "meteor", "times": 1 })).await;
+    assert_eq!(post(&world, "fault", fault).await.0, 200);
+    post(&world, "push", json!({ "artefact": "checkout", "message": "Doomed" })).await;
+    assert_eq!(fetch_from_sim(&world, "state").await["environments"]["development"]["checkout"]["state"], "degraded");
+    let (status, wrong) = post(&world, "fault", json!({ "fault": "meteor", "times": 1 })).await;
     assert_eq!(status, 400);
     assert!(wrong["error"].as_str().unwrap().contains("meteor"), "{wrong}");
 }
 
 #[tokio::test]
 async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
-    let town = World::open().await;
+    let world = World::open().await;
     let review = |user: &str, number: u64, verdict: &str| json!({ "user": user, "repository": "acme/checkout", "number": number, "verdict": verdict });
-    let (status, wrong) = post(&town, "review", review("bob", 1, "approve")).await;
+    let (status, wrong) = post(&world, "review", review("bob", 1, "approve")).await;
     assert_eq!((status, &wrong["error"]), (404, &json!("There is no pull request 1 in acme/checkout.")));
 
-    let number = town.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
+    let number = world.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
     assert_eq!(number, 1);
-    let state = fetch_from_sim(&town, "state").await;
-    let url = format!("{}/sim/github/acme/checkout/pull/1", town.origin);
+    let state = fetch_from_sim(&world, "state").await;
+    let url = format!("{}/sim/github/acme/checkout/pull/1", world.origin);
     let expected =
         json!([{ "number": 1, "title": "Ship it", "url": url, "head": "develop", "base": "prod", "state": "open" }]);
     assert_eq!(state["repositories"]["acme/checkout"]["pulls"], expected);
@@ -132,60 +132,60 @@ async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
         (review("alice", 1, "approve"), "Can not approve your own pull request"),
     ];
     for (body, sentence) in refusals {
-        let (status, wrong) = post(&town, "review", body).await;
+        let (status, wrong) = post(&world, "review", body).await;
         assert_eq!((status, &wrong["error"]), (422, &json!(sentence)));
     }
     for verdict in ["approve", "request_changes", "comment"] {
-        assert_eq!(post(&town, "review", review("bob", 1, verdict)).await.0, 200);
+        assert_eq!(post(&world, "review", review("bob", 1, verdict)).await.0, 200);
     }
-    let reviews = fetch_from_sim(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
+    let reviews = fetch_from_sim(&world, "github/repos/acme/checkout/pulls/1/reviews").await;
     let given: Vec<_> = reviews.as_array().unwrap().iter().map(|review| review["state"].as_str().unwrap()).collect();
     assert_eq!(given, ["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]);
-    town.sim.github.merge_pull("acme/checkout", 1, "bob").unwrap();
-    town.settle().await;
-    assert_eq!(fetch_from_sim(&town, "state").await["repositories"]["acme/checkout"]["pulls"][0]["state"], "merged");
+    world.sim.github.merge_pull("acme/checkout", 1, "bob").unwrap();
+    world.settle().await;
+    assert_eq!(fetch_from_sim(&world, "state").await["repositories"]["acme/checkout"]["pulls"][0]["state"], "merged");
 }
 
 #[tokio::test]
 async fn the_page_of_a_pull_request_takes_forms_from_here_only() {
-    let town = World::open().await;
-    town.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
+    let world = World::open().await;
+    world.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
     let form = |origin: &str| {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        let url = format!("{}/sim/github/acme/checkout/pull/1/approve", town.origin);
+        let url = format!("{}/sim/github/acme/checkout/pull/1/approve", world.origin);
         let request =
             client.post(url).header("origin", origin).header("content-type", "application/x-www-form-urlencoded");
         request.body("user=bob&body=Fine").send()
     };
-    for (origin, status) in [("https://evil.example", 403), ("null", 403), (town.origin.as_str(), 303)] {
+    for (origin, status) in [("https://evil.example", 403), ("null", 403), (world.origin.as_str(), 303)] {
         assert_eq!(form(origin).await.unwrap().status().as_u16(), status, "{origin}");
     }
-    town.settle().await;
-    let reviews = fetch_from_sim(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
+    world.settle().await;
+    let reviews = fetch_from_sim(&world, "github/repos/acme/checkout/pulls/1/reviews").await;
     assert_eq!(reviews.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn there_is_nothing_to_submit_yet() {
-    let town = World::open().await;
-    let (status, wrong) = post(&town, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
+    let world = World::open().await;
+    let (status, wrong) = post(&world, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
     assert_eq!(status, 422, "{wrong}");
-    assert!(fetch_from_sim(&town, "home?user=alice&open=true").await.is_null(), "alice has not opened it yet");
-    assert_eq!(fetch_from_sim(&town, "home?user=alice").await["type"], "home");
-    let messages = fetch_from_sim(&town, "messages?channel=deploys&user=bob").await;
+    assert!(fetch_from_sim(&world, "home?user=alice&open=true").await.is_null(), "alice has not opened it yet");
+    assert_eq!(fetch_from_sim(&world, "home?user=alice").await["type"], "home");
+    let messages = fetch_from_sim(&world, "messages?channel=deploys&user=bob").await;
     assert_eq!(messages["views"], json!([]), "no modal stands open");
-    assert!(fetch_from_sim(&town, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");
+    assert!(fetch_from_sim(&world, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");
 }
 
 #[tokio::test]
 async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_for_long() {
-    let town = World::open().await;
+    let world = World::open().await;
     let prod = gantry::domain::model::environment::EnvironmentName::new("prod");
-    let policy = &town.bot.config.policies[&prod];
-    let environment = town.bot.config.catalogue.ladder.find("prod").unwrap();
+    let policy = &world.bot.config.policies[&prod];
+    let environment = world.bot.config.catalogue.ladder.find("prod").unwrap();
     assert_eq!(environment.promotion_method, gantry::domain::model::environment::PromotionMethod::PullRequest);
     assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));
     assert!(policy.soak.is_some_and(|soak| soak <= jiff::SignedDuration::from_secs(10)));
     assert!(policy.freezes.is_empty() && !policy.overriders.is_empty());
-    assert_eq!(town.bot.store.list_locks(None).await.unwrap(), []);
+    assert_eq!(world.bot.store.list_locks(None).await.unwrap(), []);
 }

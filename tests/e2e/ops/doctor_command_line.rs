@@ -15,16 +15,16 @@ use crate::harness::process::SECRETS;
 
 const BIN: &str = env!("CARGO_BIN_EXE_gantry");
 
-/// A town without a bot, and a folder from which doctor is run.
+/// A world without a bot, and a folder from which doctor is run.
 struct DoctorFixture {
-    town: World,
+    world: World,
     folder: tempfile::TempDir,
     server: JoinHandle<()>,
 }
 
 impl Drop for DoctorFixture {
     fn drop(&mut self) {
-        self.town.close();
+        self.world.close();
         self.server.abort();
     }
 }
@@ -35,22 +35,22 @@ impl DoctorFixture {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let town = World::new(Clock::new_system(), Pace::default(), &origin).unwrap();
+        let world = World::new(Clock::new_system(), Pace::default(), &origin).unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
-        std::fs::write(folder.path().join("gantry.yaml"), edit(&town.configuration(&kubeconfig))).unwrap();
-        let router = town.router();
+        std::fs::write(&kubeconfig, world.kubeconfig()).unwrap();
+        std::fs::write(folder.path().join("gantry.yaml"), edit(&world.configuration(&kubeconfig))).unwrap();
+        let router = world.router();
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
         });
-        Self { town, folder, server }
+        Self { world, folder, server }
     }
 
     fn database(&self) -> std::path::PathBuf {
         self.folder.path().join("gantry.db")
     }
 
-    /// Runs it, with other variables than the town's; an empty value unsets one.
+    /// Runs it, with other variables than the world's; an empty value unsets one.
     async fn doctor(&self, variables: &[(&str, &str)], more: &[&str]) -> (Vec<String>, i32, Duration) {
         let mut command = tokio::process::Command::new(BIN);
         command.arg("doctor").arg("--config").arg(self.folder.path().join("gantry.yaml")).args(more);
@@ -235,7 +235,7 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
     let hook = |line: &&String| line.starts_with("  \u{2713} The App's webhooks go to 127.0.0.1:");
     assert!(lines.iter().find(hook).is_some_and(|line| line.ends_with(", with a secret.")), "{lines:#?}");
     let away = RequestFault::Reply(502, "Bad gateway", Vec::new());
-    fixture.town.github.request_faults().inject("GET", "/app/hook/config", FaultTiming::BeforeEffect, away, 1);
+    fixture.world.github.request_faults().inject("GET", "/app/hook/config", FaultTiming::BeforeEffect, away, 1);
     let (lines, code, _) = fixture.doctor(&app, &[]).await;
     assert_eq!(
         (list_problem_lines(&lines), code),
@@ -246,7 +246,7 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
             1
         )
     );
-    fixture.town.github.update_installation(|it| {
+    fixture.world.github.update_installation(|it| {
         it.permissions.retain(|(name, _)| *name != "checks");
         it.events.retain(|event| *event != "status");
         it.hook_secret = false;
@@ -261,7 +261,7 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
         ]
     );
     assert_eq!(code, 2);
-    fixture.town.github.update_installation(|it| it.suspended = true);
+    fixture.world.github.update_installation(|it| it.suspended = true);
     let (lines, _, _) = fixture.doctor(&app, &[]).await;
     assert_eq!(
         list_problem_lines(&lines)[0],
@@ -278,7 +278,7 @@ async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed(
         list_problem_lines(&lines)[0].contains("opens no socket: socket_mode_not_enabled. Turn Socket Mode on"),
         "{lines:#?}"
     );
-    fixture.town.slack.use_sockets();
+    fixture.world.slack.use_sockets();
     let (lines, code, _) = fixture.doctor(&by_socket, &[]).await;
     assert_eq!((list_problem_lines(&lines), code), (vec![], 0));
     for expected in
@@ -308,7 +308,7 @@ async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_hangs_says_so_in_a_line_and_it_ends_in_time() {
     let fixture = DoctorFixture::open(without_mailer).await;
-    let service_faults = &fixture.town.service_faults;
+    let service_faults = &fixture.world.service_faults;
     for service in [&service_faults.slack, &service_faults.github, &service_faults.cluster, &service_faults.registry] {
         service.set_hanging(true);
     }

@@ -56,7 +56,7 @@ async fn open() -> (ProcessHarness, FullDisk) {
 
 /// Sends a command, and returns the acknowledgement.
 async fn ask(harness: &ProcessHarness, text: &str) -> String {
-    let ack = harness.town.slack.type_command("alice", "deploys", text).await.unwrap();
+    let ack = harness.world.slack.type_command("alice", "deploys", text).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
     ack.body.to_string()
 }

@@ -23,7 +23,7 @@ async fn wait_until_logged(harness: &ProcessHarness, change: &str, message: &str
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
     let mut harness = ProcessHarness::open().await;
-    harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+    harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     wait_until("it is begun", async || harness.log().iter().any(|line| text_field(line, "message") == "begun")).await;
     let log = harness.log();
     let asked = log.iter().find(|line| line["message"] == "asked" && line["what"] == "promote").unwrap();
@@ -65,7 +65,7 @@ async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
     assert!(between.iter().all(|line| line["timestamp"].is_string() && line["level"].is_string()));
 
     // The next process knows who asked.
-    harness.town.slack.type_command("alice", "deploys", "/promote checkout staging").await.unwrap();
+    harness.world.slack.type_command("alice", "deploys", "/promote checkout staging").await.unwrap();
     let of_staging = |line: &&Value| line["message"] == "begun" && line["environment"] == "staging";
     wait_until("it is begun", async || harness.log().iter().any(|line| of_staging(&line))).await;
     let begun = harness.log().iter().find(of_staging).cloned().unwrap();

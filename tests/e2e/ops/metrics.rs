@@ -16,9 +16,9 @@ use crate::ops::receiving::hex_hmac;
 use scrape::Scrape;
 
 /// A webhook of Flux for qa, signed with `secret`.
-pub(crate) async fn send_flux_webhook(town: &World, secret: &str, body: &str) -> u16 {
+pub(crate) async fn send_flux_webhook(world: &World, secret: &str, body: &str) -> u16 {
     let sent = reqwest::Client::new()
-        .post(format!("{}/webhooks/flux/qa", town.origin))
+        .post(format!("{}/webhooks/flux/qa", world.origin))
         .header("x-signature", format!("sha256={}", hex_hmac(secret, &[body.as_bytes()])))
         .body(body.to_owned());
     sent.send().await.unwrap().status().as_u16()
@@ -35,8 +35,8 @@ fn kustomization(name: &str) -> String {
 
 #[tokio::test]
 async fn a_quiet_world_shows_every_stage_of_every_environment() {
-    let town = World::open().await;
-    let scrape = Scrape::of(&town.origin).await;
+    let world = World::open().await;
+    let scrape = Scrape::of(&world.origin).await;
     for stage in ["awaiting_approval", "merging", "deploying", "failed", "stalled"] {
         for environment in ["development", "qa", "staging", "prod"] {
             let of = [("stage", stage), ("environment", environment)];
@@ -62,11 +62,11 @@ async fn a_quiet_world_shows_every_stage_of_every_environment() {
 
 #[tokio::test]
 async fn what_happens_to_changes_is_counted_once() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::Github502, 1, None, None);
-    town.alice().types("/promote checkout qa").await;
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::Github502, 1, None, None);
+    world.alice().types("/promote checkout qa").await;
     let of = [("kind", "promotion"), ("environment", "qa")];
-    let scrape = Scrape::of(&town.origin).await;
+    let scrape = Scrape::of(&world.origin).await;
     assert_eq!(scrape.count("gantry_changes_begun_total", &of), 1);
     assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "deployed"), of[0], of[1]]), 1);
     assert_eq!(scrape.count("gantry_changes_ended_total", &[]), 1);
@@ -87,24 +87,24 @@ async fn what_happens_to_changes_is_counted_once() {
     assert!(scrape.count("gantry_slack_calls_total", &[("method", "chat.update"), ("result", "ok")]) >= 1);
 
     // Looking at it for an hour counts nothing twice.
-    town.wait(SignedDuration::from_hours(1)).await;
-    let later = Scrape::of(&town.origin).await;
+    world.wait(SignedDuration::from_hours(1)).await;
+    let later = Scrape::of(&world.origin).await;
     assert_eq!(later.count("gantry_changes_ended_total", &[]), 1);
     assert_eq!(later.count("gantry_change_step_duration_seconds_count", &[]), 3);
 
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let scrape = Scrape::of(&town.origin).await;
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    let scrape = Scrape::of(&world.origin).await;
     let back = [("kind", "rollback"), ("environment", "qa")];
     assert_eq!(scrape.count("gantry_changes_begun_total", &back), 1);
     assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "deployed"), back[0], back[1]]), 1);
     assert_eq!(scrape.count("gantry_changes_ended_total", &[]), 2);
 
-    town.push("storefront", "Larger pictures");
-    town.settle().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("storefront".into()), Some("qa".into()));
-    town.alice().types("/promote storefront qa").await;
-    town.alice().clicks("Confirm").await;
-    let scrape = Scrape::of(&town.origin).await;
+    world.push("storefront", "Larger pictures");
+    world.settle().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("storefront".into()), Some("qa".into()));
+    world.alice().types("/promote storefront qa").await;
+    world.alice().clicks("Confirm").await;
+    let scrape = Scrape::of(&world.origin).await;
     assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "failed")]), 1);
     assert_eq!(scrape.sum("gantry_changes", &[("stage", "failed"), ("environment", "qa")]), Some(1.0));
     // It is merged, and did not come to run.
@@ -114,17 +114,17 @@ async fn what_happens_to_changes_is_counted_once() {
 
 #[tokio::test]
 async fn what_waits_for_people_is_there_to_be_seen_with_its_age() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks("Confirm").await;
-    town.wait(SignedDuration::from_mins(10)).await;
-    let scrape = Scrape::of(&town.origin).await;
+    let world = World::open().await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks("Confirm").await;
+    world.wait(SignedDuration::from_mins(10)).await;
+    let scrape = Scrape::of(&world.origin).await;
     let waits = [("stage", "awaiting_approval"), ("environment", "prod")];
     assert_eq!(scrape.sum("gantry_changes", &waits), Some(1.0));
     let age = scrape.sum("gantry_change_oldest_seconds", &waits).unwrap();
     assert!((600.0..700.0).contains(&age), "{age}");
-    town.bob().clicks_in("releases", "Approve").await;
-    let scrape = Scrape::of(&town.origin).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    let scrape = Scrape::of(&world.origin).await;
     assert_eq!(scrape.sum("gantry_changes", &waits), Some(0.0));
     assert_eq!(scrape.sum("gantry_change_oldest_seconds", &waits), Some(0.0));
     let approved = scrape.sum("gantry_change_step_duration_seconds_sum", &[("step", "approval")]).unwrap();
@@ -133,16 +133,16 @@ async fn what_waits_for_people_is_there_to_be_seen_with_its_age() {
 
 #[tokio::test]
 async fn commands_and_refusals_are_counted_by_what_they_are() {
-    let town = World::open().await;
+    let world = World::open().await;
     for text in
         ["/list", "/list checkout", "/gantry help", "/gantry staus", "/gantry status", "/promote checkout development"]
     {
-        town.alice().types(text).await;
+        world.alice().types(text).await;
     }
-    town.alice().posts("deploys", None, "@gantry list").await;
-    town.carol().types("/gantry lock qa for 1h testing").await;
-    town.alice().types("/promote checkout qa").await;
-    let scrape = Scrape::of(&town.origin).await;
+    world.alice().posts("deploys", None, "@gantry list").await;
+    world.carol().types("/gantry lock qa for 1h testing").await;
+    world.alice().types("/promote checkout qa").await;
+    let scrape = Scrape::of(&world.origin).await;
     let asked = |command| scrape.count("gantry_commands_total", &[("command", command)]);
     assert_eq!(
         ["list", "help", "misunderstood", "status", "promote", "lock", "rollback"].map(asked),
@@ -156,96 +156,96 @@ async fn commands_and_refusals_are_counted_by_what_they_are() {
 
 #[tokio::test]
 async fn refusals_to_lock_and_unlock_are_counted_like_any_other() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         let qa = "  - name: qa\n";
         configuration.replace(qa, &format!("{qa}    promoters: [\"@release-managers\"]\n"))
     })
     .await;
     let refused = async || {
-        let scrape = Scrape::of(&town.origin).await;
+        let scrape = Scrape::of(&world.origin).await;
         let all = scrape.count("gantry_refusals_total", &[]);
         let by_name = |refusal| scrape.count("gantry_refusals_total", &[("refusal", refusal)]);
         (["may_not", "locked"].map(by_name), all)
     };
-    town.alice().types("/gantry lock qa mine").await;
+    world.alice().types("/gantry lock qa mine").await;
     assert_eq!(refused().await, ([1, 0], 1));
-    town.bob().types("/gantry lock qa load test").await;
-    town.alice().types("/gantry unlock qa").await;
+    world.bob().types("/gantry lock qa load test").await;
+    world.alice().types("/gantry unlock qa").await;
     assert_eq!(refused().await, ([2, 0], 2));
-    town.carol().types("/gantry lock qa as well").await;
+    world.carol().types("/gantry lock qa as well").await;
     assert_eq!(refused().await, ([2, 1], 3));
-    town.alice().types("/gantry lock prod mine").await;
-    town.carol().types("/gantry unlock qa").await;
+    world.alice().types("/gantry lock prod mine").await;
+    world.carol().types("/gantry unlock qa").await;
     // What is not there to be ended is no rule's no.
-    town.carol().types("/gantry unlock qa").await;
+    world.carol().types("/gantry unlock qa").await;
     assert_eq!(refused().await, ([2, 1], 3));
 }
 
 #[tokio::test]
 async fn what_becomes_of_webhooks_is_counted_by_who_sent_them() {
-    let town = World::open().await;
+    let world = World::open().await;
     let secret = "flux-secret-of-qa";
-    assert_eq!(send_flux_webhook(&town, secret, &kustomization("nobody")).await, 202);
-    town.settle().await;
-    assert_eq!(send_flux_webhook(&town, secret, &kustomization("nobody")).await, 202);
-    assert_eq!(send_flux_webhook(&town, secret, "nonsense").await, 400);
-    assert_eq!(send_flux_webhook(&town, "not the secret", &kustomization("x")).await, 401);
-    assert_eq!(send_flux_webhook(&town, "not the secret", "nonsense").await, 401);
-    town.push("checkout", "Round totals");
-    town.settle().await;
+    assert_eq!(send_flux_webhook(&world, secret, &kustomization("nobody")).await, 202);
+    world.settle().await;
+    assert_eq!(send_flux_webhook(&world, secret, &kustomization("nobody")).await, 202);
+    assert_eq!(send_flux_webhook(&world, secret, "nonsense").await, 400);
+    assert_eq!(send_flux_webhook(&world, "not the secret", &kustomization("x")).await, 401);
+    assert_eq!(send_flux_webhook(&world, "not the secret", "nonsense").await, 401);
+    world.push("checkout", "Round totals");
+    world.settle().await;
     let status = json!({ "repository": { "full_name": "acme/checkout" }, "sha": "a".repeat(40) }).to_string();
     let told = reqwest::Client::new()
-        .post(format!("{}/webhooks/github", town.origin))
+        .post(format!("{}/webhooks/github", world.origin))
         .header("x-github-event", "status")
         .header("x-hub-signature-256", format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[status.as_bytes()])));
     assert_eq!(told.body(status).send().await.unwrap().status(), 202);
-    town.settle().await;
-    let scrape = Scrape::of(&town.origin).await;
+    world.settle().await;
+    let scrape = Scrape::of(&world.origin).await;
     let flux = |result| scrape.count("gantry_reports_total", &[("source", "flux"), ("result", result)]);
     assert_eq!(["unmapped", "duplicate", "unreadable", "refused"].map(flux), [1, 1, 1, 2]);
-    assert!(flux("mapped") >= 1, "the town's own controller spoke");
+    assert!(flux("mapped") >= 1, "the world's own controller spoke");
     assert_eq!(scrape.count("gantry_reports_total", &[("source", "github"), ("result", "notice")]), 1);
 }
 
 #[tokio::test]
 async fn what_slack_does_not_take_is_seen_to_wait() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlackDown, 1_000, None, None);
-    town.push("checkout", "Round totals");
-    let begun = town.clock.now();
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlackDown, 1_000, None, None);
+    world.push("checkout", "Round totals");
+    let begun = world.clock.now();
     let failed = [("method", "chat.postMessage"), ("result", "transient")];
     // It tries again and again, a little later each time.
     let waits = loop {
-        town.wait_until_idle().await;
-        let scrape = Scrape::of(&town.origin).await;
+        world.wait_until_idle().await;
+        let scrape = Scrape::of(&world.origin).await;
         if scrape.count("gantry_slack_calls_total", &failed) >= 3 {
             break scrape;
         }
-        town.clock.advance(SignedDuration::from_secs(1));
+        world.clock.advance(SignedDuration::from_secs(1));
     };
     assert!(waits.sum("gantry_outbox_messages", &[]).unwrap() >= 1.0);
     let age = waits.sum("gantry_outbox_oldest_seconds", &[]).unwrap();
-    assert!(age >= 2.0 && age < town.clock.now().duration_since(begun).as_secs_f64(), "{age}");
+    assert!(age >= 2.0 && age < world.clock.now().duration_since(begun).as_secs_f64(), "{age}");
 }
 
 #[tokio::test]
 async fn a_watch_that_hears_nothing_grows_old() {
-    let town = World::open().await;
+    let world = World::open().await;
     let of = [("namespace", "staging"), ("kind", "deployment")];
-    town.clock.advance(SignedDuration::from_secs(400));
-    let scrape = Scrape::of(&town.origin).await;
+    world.clock.advance(SignedDuration::from_secs(400));
+    let scrape = Scrape::of(&world.origin).await;
     assert!(scrape.sum("gantry_watch_age_seconds", &of).unwrap() >= 400.0);
-    town.alice().types("/promote checkout staging").await;
-    let scrape = Scrape::of(&town.origin).await;
+    world.alice().types("/promote checkout staging").await;
+    let scrape = Scrape::of(&world.origin).await;
     assert!(scrape.sum("gantry_watch_age_seconds", &of).unwrap() < 60.0);
 }
 
 #[tokio::test]
 async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
-    let town = World::open().await;
-    town.bot.store.close().await;
+    let world = World::open().await;
+    world.bot.store.close().await;
     let begun = Instant::now();
-    let scrape = Scrape::of(&town.origin).await;
+    let scrape = Scrape::of(&world.origin).await;
     assert!(begun.elapsed() < Duration::from_secs(3));
     assert_eq!(scrape.sum("gantry_store_readable", &[]), Some(0.0));
     assert_eq!(scrape.sum("gantry_ready", &[]), Some(0.0));
@@ -268,20 +268,20 @@ async fn serve_tells_metrics_on_a_listener_of_their_own() {
 
 #[tokio::test]
 async fn a_scrape_of_a_thousand_changes_is_cheap() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks("Confirm").await;
-    let one = town.bot.store.list_open_changes().await.unwrap().pop().expect("a change that waits");
+    let world = World::open().await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks("Confirm").await;
+    let one = world.bot.store.list_open_changes().await.unwrap().pop().expect("a change that waits");
     let many = (1..1_000).map(|_| Change { id: ChangeId::new(one.asked_at), ..one.clone() }).collect();
-    town.bot.open_changes.load(many);
+    world.bot.open_changes.load(many);
     let mut fastest = Duration::MAX;
     for _ in 0..5 {
         let begun = Instant::now();
-        let answer = reqwest::get(format!("{}/metrics", town.origin)).await.unwrap().bytes().await.unwrap();
+        let answer = reqwest::get(format!("{}/metrics", world.origin)).await.unwrap().bytes().await.unwrap();
         fastest = fastest.min(begun.elapsed());
         println!("{} bytes for 1,000 open changes after {:?}", answer.len(), begun.elapsed());
     }
-    let scrape = Scrape::of(&town.origin).await;
+    let scrape = Scrape::of(&world.origin).await;
     assert_eq!(scrape.sum("gantry_changes", &[("stage", "awaiting_approval"), ("environment", "prod")]), Some(1_000.0));
     assert!(fastest < Duration::from_millis(500), "{fastest:?}");
 }

@@ -39,20 +39,20 @@ async fn everything_that_the_rules_grant_is_asked_for() {
         )
     };
     let more: String = [("agent", "daemonset/agent"), ("part", "deployment/part")].map(artefact).concat();
-    let town = World::without_history(prepare, |yaml| yaml.replace("people:", &format!("{more}people:"))).await;
+    let world = World::without_history(prepare, |yaml| yaml.replace("people:", &format!("{more}people:"))).await;
 
     // A workload that fails is asked for its pods; one of which nothing is known, for its history.
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("mailer".into()), Some("development".into()));
-    town.push("mailer", "Crash");
-    town.settle().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("mailer".into()), Some("development".into()));
+    world.push("mailer", "Crash");
+    world.settle().await;
     for artefact in ["agent", "part"] {
-        town.bob().types(&format!("/rollback {artefact} qa")).await;
+        world.bob().types(&format!("/rollback {artefact} qa")).await;
     }
     let granted: BTreeSet<_> = list_required_permissions().into_iter().collect();
     let unused: Vec<String> =
-        granted.difference(&town.sim.cluster.requested_permissions()).map(ToString::to_string).collect();
+        granted.difference(&world.sim.cluster.requested_permissions()).map(ToString::to_string).collect();
     assert_eq!(unused, Vec::<String>::new(), "granted and never asked for");
     let surplus: Vec<String> =
-        town.sim.cluster.requested_permissions().difference(&granted).map(ToString::to_string).collect();
+        world.sim.cluster.requested_permissions().difference(&granted).map(ToString::to_string).collect();
     assert_eq!(surplus, Vec::<String>::new(), "asked for and not granted");
 }

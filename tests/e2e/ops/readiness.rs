@@ -17,14 +17,14 @@ async fn readyz(origin: &str) -> (StatusCode, Value) {
 
 #[tokio::test]
 async fn a_dead_cluster_is_said_and_keeps_nobody_out() {
-    let town = World::open().await;
-    let (status, body) = readyz(&town.origin).await;
+    let world = World::open().await;
+    let (status, body) = readyz(&world.origin).await;
     assert_eq!((status.as_u16(), &body["ready"], body["missing"].as_array().unwrap().len()), (200, &true.into(), 0));
-    town.sim.faults.arm(Fault::ClusterDown, 100_000, None, None);
-    town.sim.cluster.end_streams();
-    wait_until("the cluster is dead", async || readyz(&town.origin).await.1.to_string().contains("unreadable since"))
+    world.sim.faults.arm(Fault::ClusterDown, 100_000, None, None);
+    world.sim.cluster.end_streams();
+    wait_until("the cluster is dead", async || readyz(&world.origin).await.1.to_string().contains("unreadable since"))
         .await;
-    let (status, body) = readyz(&town.origin).await;
+    let (status, body) = readyz(&world.origin).await;
     assert_eq!((status.as_u16(), &body["ready"]), (200, &true.into()));
 }
 
@@ -55,7 +55,7 @@ async fn who_is_shutting_down_is_not_ready() {
     let metrics = harness.metrics_url();
     // A step of a change is finished first; a question in the background would be broken off, and with it the process ended.
     harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
-    harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+    harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     wait_until("a request is held", async || harness.interceptor.paused_request().is_some()).await;
     assert_eq!(Scrape::of(&metrics).await.sum("gantry_ready", &[]), Some(1.0));
     harness.terminate();

@@ -20,11 +20,11 @@ thread_local! {
 }
 
 /// Sends a body as Slack would, signed with `secret` at `at`.
-pub(crate) async fn send_slack_request(town: &World, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
+pub(crate) async fn send_slack_request(world: &World, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
     let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", at.to_string().as_bytes(), b":", body.as_bytes()]));
     let response = CLIENT
         .with(Clone::clone)
-        .post(format!("{}{path}", town.origin))
+        .post(format!("{}{path}", world.origin))
         .header("x-slack-request-timestamp", at.to_string())
         .header("x-slack-signature", signature)
         .body(body.to_owned())
@@ -35,9 +35,9 @@ pub(crate) async fn send_slack_request(town: &World, path: &str, body: &str, sec
 }
 
 /// Sends a report as Flux would; gives the status.
-pub(crate) async fn send_flux_report(town: &World, environment: &str, body: &str, secret: &str) -> u16 {
+pub(crate) async fn send_flux_report(world: &World, environment: &str, body: &str, secret: &str) -> u16 {
     let response = reqwest::Client::new()
-        .post(format!("{}/webhooks/flux/{environment}", town.origin))
+        .post(format!("{}/webhooks/flux/{environment}", world.origin))
         .header("x-signature", format!("sha256={}", hex_hmac(secret, &[body.as_bytes()])))
         .body(body.to_owned())
         .send()
@@ -54,8 +54,8 @@ fn command(text: &str, trigger: &str) -> String {
 
 #[tokio::test]
 async fn only_what_slack_signed_lately_is_heard() {
-    let town = World::open().await;
-    let now = town.clock.now().as_second();
+    let world = World::open().await;
+    let now = world.clock.now().as_second();
     let body = command("help", "1.1");
     let cases = [
         ("right", SIGNING_SECRET, now, 200),
@@ -66,16 +66,16 @@ async fn only_what_slack_signed_lately_is_heard() {
         ("no time at all", SIGNING_SECRET, i64::MIN, 401),
     ];
     for (name, secret, at, status) in cases {
-        assert_eq!(send_slack_request(&town, "/slack/commands", &body, secret, at).await.0, status, "{name}");
+        assert_eq!(send_slack_request(&world, "/slack/commands", &body, secret, at).await.0, status, "{name}");
     }
-    let bare = reqwest::Client::new().post(format!("{}/slack/commands", town.origin)).body(body).send().await.unwrap();
+    let bare = reqwest::Client::new().post(format!("{}/slack/commands", world.origin)).body(body).send().await.unwrap();
     assert_eq!(bare.status(), 401);
 }
 
 #[tokio::test]
 async fn what_does_not_parse_is_refused_with_a_message() {
-    let town = World::open().await;
-    let now = town.clock.now().as_second();
+    let world = World::open().await;
+    let now = world.clock.now().as_second();
     let cases = [
         ("/slack/commands", "", 400, "`team_id` is missing"),
         ("/slack/commands", "text=hi", 400, "is missing"),
@@ -90,7 +90,7 @@ async fn what_does_not_parse_is_refused_with_a_message() {
         ("/slack/events", r#"{"type":"event_callback","event":{"type":"reaction_added"}}"#, 200, ""),
     ];
     for (path, body, status, words) in cases {
-        let (got, text) = send_slack_request(&town, path, body, SIGNING_SECRET, now).await;
+        let (got, text) = send_slack_request(&world, path, body, SIGNING_SECRET, now).await;
         assert_eq!(got, status, "{path} {body}: {text}");
         assert!(text.contains(words), "{path} {body}: {text}");
     }
@@ -98,43 +98,43 @@ async fn what_does_not_parse_is_refused_with_a_message() {
 
 #[tokio::test]
 async fn a_large_body_is_refused_before_it_is_read() {
-    let town = World::open().await;
-    let now = town.clock.now().as_second();
+    let world = World::open().await;
+    let now = world.clock.now().as_second();
     let large = "a".repeat(gantry::adapters::slack::receive::BODY_LIMIT + 1);
-    assert_eq!(send_slack_request(&town, "/slack/commands", &large, SIGNING_SECRET, now).await.0, 413);
+    assert_eq!(send_slack_request(&world, "/slack/commands", &large, SIGNING_SECRET, now).await.0, 413);
     let fits = format!("{}&x={}", command("help", "1.2"), "a".repeat(100_000));
-    assert_eq!(send_slack_request(&town, "/slack/commands", &fits, SIGNING_SECRET, now).await.0, 200);
+    assert_eq!(send_slack_request(&world, "/slack/commands", &fits, SIGNING_SECRET, now).await.0, 200);
 }
 
 #[tokio::test]
 async fn a_replay_is_acknowledged_and_has_no_effect() {
-    let town = World::open().await;
-    let now = town.clock.now().as_second();
+    let world = World::open().await;
+    let now = world.clock.now().as_second();
     let event = serde_json::json!({
         "type": "event_callback", "team_id": "T0ACME", "event_id": "Ev1",
         "event": { "type": "app_mention", "user": "U0ALICE", "channel": "C0DEPLOYS", "text": "<@U0GANTRY> help" },
     });
     for _ in 0..3 {
-        assert_eq!(send_slack_request(&town, "/slack/events", &event.to_string(), SIGNING_SECRET, now).await.0, 200);
-        town.settle().await;
+        assert_eq!(send_slack_request(&world, "/slack/events", &event.to_string(), SIGNING_SECRET, now).await.0, 200);
+        world.settle().await;
     }
-    assert_eq!(town.ephemeral_messages("alice", "deploys").len(), 1);
+    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), 1);
 }
 
 #[tokio::test]
 async fn another_workspace_gets_nothing() {
-    let town = World::open().await;
-    let now = town.clock.now().as_second();
-    town.alice().types("/list").await;
+    let world = World::open().await;
+    let now = world.clock.now().as_second();
+    world.alice().types("/list").await;
     let body = command("list", "9.9").replace("T0ACME", "T0OTHER");
-    let (status, text) = send_slack_request(&town, "/slack/commands", &body, SIGNING_SECRET, now).await;
+    let (status, text) = send_slack_request(&world, "/slack/commands", &body, SIGNING_SECRET, now).await;
     assert_eq!(status, 200);
     assert!(text.contains("you belong to another one"), "{text}");
 }
 
 #[tokio::test]
 async fn only_a_report_with_its_environments_own_secret_is_kept() {
-    let town = World::open().await;
+    let world = World::open().await;
     let body =
         r#"{"involvedObject":{"kind":"Kustomization","name":"checkout"},"severity":"info","reason":"Progressing"}"#;
     let cases = [
@@ -144,13 +144,13 @@ async fn only_a_report_with_its_environments_own_secret_is_kept() {
         ("qa", "", 401),
     ];
     for (environment, secret, status) in cases {
-        assert_eq!(send_flux_report(&town, environment, body, secret).await, status, "{environment} {secret}");
+        assert_eq!(send_flux_report(&world, environment, body, secret).await, status, "{environment} {secret}");
     }
-    assert_eq!(send_flux_report(&town, "qa", "not json", "flux-secret-of-qa").await, 400);
+    assert_eq!(send_flux_report(&world, "qa", "not json", "flux-secret-of-qa").await, 400);
     let large = "a".repeat(gantry::adapters::reports::BODY_LIMIT + 1);
-    assert_eq!(send_flux_report(&town, "qa", &large, "flux-secret-of-qa").await, 413);
+    assert_eq!(send_flux_report(&world, "qa", &large, "flux-secret-of-qa").await, 413);
     let bare =
-        reqwest::Client::new().post(format!("{}/webhooks/flux/qa", town.origin)).body(body).send().await.unwrap();
+        reqwest::Client::new().post(format!("{}/webhooks/flux/qa", world.origin)).body(body).send().await.unwrap();
     assert_eq!(bare.status(), 401);
 }
 

@@ -18,14 +18,14 @@ async fn kill_at_any_moment_loses_no_message() {
     let mut harness = ProcessHarness::open().await;
     let words = |round: u64| format!("Round {round} ");
     for round in 0..ROUNDS {
-        harness.town.push("checkout", "develop", &format!("Round {round}"), BTreeMap::new(), "alice").unwrap();
+        harness.world.push("checkout", "develop", &format!("Round {round}"), BTreeMap::new(), "alice").unwrap();
         // Each round is killed a little later: while it is built, rolled out, stored, said. The delay must be real.
         tokio::time::sleep(Duration::from_millis(90 * (round + 1))).await;
         harness.restart().await;
         wait_until("the round is told", async || harness.count_messages_with(&words(round)) > 0).await;
     }
     // A repeated message would be posted before this one, which is in the same queue, or wait in the outbox.
-    harness.town.push("checkout", "develop", "The last push of all", BTreeMap::new(), "alice").unwrap();
+    harness.world.push("checkout", "develop", "The last push of all", BTreeMap::new(), "alice").unwrap();
     wait_until("the last push is told", async || harness.count_messages_with("The last push of all") > 0).await;
     harness.wait_until_idle().await;
     for round in 0..ROUNDS {
@@ -37,19 +37,19 @@ async fn kill_at_any_moment_loses_no_message() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
     let mut harness = ProcessHarness::open().await;
-    harness.town.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
+    harness.world.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
-    let pushed = harness.town.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
+    let pushed = harness.world.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
     let workload = "statefulset/mailer".parse().unwrap();
-    let before = harness.town.cluster.state("development", &workload).image;
-    wait_until("it rolls out", async || harness.town.cluster.state("development", &workload).image != before).await;
+    let before = harness.world.cluster.state("development", &workload).image;
+    wait_until("it rolls out", async || harness.world.cluster.state("development", &workload).image != before).await;
     // While it rolls out, nothing but the controller's word tells its commit, and that is told once.
-    let image = harness.town.cluster.state("development", &workload).image.unwrap();
+    let image = harness.world.cluster.state("development", &workload).image.unwrap();
     let seen = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
     harness.wait_until_stored(seen, image.rsplit_once(':').unwrap().1).await;
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "mailer", "namespace": "flux-system" },
-        "severity": "info", "timestamp": harness.town.clock.now().to_string(), "reason": "ReconciliationSucceeded",
+        "severity": "info", "timestamp": harness.world.clock.now().to_string(), "reason": "ReconciliationSucceeded",
         "message": "Reconciliation finished", "metadata": { "revision": format!("develop@sha1:{pushed}") },
     });
     let signature = crate::ops::receiving::hex_hmac("flux-secret-of-development", &[event.to_string().as_bytes()]);
@@ -103,7 +103,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen, by_pull: bool)
     let mut held_at = Vec::new();
     for (round, point) in points.into_iter().enumerate() {
         let pinned =
-            harness.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+            harness.world.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
         wait_until("the push runs", async || harness.count_messages_with(&format!("Push {round} ")) > 0).await;
         // The observer compares commits in the background; these requests are not part of the promotion.
         harness.wait_until_stored("comparison WHERE head = $1", pinned.as_str()).await;
@@ -112,16 +112,16 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen, by_pull: bool)
         if !by_pull {
             harness.interceptor.pause_at(point, pause);
         }
-        let ack = harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+        let ack = harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         assert_eq!(ack.status, 200);
         if by_pull {
             let plan = || {
-                harness.town.slack.messages("deploys", Some("alice")).into_iter().rfind(|it| has_button(it, "Confirm"))
+                harness.world.slack.messages("deploys", Some("alice")).into_iter().rfind(|it| has_button(it, "Confirm"))
             };
             let of_it = |plan: &gantry::sim::slack::Message| render_message(plan).contains(pinned.short());
             wait_until("the plan is shown", async || plan().as_ref().is_some_and(of_it)).await;
             harness.interceptor.pause_at(point, pause);
-            harness.town.slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
+            harness.world.slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
         }
         let version = format!("`develop-{}`", pinned.short());
         let ended = |harness: &ProcessHarness| {
@@ -143,7 +143,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen, by_pull: bool)
         harness.restart().await;
         wait_until(&format!("it ends, though killed at {at}"), async || ended(&harness)).await;
 
-        let (github, name) = (&harness.town.github, "acme/checkout");
+        let (github, name) = (&harness.world.github, "acme/checkout");
         let graph = github.graph(name, 1000);
         let merges: Vec<_> = graph.iter().filter(|commit| commit.parents.get(1) == Some(&pinned)).collect();
         assert_eq!(merges.len(), 1, "one merge, though killed at {at}");

@@ -125,7 +125,7 @@ fn add_secrets_to_config(yaml: &str, folder: &std::path::Path, origin: &str) -> 
     yaml.replace("registry:\n", &login).replace("branch: qa\n", &trigger)
 }
 
-/// Opens a town by these ways, lets everything happen, and searches all that came out. Gives what the bot was let in by.
+/// Opens a world by these ways, lets everything happen, and searches all that came out. Gives what the bot was let in by.
 async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut harness =
@@ -143,7 +143,7 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     walk.run_without_access().await;
     answers.extend(walk.answers.into_inner().unwrap());
 
-    let slack = &harness.town.slack;
+    let slack = &harness.world.slack;
     let mut out = vec![("the metrics", metrics), ("/readyz", readyz)];
     out.extend(answers.into_iter().map(|answer| ("an answer", answer)));
     let everything = |channel| (channel, format!("{:?}", slack.messages(channel, None)));
@@ -252,7 +252,7 @@ fn what_is_wrong_with_a_secret_is_said_without_it() {
 
 #[test]
 fn nothing_of_the_configuration_shows_a_secret_by_debug() {
-    let town = |name: &str| Some(format!("canary-{name}"));
+    let world = |name: &str| Some(format!("canary-{name}"));
     let text = std::fs::read_to_string(format!("{}/config/gantry.yaml", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let text = text.replace("https://flux.example.com/hook/", "https://flux.example.com/hook/canary-");
     assert!(text.contains("canary"), "the example has a trigger");
@@ -264,7 +264,7 @@ fn nothing_of_the_configuration_shows_a_secret_by_debug() {
             Some("-----BEGIN RSA PRIVATE KEY-----\ncanary\n-----END RSA PRIVATE KEY-----".to_owned())
         }
         name if name.ends_with("_FILE") => None,
-        name => town(name),
+        name => world(name),
     };
     let secrets = Secrets::read(&config, known).unwrap();
     let parts = BTreeMap::from([

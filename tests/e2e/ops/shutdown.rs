@@ -17,13 +17,13 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 /// A push that runs in development, and can be promoted.
 async fn push_and_wait(harness: &ProcessHarness, message: &str) -> Sha {
-    let pushed = harness.town.push("checkout", "develop", message, BTreeMap::new(), "alice").unwrap();
+    let pushed = harness.world.push("checkout", "develop", message, BTreeMap::new(), "alice").unwrap();
     wait_until("the push runs", async || harness.count_messages_with(message) > 0).await;
     pushed
 }
 
 async fn promote(harness: &ProcessHarness) {
-    let ack = harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+    let ack = harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     assert_eq!(ack.status, 200);
 }
 
@@ -67,7 +67,7 @@ async fn a_step_that_is_under_way_is_finished_and_not_done_again() {
 async fn a_message_that_is_on_its_way_is_posted_once() {
     let mut harness = ProcessHarness::open().await;
     harness.interceptor.pause_matching("/chat.postMessage", PauseWhen::AfterTheEffect);
-    harness.town.push("checkout", "develop", "Told once", BTreeMap::new(), "alice").unwrap();
+    harness.world.push("checkout", "develop", "Told once", BTreeMap::new(), "alice").unwrap();
     wait_until("the message is held", async || harness.interceptor.paused_request().is_some()).await;
     let begun = Instant::now();
     harness.terminate();
@@ -94,7 +94,7 @@ async fn what_cannot_be_finished_in_time_is_handed_back() {
 
     harness.restart().await;
     wait_until("the promotion ends", async || is_running_in_qa(&harness, &commit)).await;
-    let merges = harness.town.github.graph("acme/checkout", 1000);
+    let merges = harness.world.github.graph("acme/checkout", 1000);
     assert_eq!(merges.iter().filter(|it| it.parents.get(1) == Some(&commit)).count(), 1);
 }
 
@@ -103,7 +103,7 @@ async fn a_request_that_is_being_read_is_kept_and_answered_after_the_next_start(
     let mut harness = ProcessHarness::open().await;
     let commit = push_and_wait(&harness, "Asked for at the last moment").await;
     let body = "team_id=T0ACME&channel_id=C0DEPLOYS&user_id=U0ALICE&command=%2Fpromote&text=checkout+qa&trigger_id=1.1";
-    let now = harness.town.clock.now().as_second().to_string();
+    let now = harness.world.clock.now().as_second().to_string();
     let signature = hex_hmac(SIGNING_SECRET, &[b"v0:", now.as_bytes(), b":", body.as_bytes()]);
     let head = format!(
         "POST /slack/commands HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nX-Slack-Request-Timestamp: {now}\r\n\

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::harness::world::World;
 
-/// Where the town stood in which they were made.
+/// Where the world stood in which they were made.
 const FORMER_ORIGIN: &str = "http://127.0.0.1:8484";
 
 /// What was left of an earlier version.
@@ -132,37 +132,37 @@ async fn todays_bot_carries_on_what_every_earlier_version_left() {
 async fn check_upgrade(database: OldDatabase) {
     let name = &database.name;
     let found = database.read().await;
-    // It was away for a few minutes, and the repositories of this town know nothing of the commits of that one.
+    // It was away for a few minutes, and the repositories of this world know nothing of the commits of that one.
     let start = found.at + SignedDuration::from_mins(3);
-    let town = World::with_existing_database(start, async |folder: &Path, origin: &str| {
-        drop(database.restore(folder, origin).await)
+    let world = World::with_existing_database(start, async |folder: &Path, origin: &str| {
+        drop(database.restore(folder, origin).await);
     })
     .await;
 
-    assert_all_messages_sent(&town, &found, name).await;
-    assert_changes_ended(&town, &found, name).await;
-    assert_history_is_answered(&town, &found, name).await;
+    assert_all_messages_sent(&world, &found, name).await;
+    assert_changes_ended(&world, &found, name).await;
+    assert_history_is_answered(&world, &found, name).await;
 }
 
-async fn assert_all_messages_sent(town: &World, found: &DatabaseContents, name: &str) {
-    let pending = town.bot.store.measure_outstanding_work().await.unwrap();
+async fn assert_all_messages_sent(world: &World, found: &DatabaseContents, name: &str) {
+    let pending = world.bot.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "{name}");
     let of_kind = async |kind: LedgerKind| {
         let filter = LedgerFilter { kind: Some(kind), ..LedgerFilter::default() };
-        town.bot.store.list_ledger_entries(&filter, 1000).await.unwrap()
+        world.bot.store.list_ledger_entries(&filter, 1000).await.unwrap()
     };
     assert_eq!(of_kind(LedgerKind::MessageDropped).await, [], "{name}");
-    let texts = texts(town);
+    let texts = texts(world);
     for message in &found.unsent_messages {
         let arrived = message.key().is_some_and(|key| key.as_str().starts_with("arrival:"));
         if arrived || matches!(message.to, Destination::Person { .. } | Destination::Reply { .. }) {
-            let text = message.text.replace(FORMER_ORIGIN, &town.origin);
+            let text = message.text.replace(FORMER_ORIGIN, &world.origin);
             assert!(texts.contains(&text), "{name}: nobody was told {text:?}, but {texts:#?}");
         }
         // A card tells by now what became of it.
         if let Some(key) = message.key() {
-            let place = town.bot.store.find_posted_message(key).await.unwrap().unwrap().location;
-            let stands = |channel| town.sim.slack.messages(channel, None).iter().any(|message| message.id == place.ts);
+            let place = world.bot.store.find_posted_message(key).await.unwrap().unwrap().location;
+            let stands = |channel| world.sim.slack.messages(channel, None).iter().any(|message| message.id == place.ts);
             assert!(stands("deploys") || stands("releases"), "{name}: {key:?} stands nowhere");
         }
     }
@@ -171,9 +171,9 @@ async fn assert_all_messages_sent(town: &World, found: &DatabaseContents, name: 
     assert_eq!(begun, found.changes.len() + found.unanswered, "{name}");
 }
 
-async fn assert_changes_ended(town: &World, found: &DatabaseContents, name: &str) {
+async fn assert_changes_ended(world: &World, found: &DatabaseContents, name: &str) {
     for (id, before) in &found.changes {
-        let change = town.bot.store.find_change(*id).await.unwrap().unwrap();
+        let change = world.bot.store.find_change(*id).await.unwrap().unwrap();
         let expected = match before.as_str() {
             "deploying" => "stalled",
             "awaiting_approval" => "errored",
@@ -183,22 +183,22 @@ async fn assert_changes_ended(town: &World, found: &DatabaseContents, name: &str
     }
 }
 
-async fn assert_history_is_answered(town: &World, found: &DatabaseContents, name: &str) {
+async fn assert_history_is_answered(world: &World, found: &DatabaseContents, name: &str) {
     // Whom it does not know yet it answers a moment later.
-    town.alice().types("/list").await;
-    let list = town.alice().types("/list").await;
+    world.alice().types("/list").await;
+    let list = world.alice().types("/list").await;
     for artefact in ["checkout", "search", "storefront", "mailer"] {
         assert!(list.contains(artefact), "{name}: {list}");
     }
-    let history = town.alice().types("/gantry history 20").await;
+    let history = world.alice().types("/gantry history 20").await;
     assert!(history.contains("*What happened*") && !history.contains("cannot read"), "{name}: {history}");
-    let earlier = town.alice().types("/gantry history checkout 20").await;
+    let earlier = world.alice().types("/gantry history checkout 20").await;
     assert!(earlier.contains("*checkout*") && !earlier.contains("cannot read"), "{name}: {earlier}");
-    let status = town.alice().types("/gantry status").await;
+    let status = world.alice().types("/gantry status").await;
     let watched = found.changes.iter().any(|(_, stage)| stage == "deploying");
     assert_eq!(status.contains("*storefront*"), watched, "{name}: {status}");
     for (id, stage) in &found.changes {
-        let status = town.alice().types(&format!("/gantry status {}", id.to_short_id())).await;
+        let status = world.alice().types(&format!("/gantry status {}", id.to_short_id())).await;
         assert!(status.contains("asked by"), "{name}: {stage}: {status}");
         let missing = status.contains("*Why:* GitHub does not have it: the pull request");
         assert_eq!(missing, stage == "awaiting_approval", "{name}: {status}");
@@ -206,9 +206,9 @@ async fn assert_history_is_answered(town: &World, found: &DatabaseContents, name
 }
 
 /// What anybody was told anywhere.
-fn texts(town: &World) -> Vec<String> {
+fn texts(world: &World) -> Vec<String> {
     let places = ["deploys", "releases", "@gantry"];
     let people = ["alice", "bob", "carol", "dave"];
-    let told = people.iter().flat_map(|person| places.map(|place| town.sim.slack.messages(place, Some(person))));
+    let told = people.iter().flat_map(|person| places.map(|place| world.sim.slack.messages(place, Some(person))));
     told.flatten().map(|message| message.text).collect()
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::harness::world::{World, redact_origin_and_ids};
 use crate::production::pull_request::{REPOSITORY, card, head, pull, request_production};
 
-#[expect(clippy::needless_pass_by_value, reason = "a town hands its configuration over")]
+#[expect(clippy::needless_pass_by_value, reason = "a world hands its configuration over")]
 fn two_are_needed(yaml: String) -> String {
     yaml.replace("required: 1", "required: 2")
 }
@@ -38,63 +38,63 @@ fn with_erin(sim: &gantry::sim::world::World) {
     });
 }
 
-fn last_ephemeral_message(town: &World, who: &str) -> String {
-    town.ephemeral_messages(who, "releases").pop().expect("a word")
+fn last_ephemeral_message(world: &World, who: &str) -> String {
+    world.ephemeral_messages(who, "releases").pop().expect("a word")
 }
 
 #[tokio::test]
 async fn each_of_two_approvers_counts_once() {
-    let town = World::with_config(two_are_needed).await;
-    let before = head(&town, "prod");
-    request_production(&town).await;
+    let world = World::with_config(two_are_needed).await;
+    let before = head(&world, "prod");
+    request_production(&world).await;
     assert!(
-        card(&town).contains("waiting for 2 approvals") && card(&town).contains("0 of 2 approvals"),
+        card(&world).contains("waiting for 2 approvals") && card(&world).contains("0 of 2 approvals"),
         "{}",
-        card(&town)
+        card(&world)
     );
-    town.bob().clicks_in("releases", "Approve").await;
+    world.bob().clicks_in("releases", "Approve").await;
     assert!(
-        card(&town).contains("waiting for 1 approval") && card(&town).contains("1 of 2 approvals"),
+        card(&world).contains("waiting for 1 approval") && card(&world).contains("1 of 2 approvals"),
         "{}",
-        card(&town)
+        card(&world)
     );
-    assert!(card(&town).contains("approved by <@U0BOB>"), "{}", card(&town));
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_eq!(last_ephemeral_message(&town, "bob"), "You have approved this already, and each person counts once.");
+    assert!(card(&world).contains("approved by <@U0BOB>"), "{}", card(&world));
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(last_ephemeral_message(&world, "bob"), "You have approved this already, and each person counts once.");
     // The other way does not make it two either.
-    town.sim.github.review(REPOSITORY, pull(&town).unwrap().number, "bob", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    assert_eq!(head(&town, "prod"), before);
-    assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
-    town.carol().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.sim.github.review(REPOSITORY, pull(&world).unwrap().number, "bob", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    assert_eq!(head(&world, "prod"), before);
+    assert!(card(&world).contains("1 of 2 approvals"), "{}", card(&world));
+    world.carol().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn two_approvers_in_the_same_millisecond_both_count() {
-    let town = World::with_config(two_are_needed).await;
-    request_production(&town).await;
-    let id = town.last_message("bob", "releases").id;
-    let slack = &town.sim.slack;
+    let world = World::with_config(two_are_needed).await;
+    request_production(&world).await;
+    let id = world.last_message("bob", "releases").id;
+    let slack = &world.sim.slack;
     let (bob, carol) =
         tokio::join!(slack.click("bob", "releases", &id, "Approve"), slack.click("carol", "releases", &id, "Approve"));
     assert_eq!((bob.unwrap().status, carol.unwrap().status), (200, 200));
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    assert!(card(&town).contains("<@U0BOB>") && card(&town).contains("<@U0CAROL>"), "{}", card(&town));
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    assert!(card(&world).contains("<@U0BOB>") && card(&world).contains("<@U0CAROL>"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn double_clicks_and_clicks_on_what_has_moved_on_are_told_so() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let id = town.last_message("bob", "releases").id;
-    let slack = &town.sim.slack;
+    let world = World::open().await;
+    request_production(&world).await;
+    let id = world.last_message("bob", "releases").id;
+    let slack = &world.sim.slack;
     let (one, two) =
         tokio::join!(slack.click("bob", "releases", &id, "Approve"), slack.click("bob", "releases", &id, "Approve"));
     assert_eq!((one.unwrap().status, two.unwrap().status), (200, 200));
-    town.settle().await;
-    let graph = town.sim.github.graph(REPOSITORY, 100);
+    world.settle().await;
+    let graph = world.sim.github.graph(REPOSITORY, 100);
     assert_eq!(
         graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count(),
         2,
@@ -102,33 +102,33 @@ async fn double_clicks_and_clicks_on_what_has_moved_on_are_told_so() {
     );
 
     // The card has no buttons any more, so the click is one that was on its way.
-    let change = pull(&town).unwrap().head.strip_prefix("gantry/").unwrap().to_owned();
-    press(&town, "U0CAROL", "change_approve", &format!("{change}:{}", pull(&town).unwrap().head_sha)).await;
-    let last = town.ephemeral_messages("carol", "releases").pop().expect("a word");
+    let change = pull(&world).unwrap().head.strip_prefix("gantry/").unwrap().to_owned();
+    press(&world, "U0CAROL", "change_approve", &format!("{change}:{}", pull(&world).unwrap().head_sha)).await;
+    let last = world.ephemeral_messages("carol", "releases").pop().expect("a word");
     assert!(last.contains("running in *prod*") && last.contains("There is nothing left to decide."), "{last}");
 }
 
 /// A click that no message of ours has any more.
-async fn press(town: &World, person: &str, action: &str, value: &str) {
+async fn press(world: &World, person: &str, action: &str, value: &str) {
     let payload = json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0RELEASES" },
         "trigger_id": format!("{person}.{action}.{value}"), "actions": [{ "action_id": action, "value": value }],
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
-    let now = town.clock.now().as_second();
+    let now = world.clock.now().as_second();
     let (status, _) =
-        crate::ops::receiving::send_slack_request(town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+        crate::ops::receiving::send_slack_request(world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
     assert_eq!(status, 200);
-    town.settle().await;
+    world.settle().await;
 }
 
 #[tokio::test]
 async fn a_forged_button_and_an_old_one_do_nothing() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    let pull = request_production(&town).await;
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    let pull = request_production(&world).await;
     let change = pull.head.strip_prefix("gantry/").unwrap();
-    let other = head(&town, "staging");
+    let other = head(&world, "staging");
     for value in [
         "",
         "x",
@@ -138,35 +138,35 @@ async fn a_forged_button_and_an_old_one_do_nothing() {
         &format!("{change}:"),
         &format!("{change}:{other}"),
     ] {
-        press(&town, "U0BOB", "change_approve", value).await;
-        press(&town, "U0BOB", "change_reject", value).await;
+        press(&world, "U0BOB", "change_approve", value).await;
+        press(&world, "U0BOB", "change_reject", value).await;
     }
-    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
+    assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
     assert!(
-        last_ephemeral_message(&town, "bob").starts_with("What you saw has changed since:"),
+        last_ephemeral_message(&world, "bob").starts_with("What you saw has changed since:"),
         "{}",
-        last_ephemeral_message(&town, "bob")
+        last_ephemeral_message(&world, "bob")
     );
-    assert_eq!(head(&town, "prod"), before);
+    assert_eq!(head(&world, "prod"), before);
 }
 
 #[tokio::test]
 async fn only_those_who_may_decide() {
-    let town = World::with_setup(with_erin, |yaml| yaml).await;
-    request_production(&town).await;
-    let id = town.last_message("bob", "releases").id;
+    let world = World::with_setup(with_erin, |yaml| yaml).await;
+    request_production(&world).await;
+    let id = world.last_message("bob", "releases").id;
     for button in ["Approve", "Reject", "Cancel"] {
-        town.sim.slack.click("erin", "releases", &id, button).await.unwrap();
-        town.settle().await;
-        let told = last_ephemeral_message(&town, "erin");
+        world.sim.slack.click("erin", "releases", &id, button).await.unwrap();
+        world.settle().await;
+        let told = last_ephemeral_message(&world, "erin");
         assert!(told.starts_with("You may not ") && told.contains("ask @release-managers to do it"), "{told}");
     }
-    town.sim.slack.click("dave", "releases", &id, "Approve").await.unwrap();
-    town.settle().await;
-    assert!(last_ephemeral_message(&town, "dave").contains("you are a guest here"));
-    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
-    assert!(town.sim.slack.views("erin").is_empty());
-    assert_snapshot!(last_ephemeral_message(&town, "erin"), @"
+    world.sim.slack.click("dave", "releases", &id, "Approve").await.unwrap();
+    world.settle().await;
+    assert!(last_ephemeral_message(&world, "dave").contains("you are a guest here"));
+    assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
+    assert!(world.sim.slack.views("erin").is_empty());
+    assert_snapshot!(last_ephemeral_message(&world, "erin"), @"
     You may not cancel changes of others in *prod*.
     Next: ask @release-managers to do it.
     ");
@@ -174,52 +174,52 @@ async fn only_those_who_may_decide() {
 
 #[tokio::test]
 async fn a_review_on_github_counts_like_a_click() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Comment, "hm").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("0 of 1 approval"), "a comment says nothing: {}", card(&town));
-    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "go").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    assert!(card(&town).contains("by a review on GitHub"), "{}", card(&town));
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Comment, "hm").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("0 of 1 approval"), "a comment says nothing: {}", card(&world));
+    world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "go").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    assert!(card(&world).contains("by a review on GitHub"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn changes_that_are_requested_hold_it_until_they_are_taken_back() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::RequestChanges, "no").unwrap();
-    town.settle().await;
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("changes are requested on GitHub by `carol`"), "{}", card(&town));
-    assert_ne!(crate::production::pull_request::pull(&town).unwrap().state, "merged");
-    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "yes").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::RequestChanges, "no").unwrap();
+    world.settle().await;
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("changes are requested on GitHub by `carol`"), "{}", card(&world));
+    assert_ne!(crate::production::pull_request::pull(&world).unwrap().state, "merged");
+    world.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "yes").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn the_requester_cannot_approve_on_github_either() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(REPOSITORY, pull.number, "alice", Verdict::Approve, "").unwrap();
-    town.settle().await;
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(REPOSITORY, pull.number, "alice", Verdict::Approve, "").unwrap();
+    world.settle().await;
     assert!(
-        card(&town).contains("the review of `alice` does not count: nobody approves what they asked for"),
+        card(&world).contains("the review of `alice` does not count: nobody approves what they asked for"),
         "{}",
-        card(&town)
+        card(&world)
     );
-    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
+    assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_review_by_somebody_unknown_does_not_count() {
-    let town = World::with_setup(with_erin, |yaml| yaml).await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(REPOSITORY, pull.number, "erin-gh", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    let told = card(&town);
+    let world = World::with_setup(with_erin, |yaml| yaml).await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(REPOSITORY, pull.number, "erin-gh", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    let told = card(&world);
     assert!(
         told.contains(
             "the review of `erin-gh` does not count: I do not know who that is in Slack. Name them under `people`"
@@ -232,83 +232,83 @@ async fn a_review_by_somebody_unknown_does_not_count() {
 #[tokio::test]
 async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
     let unmapped = |yaml: String| yaml.replace("  U0ERIN: erin-gh\n", "");
-    let town = World::with_setup(with_erin, unmapped).await;
-    town.sim.slack.type_command("erin", "deploys", "/promote checkout prod").await.unwrap();
-    town.settle().await;
-    let plan = town.last_message("erin", "deploys").id;
-    town.sim.slack.click("erin", "deploys", &plan, "Confirm").await.unwrap();
-    town.settle().await;
-    let pull = pull(&town).expect("a pull request");
-    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    let told = card(&town);
+    let world = World::with_setup(with_erin, unmapped).await;
+    world.sim.slack.type_command("erin", "deploys", "/promote checkout prod").await.unwrap();
+    world.settle().await;
+    let plan = world.last_message("erin", "deploys").id;
+    world.sim.slack.click("erin", "deploys", &plan, "Confirm").await.unwrap();
+    world.settle().await;
+    let pull = pull(&world).expect("a pull request");
+    world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    let told = card(&world);
     assert!(told.contains("the review of `bob` does not count: I do not know who <@U0ERIN> is on GitHub"), "{told}");
     assert!(told.contains("0 of 1 approval"), "{told}");
     // In Slack everybody is who they are.
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn e_mail_addresses_tell_who_is_who_where_the_configuration_does_not() {
-    let town =
+    let world =
         World::with_config(|yaml| yaml.replace("people:\n  U0ALICE: alice\n  U0BOB: bob\n  U0CAROL: carol\n", ""))
             .await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    assert!(card(&town).contains("approved by <@U0BOB>"), "{}", card(&town));
+    let pull = request_production(&world).await;
+    world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    assert!(card(&world).contains("approved by <@U0BOB>"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_review_by_somebody_who_lost_access_does_not_count() {
-    let town = World::with_config(two_are_needed).await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
-    town.sim.github.set_permission(REPOSITORY, "bob", "read").unwrap();
-    town.wait(SignedDuration::from_secs(61)).await;
-    assert!(card(&town).contains("0 of 2 approvals"), "{}", card(&town));
+    let world = World::with_config(two_are_needed).await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("1 of 2 approvals"), "{}", card(&world));
+    world.sim.github.set_permission(REPOSITORY, "bob", "read").unwrap();
+    world.wait(SignedDuration::from_secs(61)).await;
+    assert!(card(&world).contains("0 of 2 approvals"), "{}", card(&world));
     assert!(
-        card(&town).contains("the review of `bob` does not count: they cannot write to the repository"),
+        card(&world).contains("the review of `bob` does not count: they cannot write to the repository"),
         "{}",
-        card(&town)
+        card(&world)
     );
 }
 
 #[tokio::test]
 async fn whoever_lost_the_right_to_approve_has_not_approved() {
-    let town = World::with_config(two_are_needed).await;
-    request_production(&town).await;
-    town.bob().clicks_in("releases", "Approve").await;
-    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
-    town.wait(SignedDuration::from_secs(61)).await;
-    town.carol().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
+    let world = World::with_config(two_are_needed).await;
+    request_production(&world).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    world.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    world.wait(SignedDuration::from_secs(61)).await;
+    world.carol().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("1 of 2 approvals"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_push_to_the_frozen_branch_voids_the_approvals_and_is_left_out() {
-    let town = World::with_config(two_are_needed).await;
-    let before = head(&town, "prod");
-    let pull = request_production(&town).await;
-    town.bob().clicks_in("releases", "Approve").await;
-    let pushed = town.sim.push("checkout", &pull.head, "Just this one more", file("more.txt"), "alice").unwrap();
-    town.settle().await;
-    let told = card(&town).replace(pushed.short(), "<pushed>");
+    let world = World::with_config(two_are_needed).await;
+    let before = head(&world, "prod");
+    let pull = request_production(&world).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    let pushed = world.sim.push("checkout", &pull.head, "Just this one more", file("more.txt"), "alice").unwrap();
+    world.settle().await;
+    let told = card(&world).replace(pushed.short(), "<pushed>");
     let note = told.lines().find(|line| line.contains("somebody pushed")).unwrap_or_else(|| panic!("{told}"));
     assert_snapshot!(note, @":recycle: somebody pushed `<pushed>` to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew. 1 approval does not count any more");
     assert!(told.contains("0 of 2 approvals"), "{told}");
-    let thread = town.public_messages("releases").into_iter().find(|told| told.contains("Please look again"));
+    let thread = world.public_messages("releases").into_iter().find(|told| told.contains("Please look again"));
     assert!(thread.is_some_and(|told| told.contains("<!subteam^S0RELEASE|@release-managers>")));
-    town.bob().clicks_in("releases", "Approve").await;
-    town.carol().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    assert_ne!(head(&town, "prod"), before);
+    world.bob().clicks_in("releases", "Approve").await;
+    world.carol().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    assert_ne!(head(&world, "prod"), before);
     assert_eq!(
-        town.sim.github.read_file(REPOSITORY, &head(&town, "prod"), "more.txt"),
+        world.sim.github.read_file(REPOSITORY, &head(&world, "prod"), "more.txt"),
         None,
         "what nobody saw running"
     );
@@ -316,13 +316,13 @@ async fn a_push_to_the_frozen_branch_voids_the_approvals_and_is_left_out() {
 
 #[tokio::test]
 async fn a_branch_that_moves_voids_the_approvals() {
-    let town = World::with_config(two_are_needed).await;
-    let pull = request_production(&town).await;
-    town.bob().clicks_in("releases", "Approve").await;
-    town.sim.push("checkout", "prod", "Stop the bleeding", file("hotfix.txt"), "bob").unwrap();
+    let world = World::with_config(two_are_needed).await;
+    let pull = request_production(&world).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    world.sim.push("checkout", "prod", "Stop the bleeding", file("hotfix.txt"), "bob").unwrap();
     // Nobody tells of a push to prod; the next look finds it.
-    town.wait(SignedDuration::from_secs(61)).await;
-    let told = card(&town);
+    world.wait(SignedDuration::from_secs(61)).await;
+    let told = card(&world);
     assert!(
         told.contains(
             "the branch moved, so the frozen branch was made anew on top of it. 1 approval does not count any more"
@@ -330,115 +330,115 @@ async fn a_branch_that_moves_voids_the_approvals() {
         "{told}"
     );
     assert!(told.contains("0 of 2 approvals"), "{told}");
-    let anew = crate::production::pull_request::pull(&town).unwrap();
+    let anew = crate::production::pull_request::pull(&world).unwrap();
     assert_eq!((anew.number, anew.state), (pull.number, "open"), "the same pull request");
     assert_ne!(anew.head_sha, pull.head_sha);
-    town.bob().clicks_in("releases", "Approve").await;
-    town.carol().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    let merged = head(&town, "prod");
-    assert!(town.sim.github.read_file(REPOSITORY, &merged, "hotfix.txt").is_some(), "the hotfix stays");
+    world.bob().clicks_in("releases", "Approve").await;
+    world.carol().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    let merged = head(&world, "prod");
+    assert!(world.sim.github.read_file(REPOSITORY, &merged, "hotfix.txt").is_some(), "the hotfix stays");
 }
 
 #[tokio::test]
 async fn checks_on_the_frozen_branch_must_be_green() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    let check = |conclusion: &str| town.sim.github.set_check(REPOSITORY, &pull.head_sha, "build", conclusion).unwrap();
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    let check = |conclusion: &str| world.sim.github.set_check(REPOSITORY, &pull.head_sha, "build", conclusion).unwrap();
     check("in_progress");
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("checks are still running: `build`"), "{}", card(&town));
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("checks are still running: `build`"), "{}", card(&world));
     check("failure");
-    town.settle().await;
-    assert!(card(&town).contains("checks are red: `build`"), "{}", card(&town));
+    world.settle().await;
+    assert!(card(&world).contains("checks are red: `build`"), "{}", card(&world));
     check("success");
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 /// GitHub's second system of checks has a webhook of its own: nobody waits for the next look.
 #[tokio::test]
 async fn statuses_on_the_frozen_branch_wake_it_as_well() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    let url = format!("{}/sim/github/repos/{REPOSITORY}/statuses/{}", town.origin, pull.head_sha);
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    let url = format!("{}/sim/github/repos/{REPOSITORY}/statuses/{}", world.origin, pull.head_sha);
     let set = async |state: &str| {
         let status = json!({ "state": state, "context": "ci/legacy" });
         let answer = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
         assert_eq!(answer.status(), 201);
-        town.settle().await;
+        world.settle().await;
     };
     set("failure").await;
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("checks are red: `ci/legacy`"), "{}", card(&town));
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("checks are red: `ci/legacy`"), "{}", card(&world));
     set("success").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_change_that_nobody_decides_on_expires() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    request_production(&town).await;
-    town.wait(SignedDuration::from_secs(7 * 60 + 30)).await;
-    let nudge = town.public_messages("releases").pop().unwrap();
-    assert_snapshot!(redact_origin_and_ids(&town, &nudge), @":wave: <!subteam^S0RELEASE|@release-managers> *checkout* `staging-84d172a` for *prod*: waiting for 1 approval. It waits until <!date^1794820500^{date_short_pretty} {time}|2026-11-16 09:15 UTC> and is given up then.");
-    town.wait(SignedDuration::from_mins(1)).await;
-    assert_eq!(town.public_messages("releases").len(), 2, "reminded once");
-    town.wait(SignedDuration::from_mins(7)).await;
-    let told = card(&town);
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    request_production(&world).await;
+    world.wait(SignedDuration::from_secs(7 * 60 + 30)).await;
+    let nudge = world.public_messages("releases").pop().unwrap();
+    assert_snapshot!(redact_origin_and_ids(&world, &nudge), @":wave: <!subteam^S0RELEASE|@release-managers> *checkout* `staging-84d172a` for *prod*: waiting for 1 approval. It waits until <!date^1794820500^{date_short_pretty} {time}|2026-11-16 09:15 UTC> and is given up then.");
+    world.wait(SignedDuration::from_mins(1)).await;
+    assert_eq!(world.public_messages("releases").len(), 2, "reminded once");
+    world.wait(SignedDuration::from_mins(7)).await;
+    let told = card(&world);
     assert!(told.contains("not promoted to *prod*, nobody decided in time"), "{told}");
     assert!(told.contains("after 15 min 1 of 1 approvals were still missing"), "{told}");
-    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
-    assert_eq!(head(&town, "prod"), before);
-    request_production(&town).await;
-    assert!(card(&town).contains("waiting for 1 approval"), "the way is free again");
+    assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
+    assert_eq!(head(&world, "prod"), before);
+    request_production(&world).await;
+    assert!(card(&world).contains("waiting for 1 approval"), "the way is free again");
 }
 
 #[tokio::test]
 async fn a_rejection_has_a_reason() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    request_production(&town).await;
-    town.bob().clicks_in("releases", "Reject").await;
-    let view = town.sim.slack.views("bob").pop().expect("a modal");
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    request_production(&world).await;
+    world.bob().clicks_in("releases", "Reject").await;
+    let view = world.sim.slack.views("bob").pop().expect("a modal");
     assert_eq!(view["title"]["text"], "Reject this change");
-    assert!(card(&town).contains("waiting for 1 approval"), "nothing is decided before the reason is given");
-    town.bob().submits(json!({ "reason": "The migration is <!channel> missing" })).await;
-    let told = card(&town);
+    assert!(card(&world).contains("waiting for 1 approval"), "nothing is decided before the reason is given");
+    world.bob().submits(json!({ "reason": "The migration is <!channel> missing" })).await;
+    let told = card(&world);
     assert!(told.contains("not promoted to *prod*, rejected"), "{told}");
     assert!(told.contains("*Why:* The migration is &lt;!channel&gt; missing"), "{told}");
     assert!(told.contains("Rejected by <@U0BOB>"), "{told}");
-    let closed = pull(&town).unwrap();
+    let closed = pull(&world).unwrap();
     assert_eq!(closed.state, "closed");
     assert!(
         closed.comments[0].starts_with("Rejected in Slack: The migration is &lt;\\!channel&gt; missing"),
         "{:?}",
         closed.comments
     );
-    assert_eq!(head(&town, "prod"), before);
-    let word = town
+    assert_eq!(head(&world, "prod"), before);
+    let reply = world
         .public_messages("releases")
         .into_iter()
         .find(|told| told.starts_with("<@U0ALICE>"))
         .expect("alice is told");
-    assert!(word.contains("rejected"), "{word}");
+    assert!(reply.contains("rejected"), "{reply}");
     // The same as a command, for whom Slack opens no modal in time.
-    request_production(&town).await;
-    let change = town.public_messages("releases").into_iter().rfind(|told| told.contains("asked by")).unwrap();
+    request_production(&world).await;
+    let change = world.public_messages("releases").into_iter().rfind(|told| told.contains("asked by")).unwrap();
     let digits = change.rsplit_once("change `").unwrap().1.trim_end_matches('`').to_owned();
-    town.carol().types(&format!("/gantry reject {digits}")).await;
-    assert!(town.carol().reads().contains("needs a reason"), "{}", town.carol().reads());
-    town.carol().types(&format!("/gantry reject {digits} not on a Friday")).await;
-    assert!(card(&town).contains("*Why:* not on a Friday"), "{}", card(&town));
+    world.carol().types(&format!("/gantry reject {digits}")).await;
+    assert!(world.carol().reads().contains("needs a reason"), "{}", world.carol().reads());
+    world.carol().types(&format!("/gantry reject {digits} not on a Friday")).await;
+    assert!(card(&world).contains("*Why:* not on a Friday"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn the_requester_or_an_approver_cancels() {
-    let town = World::open().await;
+    let world = World::open().await;
     for who in ["alice", "carol"] {
-        request_production(&town).await;
-        let id = town
+        request_production(&world).await;
+        let id = world
             .sim
             .slack
             .messages("releases", Some(who))
@@ -446,23 +446,24 @@ async fn the_requester_or_an_approver_cancels() {
             .rfind(|it| crate::harness::world::has_button(it, "Cancel"))
             .unwrap()
             .id;
-        town.sim.slack.click(who, "releases", &id, "Cancel").await.unwrap();
-        town.settle().await;
-        let told = card(&town);
+        world.sim.slack.click(who, "releases", &id, "Cancel").await.unwrap();
+        world.settle().await;
+        let told = card(&world);
         assert!(
             told.contains("cancelled") && told.contains(&format!("Cancelled by <@U0{}>", who.to_uppercase())),
             "{told}"
         );
-        assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+        assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
     }
 }
 
 #[tokio::test]
 async fn the_ledger_keeps_who_said_yes_to_what() {
-    let town = World::open().await;
-    request_production(&town).await;
-    town.bob().clicks_in("releases", "Approve").await;
-    let all = town.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
+    let world = World::open().await;
+    request_production(&world).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    let all =
+        world.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let kinds: Vec<_> =
         all.iter().rev().filter(|entry| entry.change.is_some()).map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["begun", "approved", "merging", "deploying", "deployed"]);
@@ -473,51 +474,51 @@ async fn the_ledger_keeps_who_said_yes_to_what() {
 
 #[tokio::test]
 async fn nobody_approves_what_is_not_shown_yet() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    town.alice().types("/promote checkout prod").await;
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    world.alice().types("/promote checkout prod").await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
-    town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, limited, 1);
-    town.alice().clicks_without_waiting("deploys", "Confirm").await;
-    town.wait_until_idle().await;
-    let change = town.bot.store.list_open_changes().await.unwrap().pop().expect("a change").id;
-    press(&town, "U0BOB", "change_approve", &format!("{change}:")).await;
+    world.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, limited, 1);
+    world.alice().clicks_without_waiting("deploys", "Confirm").await;
+    world.wait_until_idle().await;
+    let change = world.bot.store.list_open_changes().await.unwrap().pop().expect("a change").id;
+    press(&world, "U0BOB", "change_approve", &format!("{change}:")).await;
     assert!(
-        last_ephemeral_message(&town, "bob").starts_with("What you saw has changed since:"),
+        last_ephemeral_message(&world, "bob").starts_with("What you saw has changed since:"),
         "{}",
-        last_ephemeral_message(&town, "bob")
+        last_ephemeral_message(&world, "bob")
     );
-    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
-    assert_eq!(head(&town, "prod"), before);
+    assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
+    assert_eq!(head(&world, "prod"), before);
 }
 
 #[tokio::test]
 async fn what_waits_for_github_expires_as_well() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    request_production(&town).await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    request_production(&world).await;
+    let faults = world.sim.github.request_faults();
     let never = RequestFault::Reply(405, "Pull Request is not mergeable", vec![]);
     faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, never, 999);
-    town.bob().clicks_without_waiting("releases", "Approve").await;
-    let said = || card(&town).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
-    town.settle_until(said).await;
-    town.clock.advance(SignedDuration::from_hours(24));
-    town.wait_until_idle().await;
-    assert!(card(&town).contains("not promoted to *prod*, it could not be merged in time"), "{}", card(&town));
-    assert_eq!((head(&town, "prod"), pull(&town).map(|pull| pull.state)), (before, Some("closed")));
+    world.bob().clicks_without_waiting("releases", "Approve").await;
+    let said = || card(&world).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
+    world.settle_until(said).await;
+    world.clock.advance(SignedDuration::from_hours(24));
+    world.wait_until_idle().await;
+    assert!(card(&world).contains("not promoted to *prod*, it could not be merged in time"), "{}", card(&world));
+    assert_eq!((head(&world, "prod"), pull(&world).map(|pull| pull.state)), (before, Some("closed")));
 }
 
 #[tokio::test]
 async fn a_github_that_is_away_at_the_deadline_keeps_nothing_waiting() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     let away = RequestFault::Reply(503, "Unicorn", vec![]);
-    town.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, away, 99);
-    town.clock.advance(SignedDuration::from_hours(24));
-    town.wait_until_idle().await;
-    assert!(card(&town).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&town));
-    town.sim.github.request_faults().clear();
-    town.settle().await;
-    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+    world.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, away, 99);
+    world.clock.advance(SignedDuration::from_hours(24));
+    world.wait_until_idle().await;
+    assert!(card(&world).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&world));
+    world.sim.github.request_faults().clear();
+    world.settle().await;
+    assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
 }

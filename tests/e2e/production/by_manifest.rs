@@ -12,31 +12,31 @@ use crate::promote::by_manifest::{
 };
 
 /// A version that has come up to staging and may go on: its commit, and its tag.
-async fn promote_to_staging(town: &World, message: &str) -> (Sha, String) {
-    let pushed = push_and_settle(town, message).await;
-    town.alice().types("/promote search qa").await;
-    town.alice().types("/promote search staging").await;
+async fn promote_to_staging(world: &World, message: &str) -> (Sha, String) {
+    let pushed = push_and_settle(world, message).await;
+    world.alice().types("/promote search qa").await;
+    world.alice().types("/promote search staging").await;
     // It must soak there for some seconds.
-    town.wait(SignedDuration::from_secs(6)).await;
+    world.wait(SignedDuration::from_secs(6)).await;
     pushed
 }
 
-async fn request_production(town: &World) -> Pull {
-    town.alice().types("/promote search prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    pull(town)
+async fn request_production(world: &World) -> Pull {
+    world.alice().types("/promote search prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    pull(world)
 }
 
-fn pull(town: &World) -> Pull {
-    town.sim.github.pulls(GITOPS).pop().expect("a pull request")
+fn pull(world: &World) -> Pull {
+    world.sim.github.pulls(GITOPS).pop().expect("a pull request")
 }
 
-fn manifest_has_tag(town: &World, tag: &str) -> bool {
-    text(town, &path("prod")).contains(&format!("newTag: \"{tag}\""))
+fn manifest_has_tag(world: &World, tag: &str) -> bool {
+    text(world, &path("prod")).contains(&format!("newTag: \"{tag}\""))
 }
 
-fn assert_no_branch_left(town: &World) {
-    let branches = town.sim.github.branches(GITOPS);
+fn assert_no_branch_left(world: &World) {
+    let branches = world.sim.github.branches(GITOPS);
     assert!(!branches.keys().any(|branch| branch.starts_with("gantry/")), "{branches:#?}");
 }
 
@@ -46,48 +46,48 @@ fn two_approvals(yaml: &str) -> String {
 
 #[tokio::test]
 async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
-    let town = World::open().await;
-    let (pinned, tag) = promote_to_staging(&town, "Find plurals (#42)").await;
-    let before = head(&town);
-    town.alice().types("/promote search prod").await;
-    assert_snapshot!(redact_own_commits(&town, &town.alice().reads()), @"
+    let world = World::open().await;
+    let (pinned, tag) = promote_to_staging(&world, "Find plurals (#42)").await;
+    let before = head(&world);
+    world.alice().types("/promote search prod").await;
+    assert_snapshot!(redact_own_commits(&world, &world.alice().reads()), @"
     Promote *search* `1.0.3` to *prod*, by a pull request that changes `envs/prod/search/kustomization.yaml` and a tag
-    `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
+    `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://world/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
     runs well in staging since <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
+    • <http://world/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals · Alice Adler · <http://world/sim/github/acme/search/pull/42|#42>
     1 file, +1 −0
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(town.sim.github.pulls(GITOPS).len(), 0);
+    assert_eq!(world.sim.github.pulls(GITOPS).len(), 0);
 
-    town.alice().clicks_in("deploys", "Confirm").await;
-    let pull = pull(&town);
+    world.alice().clicks_in("deploys", "Confirm").await;
+    let pull = pull(&world);
     assert_eq!((pull.base.as_str(), pull.state), ("main", "open"));
     assert!(pull.head.starts_with("gantry/"), "{}", pull.head);
-    assert_eq!(parents(&town, GITOPS, &pull.head_sha), std::slice::from_ref(&before), "frozen on top of the branch");
-    assert_eq!(town.sim.github.pulls("acme/search").len(), 0, "the code's repository is left alone");
-    let frozen = town.sim.github.files(GITOPS, &pull.head_sha).unwrap();
-    let base = town.sim.github.files(GITOPS, &before).unwrap();
+    assert_eq!(parents(&world, GITOPS, &pull.head_sha), std::slice::from_ref(&before), "frozen on top of the branch");
+    assert_eq!(world.sim.github.pulls("acme/search").len(), 0, "the code's repository is left alone");
+    let frozen = world.sim.github.files(GITOPS, &pull.head_sha).unwrap();
+    let base = world.sim.github.files(GITOPS, &before).unwrap();
     let differ: Vec<_> = frozen.iter().filter(|(path, blob)| base.get(*path) != Some(blob)).collect();
     assert_eq!(differ.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), [path("prod")]);
-    assert_snapshot!(redact_own_commits(&town, &card(&town, "releases")), @"
+    assert_snapshot!(redact_own_commits(&world, &card(&world, "releases")), @"
     :raised_hand: *search* `1.0.3` for *prod*: waiting for 1 approval
     :raised_hand: waiting for approval  ›  :white_circle: written  ›  :white_circle: picked up  ›  :white_circle: rollout  ›  :white_circle: running
-    :twisted_rightwards_arrows: pull request <http://town/sim/github/acme/gitops/pull/1|#1>, frozen at `<ours 3>`
+    :twisted_rightwards_arrows: pull request <http://world/sim/github/acme/gitops/pull/1|#1>, frozen at `<ours 3>`
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
-    `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
+    `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://world/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
     runs well in staging since <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
+    • <http://world/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals · Alice Adler · <http://world/sim/github/acme/search/pull/42|#42>
     1 file, +1 −0
     [Approve] [Reject] [Cancel]
     asked by <@U0ALICE> · <!date^1794819618^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     let (body, trailer) = pull.body.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!((pull.title.as_str(), trailer.trim().len()), ("Promote search 1.0.3 to prod", 36));
-    assert_snapshot!(redact_origin_and_ids(&town, body), @"
+    assert_snapshot!(redact_origin_and_ids(&world, body), @"
     Asked for by alice in Slack. **search** in **prod**: `1.0.2` → `1.0.3`, commit acme/search@16ce161342ed3b94e902d178cfa005522789cfe1 as it runs in **staging**.
 
     It has run well in staging since 2026-11-16 09:00 UTC (0 min).
@@ -102,176 +102,176 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
 
     It is merged when 1 person has approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
     ");
-    assert!(manifest_has_tag(&town, "1.0.2"));
+    assert!(manifest_has_tag(&world, "1.0.2"));
 
-    town.alice().clicks_in("releases", "Approve").await;
-    assert_eq!(head(&town), before, "whoever asked does not approve");
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_eq!(parents(&town, GITOPS, &head(&town)), [before, pull.head_sha]);
-    assert!(manifest_has_tag(&town, &tag));
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
-    let card = card(&town, "releases");
+    world.alice().clicks_in("releases", "Approve").await;
+    assert_eq!(head(&world), before, "whoever asked does not approve");
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(parents(&world, GITOPS, &head(&world)), [before, pull.head_sha]);
+    assert!(manifest_has_tag(&world, &tag));
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"));
+    let card = card(&world, "releases");
     assert!(card.contains("running in *prod*, 3 of 3 ready") && card.contains("approved by <@U0BOB>"), "{card}");
     assert!(card.contains("written to `envs/prod/search/kustomization.yaml`"), "{card}");
-    assert_eq!(town.sim.github.tags("acme/search").get("prod/search/2026.11.16-1"), Some(&pinned));
-    assert_no_branch_left(&town);
+    assert_eq!(world.sim.github.tags("acme/search").get("prod/search/2026.11.16-1"), Some(&pinned));
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn what_others_write_beside_it_voids_no_approval() {
-    let town = World::with_config(|yaml| two_approvals(&yaml)).await;
-    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
-    let shown = request_production(&town).await;
-    town.bob().clicks_in("releases", "Approve").await;
-    put(&town.sim, &[("README.md", Some("What stands here\n"))]);
-    town.wait(jiff::SignedDuration::from_secs(61)).await;
-    assert!(card(&town, "releases").contains("1 of 2 approvals"), "{}", card(&town, "releases"));
-    assert_eq!(pull(&town).head_sha, shown.head_sha, "what was shown is what is merged");
-    let newest = put(&town.sim, &[("README.md", Some("What stands here now\n"))]);
+    let world = World::with_config(|yaml| two_approvals(&yaml)).await;
+    let (_, tag) = promote_to_staging(&world, "Find plurals").await;
+    let shown = request_production(&world).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    put(&world.sim, &[("README.md", Some("What stands here\n"))]);
+    world.wait(jiff::SignedDuration::from_secs(61)).await;
+    assert!(card(&world, "releases").contains("1 of 2 approvals"), "{}", card(&world, "releases"));
+    assert_eq!(pull(&world).head_sha, shown.head_sha, "what was shown is what is merged");
+    let newest = put(&world.sim, &[("README.md", Some("What stands here now\n"))]);
 
-    town.carol().clicks_in("releases", "Approve").await;
-    assert_eq!(parents(&town, GITOPS, &head(&town)), [newest, shown.head_sha]);
-    assert!(manifest_has_tag(&town, &tag), "{}", card(&town, "releases"));
-    assert_eq!(text(&town, "README.md"), "What stands here now\n");
-    assert!(!card(&town, "releases").contains("at the last moment"), "{}", card(&town, "releases"));
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
-    assert_no_branch_left(&town);
+    world.carol().clicks_in("releases", "Approve").await;
+    assert_eq!(parents(&world, GITOPS, &head(&world)), [newest, shown.head_sha]);
+    assert!(manifest_has_tag(&world, &tag), "{}", card(&world, "releases"));
+    assert_eq!(text(&world, "README.md"), "What stands here now\n");
+    assert!(!card(&world, "releases").contains("at the last moment"), "{}", card(&world, "releases"));
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"));
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn a_file_that_changes_meanwhile_voids_the_approvals_and_keeps_both() {
-    let town = World::with_config(|yaml| two_approvals(&yaml)).await;
-    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
-    let first = request_production(&town).await;
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town, "releases").contains("1 of 2 approvals"), "{}", card(&town, "releases"));
+    let world = World::with_config(|yaml| two_approvals(&yaml)).await;
+    let (_, tag) = promote_to_staging(&world, "Find plurals").await;
+    let first = request_production(&world).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world, "releases").contains("1 of 2 approvals"), "{}", card(&world, "releases"));
 
-    let theirs = format!("# Ask bob\n{}", text(&town, &path("prod")));
-    let other = put(&town.sim, &[(&path("prod"), Some(&theirs))]);
+    let theirs = format!("# Ask bob\n{}", text(&world, &path("prod")));
+    let other = put(&world.sim, &[(&path("prod"), Some(&theirs))]);
     // The second yes is not enough: it was said to something else.
-    town.carol().clicks_in("releases", "Approve").await;
-    let second = pull(&town);
+    world.carol().clicks_in("releases", "Approve").await;
+    let second = pull(&world);
     assert_eq!((second.number, second.state), (first.number, "open"), "the same pull request");
     assert_ne!(second.head_sha, first.head_sha);
-    assert_eq!(parents(&town, GITOPS, &second.head_sha), [other], "made anew on top");
-    assert!(card(&town, "releases").contains("0 of 2 approvals"), "{}", card(&town, "releases"));
+    assert_eq!(parents(&world, GITOPS, &second.head_sha), [other], "made anew on top");
+    assert!(card(&world, "releases").contains("0 of 2 approvals"), "{}", card(&world, "releases"));
     let why = "the branch moved, so the frozen branch was made anew on top of it";
-    assert!(card(&town, "releases").contains(why), "{}", card(&town, "releases"));
-    let told = town.public_messages("releases");
+    assert!(card(&world, "releases").contains(why), "{}", card(&world, "releases"));
+    let told = world.public_messages("releases");
     assert!(told.iter().any(|told| told.contains("Please look again")), "{told:#?}");
 
-    for person in [town.bob(), town.carol()] {
+    for person in [world.bob(), world.carol()] {
         person.clicks_in("releases", "Approve").await;
     }
-    assert!(manifest_has_tag(&town, &tag), "{}", card(&town, "releases"));
-    assert!(text(&town, &path("prod")).starts_with("# Ask bob\n"));
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
-    assert_no_branch_left(&town);
+    assert!(manifest_has_tag(&world, &tag), "{}", card(&world, "releases"));
+    assert!(text(&world, &path("prod")).starts_with("# Ask bob\n"));
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"));
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn another_change_of_the_same_file_is_kept_as_well() {
-    let town = World::open().await;
-    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
-    request_production(&town).await;
-    let theirs = format!("# Ask bob\n{}", text(&town, &path("prod")));
-    put(&town.sim, &[(&path("prod"), Some(&theirs))]);
+    let world = World::open().await;
+    let (_, tag) = promote_to_staging(&world, "Find plurals").await;
+    request_production(&world).await;
+    let theirs = format!("# Ask bob\n{}", text(&world, &path("prod")));
+    put(&world.sim, &[(&path("prod"), Some(&theirs))]);
     for _ in 0..2 {
-        town.bob().clicks_in("releases", "Approve").await;
+        world.bob().clicks_in("releases", "Approve").await;
     }
-    assert_eq!(text(&town, &path("prod")), theirs.replace("1.0.2", &tag));
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
+    assert_eq!(text(&world, &path("prod")), theirs.replace("1.0.2", &tag));
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"));
 }
 
 #[tokio::test]
 async fn the_same_written_by_hand_is_followed() {
-    let town = World::open().await;
-    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
-    request_production(&town).await;
-    let theirs = text(&town, &path("prod")).replace("1.0.2", &tag);
-    put(&town.sim, &[(&path("prod"), Some(&theirs))]);
-    town.wait(SignedDuration::from_secs(61)).await;
-    let card = card(&town, "releases");
+    let world = World::open().await;
+    let (_, tag) = promote_to_staging(&world, "Find plurals").await;
+    request_production(&world).await;
+    let theirs = text(&world, &path("prod")).replace("1.0.2", &tag);
+    put(&world.sim, &[(&path("prod"), Some(&theirs))]);
+    world.wait(SignedDuration::from_secs(61)).await;
+    let card = card(&world, "releases");
     assert!(card.contains("running in *prod*") && card.contains("by hand"), "{card}");
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
-    assert_ne!(pull(&town).state, "open");
-    assert_no_branch_left(&town);
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"));
+    assert_ne!(pull(&world).state, "open");
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn a_review_on_github_counts() {
-    let town = World::open().await;
-    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(GITOPS, pull.number, "bob", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&town, "releases"));
-    assert!(card(&town, "releases").contains("approved by"), "{}", card(&town, "releases"));
+    let world = World::open().await;
+    let (_, tag) = promote_to_staging(&world, "Find plurals").await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(GITOPS, pull.number, "bob", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&world, "releases"));
+    assert!(card(&world, "releases").contains("approved by"), "{}", card(&world, "releases"));
 }
 
 #[tokio::test]
 async fn what_is_closed_by_hand_is_cancelled_and_what_is_merged_by_hand_followed() {
-    let town = World::open().await;
-    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
-    let first = request_production(&town).await;
-    town.sim.github.close_pull(GITOPS, first.number, "carol").unwrap();
-    town.settle().await;
-    let closed = card(&town, "releases");
+    let world = World::open().await;
+    let (_, tag) = promote_to_staging(&world, "Find plurals").await;
+    let first = request_production(&world).await;
+    world.sim.github.close_pull(GITOPS, first.number, "carol").unwrap();
+    world.settle().await;
+    let closed = card(&world, "releases");
     assert!(closed.contains("not promoted to *prod*, cancelled"), "{closed}");
     assert!(closed.contains("Its pull request was closed on GitHub"), "{closed}");
-    assert!(manifest_has_tag(&town, "1.0.2"));
-    assert_no_branch_left(&town);
+    assert!(manifest_has_tag(&world, "1.0.2"));
+    assert_no_branch_left(&world);
 
-    let second = request_production(&town).await;
-    town.sim.github.merge_pull(GITOPS, second.number, "carol").unwrap();
-    town.settle().await;
-    let merged = card(&town, "releases");
+    let second = request_production(&world).await;
+    world.sim.github.merge_pull(GITOPS, second.number, "carol").unwrap();
+    world.settle().await;
+    let merged = card(&world, "releases");
     assert!(merged.contains("running in *prod*") && merged.contains("by hand, by `carol` on GitHub"), "{merged}");
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
-    assert_no_branch_left(&town);
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"));
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn a_rejection_puts_it_away() {
-    let town = World::open().await;
-    promote_to_staging(&town, "Find plurals").await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(GITOPS, pull.number, "bob", Verdict::RequestChanges, "Not on a Monday").unwrap();
-    town.settle().await;
-    let card = card(&town, "releases");
+    let world = World::open().await;
+    promote_to_staging(&world, "Find plurals").await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(GITOPS, pull.number, "bob", Verdict::RequestChanges, "Not on a Monday").unwrap();
+    world.settle().await;
+    let card = card(&world, "releases");
     assert!(!card.contains("running in *prod*"), "{card}");
-    assert!(manifest_has_tag(&town, "1.0.2"));
+    assert!(manifest_has_tag(&world, "1.0.2"));
 }
 
 #[tokio::test]
 async fn a_newer_version_takes_the_place_of_the_one_that_waits() {
-    let town = World::open().await;
-    promote_to_staging(&town, "Find plurals").await;
-    let first = request_production(&town).await;
-    let (_, tag) = promote_to_staging(&town, "Find synonyms").await;
-    let second = request_production(&town).await;
+    let world = World::open().await;
+    promote_to_staging(&world, "Find plurals").await;
+    let first = request_production(&world).await;
+    let (_, tag) = promote_to_staging(&world, "Find synonyms").await;
+    let second = request_production(&world).await;
     assert_ne!(first.number, second.number);
-    assert_eq!(town.sim.github.pulls(GITOPS)[0].state, "closed");
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"));
-    assert!(manifest_has_tag(&town, &tag));
-    assert_no_branch_left(&town);
+    assert_eq!(world.sim.github.pulls(GITOPS)[0].state, "closed");
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"));
+    assert!(manifest_has_tag(&world, &tag));
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn approvals_without_a_pull_request_write_what_was_approved() {
-    let town = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
-    let (_, tag) = promote_to_staging(&town, "Find plurals").await;
-    town.alice().types("/promote search prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    let (before, written) = (head(&town), list_own_commits(&town).len());
-    assert_eq!(town.sim.github.pulls(GITOPS).len(), 0);
-    put(&town.sim, &[("README.md", Some("Somebody else"))]);
-    town.settle().await;
-    assert_ne!(head(&town), before);
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&town, "releases"));
-    assert_eq!(list_own_commits(&town).len(), written + 1);
-    let commit = api(&town, &format!("/repos/{GITOPS}/git/commits/{}", head(&town))).await;
+    let world = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let (_, tag) = promote_to_staging(&world, "Find plurals").await;
+    world.alice().types("/promote search prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    let (before, written) = (head(&world), list_own_commits(&world).len());
+    assert_eq!(world.sim.github.pulls(GITOPS).len(), 0);
+    put(&world.sim, &[("README.md", Some("Somebody else"))]);
+    world.settle().await;
+    assert_ne!(head(&world), before);
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:{tag}"), "{}", card(&world, "releases"));
+    assert_eq!(list_own_commits(&world).len(), written + 1);
+    let commit = api(&world, &format!("/repos/{GITOPS}/git/commits/{}", head(&world))).await;
     assert!(commit["message"].as_str().unwrap().contains("Gantry-Change: "));
 }

@@ -12,16 +12,16 @@ use crate::harness::world::{World, redact_origin_and_ids, remove_durations, rend
 
 pub(crate) const REPOSITORY: &str = "acme/checkout";
 
-pub(crate) fn head(town: &World, branch: &str) -> Sha {
-    town.sim.github.head(REPOSITORY, branch).expect("a branch")
+pub(crate) fn head(world: &World, branch: &str) -> Sha {
+    world.sim.github.head(REPOSITORY, branch).expect("a branch")
 }
 
 /// The newest card in #releases, with what is chance in it taken out.
-pub(crate) fn card(town: &World) -> String {
-    let card = town.public_messages("releases").into_iter().rfind(|told| told.contains("asked by"));
-    let mut card = redact_origin_and_ids(town, &card.expect("a card"));
-    let frozen = pull(town).map(|pull| pull.head_sha);
-    for (sha, name) in [(frozen, "<frozen>"), (town.sim.github.head(REPOSITORY, "prod"), "<prod>")] {
+pub(crate) fn card(world: &World) -> String {
+    let card = world.public_messages("releases").into_iter().rfind(|told| told.contains("asked by"));
+    let mut card = redact_origin_and_ids(world, &card.expect("a card"));
+    let frozen = pull(world).map(|pull| pull.head_sha);
+    for (sha, name) in [(frozen, "<frozen>"), (world.sim.github.head(REPOSITORY, "prod"), "<prod>")] {
         if let Some(sha) = sha {
             card = card.replace(sha.as_str(), name).replace(sha.short(), name);
         }
@@ -38,112 +38,112 @@ pub(crate) fn card(town: &World) -> String {
 }
 
 /// The newest pull request.
-pub(crate) fn pull(town: &World) -> Option<Pull> {
-    town.sim.github.pulls(REPOSITORY).pop()
+pub(crate) fn pull(world: &World) -> Option<Pull> {
+    world.sim.github.pulls(REPOSITORY).pop()
 }
 
 /// Alice asks for checkout in prod, and confirms.
-pub(crate) async fn request_production(town: &World) -> Pull {
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    pull(town).expect("a pull request")
+pub(crate) async fn request_production(world: &World) -> Pull {
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    pull(world).expect("a pull request")
 }
 
-fn parents(town: &World, sha: &Sha) -> Vec<Sha> {
-    let graph = town.sim.github.graph(REPOSITORY, 100);
+fn parents(world: &World, sha: &Sha) -> Vec<Sha> {
+    let graph = world.sim.github.graph(REPOSITORY, 100);
     graph.into_iter().find(|commit| commit.sha == *sha).expect("a commit").parents
 }
 
 /// Moves something newer up to staging.
-pub(crate) async fn promote_newer_to_staging(town: &World) {
-    town.alice().types("/promote checkout qa").await;
-    town.alice().types("/promote checkout staging").await;
+pub(crate) async fn promote_newer_to_staging(world: &World) {
+    world.alice().types("/promote checkout qa").await;
+    world.alice().types("/promote checkout staging").await;
     // It must soak there for some seconds.
-    town.wait(SignedDuration::from_secs(6)).await;
+    world.wait(SignedDuration::from_secs(6)).await;
 }
 
-fn assert_no_branch_left(town: &World) {
-    let branches = town.sim.github.branches(REPOSITORY);
+fn assert_no_branch_left(world: &World) {
+    let branches = world.sim.github.branches(REPOSITORY);
     assert!(!branches.keys().any(|branch| branch.starts_with("gantry/")), "{branches:#?}");
 }
 
 #[tokio::test]
 async fn a_second_person_must_approve_production() {
-    let town = World::open().await;
-    let (pinned, before) = (head(&town, "staging"), head(&town, "prod"));
-    town.alice().types("/promote checkout prod").await;
-    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
+    let world = World::open().await;
+    let (pinned, before) = (head(&world, "staging"), head(&world, "prod"));
+    world.alice().types("/promote checkout prod").await;
+    assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
     Promote *checkout* `staging-84d172a` to *prod*, by a pull request into `prod` and a tag
-    `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
+    `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://world/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
     1 file, +1 −0
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(town.public_messages("releases"), Vec::<String>::new(), "nobody hears of it before it is confirmed");
+    assert_eq!(world.public_messages("releases"), Vec::<String>::new(), "nobody hears of it before it is confirmed");
 
-    town.alice().clicks_in("deploys", "Confirm").await;
-    let pull = pull(&town).expect("a pull request");
+    world.alice().clicks_in("deploys", "Confirm").await;
+    let pull = pull(&world).expect("a pull request");
     assert_eq!((pull.base.as_str(), pull.state), ("prod", "open"));
-    assert_snapshot!(card(&town), @"
+    assert_snapshot!(card(&world), @"
     :raised_hand: *checkout* `staging-84d172a` for *prod*: waiting for 1 approval
     :raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
-    :twisted_rightwards_arrows: pull request <http://town/sim/github/acme/checkout/pull/1|#1>, frozen at `<frozen>`
+    :twisted_rightwards_arrows: pull request <http://world/sim/github/acme/checkout/pull/1|#1>, frozen at `<frozen>`
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
-    `prod-<prod>` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/<prod>...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
+    `prod-<prod>` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://world/sim/github/acme/checkout/compare/<prod>...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
     1 file, +1 −0
     [Approve] [Reject] [Cancel]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    assert_eq!(head(&town, "prod"), before);
+    assert_eq!(head(&world, "prod"), before);
 
-    town.alice().clicks_in("releases", "Approve").await;
-    assert_snapshot!(town.ephemeral_messages("alice", "releases").pop().unwrap(), @"You asked for this change, so somebody else must approve it.");
-    assert_eq!(head(&town, "prod"), before);
+    world.alice().clicks_in("releases", "Approve").await;
+    assert_snapshot!(world.ephemeral_messages("alice", "releases").pop().unwrap(), @"You asked for this change, so somebody else must approve it.");
+    assert_eq!(head(&world, "prod"), before);
 
-    town.bob().clicks_in("releases", "Approve").await;
-    let merged = head(&town, "prod");
+    world.bob().clicks_in("releases", "Approve").await;
+    let merged = head(&world, "prod");
     assert_ne!(merged, before);
-    assert_eq!(parents(&town, &merged), [before.clone(), pull.head_sha.clone()]);
-    assert_eq!(parents(&town, &pull.head_sha), [before, pinned], "the frozen result is what was planned");
-    assert!(town.running_tag("checkout", "prod").ends_with(merged.short()));
-    assert_snapshot!(card(&town), @"
+    assert_eq!(parents(&world, &merged), [before.clone(), pull.head_sha.clone()]);
+    assert_eq!(parents(&world, &pull.head_sha), [before, pinned], "the frozen result is what was planned");
+    assert!(world.running_tag("checkout", "prod").ends_with(merged.short()));
+    assert_snapshot!(card(&world), @"
     :large_green_circle: *checkout* `staging-84d172a`: running in *prod*, 3 of 3 ready
     :white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after
-    merged into `prod` as <http://town/sim/github/acme/checkout/commit/<prod>|<prod>> · tagged `prod/2026.11.16-1` · known by the image's tag
+    merged into `prod` as <http://world/sim/github/acme/checkout/commit/<prod>|<prod>> · tagged `prod/2026.11.16-1` · known by the image's tag
     approved by <@U0BOB>
-    `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
+    `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://world/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
     1 file, +1 −0
     [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    assert_no_branch_left(&town);
-    assert!(town.sim.github.tags(REPOSITORY).contains_key("prod/2026.11.16-1"));
+    assert_no_branch_left(&world);
+    assert!(world.sim.github.tags(REPOSITORY).contains_key("prod/2026.11.16-1"));
 }
 
 #[tokio::test]
 async fn the_pull_request_has_the_evidence() {
-    let town = World::open().await;
-    let staging = head(&town, "staging");
-    town.sim.github.set_check(REPOSITORY, &staging, "build", "success").unwrap();
+    let world = World::open().await;
+    let staging = head(&world, "staging");
+    world.sim.github.set_check(REPOSITORY, &staging, "build", "success").unwrap();
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
-    town.sim.push("checkout", "prod", "Stop the bleeding @here", file, "bob").unwrap();
-    town.settle().await;
-    let pull = request_production(&town).await;
+    world.sim.push("checkout", "prod", "Stop the bleeding @here", file, "bob").unwrap();
+    world.settle().await;
+    let pull = request_production(&world).await;
     assert_eq!(pull.title, "Promote checkout staging-84d172a to prod");
-    let hotfix = head(&town, "prod");
-    let body = redact_origin_and_ids(&town, &pull.body).replace(hotfix.as_str(), "<hotfix>");
+    let hotfix = head(&world, "prod");
+    let body = redact_origin_and_ids(&world, &pull.body).replace(hotfix.as_str(), "<hotfix>");
     let (body, trailer) = body.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!(trailer.trim().len(), 36);
-    assert_snapshot!(body.replace(&town.running_tag("checkout", "prod"), "<prod>"), @"
+    assert_snapshot!(body.replace(&world.running_tag("checkout", "prod"), "<prod>"), @"
     Asked for by alice in Slack. **checkout** in **prod**: `<prod>` → `staging-84d172a`, commit 84d172adf91d04a6d97bb88e3ffc330537fadd1f as it runs in **staging**.
 
     It has run well in staging since 2026-11-15 13:00 UTC (20 h).
@@ -166,207 +166,210 @@ async fn the_pull_request_has_the_evidence() {
 
 #[tokio::test]
 async fn a_plan_that_is_cancelled_does_nothing() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Cancel").await;
-    assert!(town.alice().reads().starts_with("Cancelled: nothing was done."));
-    assert_eq!(pull(&town), None);
-    assert_eq!(town.public_messages("releases"), Vec::<String>::new());
+    let world = World::open().await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Cancel").await;
+    assert!(world.alice().reads().starts_with("Cancelled: nothing was done."));
+    assert_eq!(pull(&world), None);
+    assert_eq!(world.public_messages("releases"), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_was_shown_is_checked_again_when_it_is_confirmed() {
-    let town = World::open().await;
-    let pinned = head(&town, "staging");
-    town.alice().types("/promote checkout prod").await;
-    promote_newer_to_staging(&town).await;
-    town.sim.github.set_check(REPOSITORY, &pinned, "build", "failure").unwrap();
-    town.alice().clicks_in("deploys", "Confirm").await;
-    let told = town.ephemeral_messages("alice", "deploys");
+    let world = World::open().await;
+    let pinned = head(&world, "staging");
+    world.alice().types("/promote checkout prod").await;
+    promote_newer_to_staging(&world).await;
+    world.sim.github.set_check(REPOSITORY, &pinned, "build", "failure").unwrap();
+    world.alice().clicks_in("deploys", "Confirm").await;
+    let told = world.ephemeral_messages("alice", "deploys");
     assert!(told.iter().any(|told| told.starts_with("Checks are red on ")), "{told:#?}");
-    assert_eq!(pull(&town), None);
+    assert_eq!(pull(&world), None);
 
-    town.sim.github.set_check(REPOSITORY, &pinned, "build", "success").unwrap();
-    town.alice().types(&format!("/promote checkout prod @{}", &pinned.as_str()[..12])).await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    let pull = pull(&town).expect("a pull request");
-    assert_eq!(parents(&town, &pull.head_sha)[1], pinned, "what was shown, and not what runs there now");
+    world.sim.github.set_check(REPOSITORY, &pinned, "build", "success").unwrap();
+    world.alice().types(&format!("/promote checkout prod @{}", &pinned.as_str()[..12])).await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    let pull = pull(&world).expect("a pull request");
+    assert_eq!(parents(&world, &pull.head_sha)[1], pinned, "what was shown, and not what runs there now");
 }
 
 #[tokio::test]
 async fn a_pull_request_whose_making_was_not_heard_of_is_adopted() {
-    let town = World::open().await;
+    let world = World::open().await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
-    town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::AfterEffect, down.clone(), 1);
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::AfterEffect, down.clone(), 1);
-    request_production(&town).await;
-    assert_eq!(town.sim.github.pulls(REPOSITORY).len(), 1);
-    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::AfterEffect, down, 1);
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    let graph = town.sim.github.graph(REPOSITORY, 100);
+    world.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::AfterEffect, down.clone(), 1);
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::AfterEffect, down.clone(), 1);
+    request_production(&world).await;
+    assert_eq!(world.sim.github.pulls(REPOSITORY).len(), 1);
+    world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::AfterEffect, down, 1);
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    let graph = world.sim.github.graph(REPOSITORY, 100);
     let ours = graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout staging-84d172a to prod"));
     assert_eq!(ours.count(), 2, "the frozen result and its merge, once each");
 }
 
 #[tokio::test]
 async fn a_newer_promotion_asks_before_it_supersedes_the_waiting_one() {
-    let town = World::open().await;
-    let first = request_production(&town).await;
-    promote_newer_to_staging(&town).await;
-    town.bob().types("/promote checkout prod").await;
-    let question = town.bob().reads();
+    let world = World::open().await;
+    let first = request_production(&world).await;
+    promote_newer_to_staging(&world).await;
+    world.bob().types("/promote checkout prod").await;
+    let question = world.bob().reads();
     let line = question.lines().find(|line| line.contains("takes the place")).expect("a warning");
     assert_snapshot!(line, @":warning: This takes the place of `staging-84d172a`, which <@U0ALICE> asked for and which waits for approval since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: its pull request is closed");
-    assert_eq!(town.sim.github.pulls(REPOSITORY)[0].state, "open");
+    assert_eq!(world.sim.github.pulls(REPOSITORY)[0].state, "open");
 
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let pulls = town.sim.github.pulls(REPOSITORY);
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let pulls = world.sim.github.pulls(REPOSITORY);
     assert_eq!(pulls.iter().map(|pull| pull.state).collect::<Vec<_>>(), ["closed", "open"]);
     assert!(pulls[0].comments[0].starts_with("Another change takes its place: change "), "{:?}", pulls[0].comments);
-    assert!(!town.sim.github.branches(REPOSITORY).contains_key(&first.head), "its branch is put away");
-    let cards: Vec<_> = town.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+    assert!(!world.sim.github.branches(REPOSITORY).contains_key(&first.head), "its branch is put away");
+    let cards: Vec<_> =
+        world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
     assert!(cards[0].contains("not promoted to *prod*, another change takes its place"), "{}", cards[0]);
     assert!(cards[1].contains("waiting for 1 approval"), "{}", cards[1]);
-    let told = town
+    let told = world
         .public_messages("releases")
         .into_iter()
         .find(|told| told.starts_with("<@U0ALICE>"))
         .expect("a word to alice");
     assert!(told.contains("another change takes its place"), "{told}");
 
-    town.carol().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.carol().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn the_same_once_more_is_told_who_has_it() {
-    let town = World::open().await;
-    request_production(&town).await;
-    town.bob().types("/promote checkout prod").await;
-    let told = town.bob().reads();
+    let world = World::open().await;
+    request_production(&world).await;
+    world.bob().types("/promote checkout prod").await;
+    let told = world.bob().reads();
     assert!(told.starts_with("<@U0ALICE> is promoting *checkout* to *prod* since"), "{told}");
     assert!(told.contains("it is waiting for approval"), "{told}");
     assert!(told.contains("/gantry cancel"), "{told}");
-    let status = town.bob().types("/gantry status").await;
+    let status = world.bob().types("/gantry status").await;
     assert!(status.contains("waiting for 1 approval") && status.contains("/gantry cancel"), "{status}");
 }
 
 #[tokio::test]
 async fn a_conflict_shows_before_anybody_is_asked() {
-    let town = World::open().await;
+    let world = World::open().await;
     let clash = |text: &str| BTreeMap::from([("src/checkout.txt".to_owned(), Some(text.to_owned()))]);
-    town.sim.push("checkout", "prod", "One way", clash("one\n"), "bob").unwrap();
-    town.settle().await;
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert!(card(&town).contains("conflicts with *prod*"), "{}", card(&town));
-    assert!(card(&town).contains("both sides changed `src/checkout.txt`"), "{}", card(&town));
-    assert_eq!(pull(&town), None);
-    assert_no_branch_left(&town);
+    world.sim.push("checkout", "prod", "One way", clash("one\n"), "bob").unwrap();
+    world.settle().await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert!(card(&world).contains("conflicts with *prod*"), "{}", card(&world));
+    assert!(card(&world).contains("both sides changed `src/checkout.txt`"), "{}", card(&world));
+    assert_eq!(pull(&world), None);
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn without_approvals_the_pull_request_is_merged_when_github_lets_it() {
-    let town =
+    let world =
         World::with_config(|yaml| yaml.replace("    approvals: { required: 1, from: [\"@release-managers\"] }\n", ""))
             .await;
-    request_production(&town).await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    assert_eq!(pull(&town).map(|pull| pull.state), Some("merged"));
+    request_production(&world).await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    assert_eq!(pull(&world).map(|pull| pull.state), Some("merged"));
 }
 
 #[tokio::test]
 async fn approvals_can_be_asked_for_without_a_pull_request() {
-    let town = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
-    let pinned = head(&town, "staging");
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert_eq!(pull(&town), None);
-    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    assert_eq!(parents(&town, &head(&town, "prod"))[1], pinned);
+    let world = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let pinned = head(&world, "staging");
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(pull(&world), None);
+    assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    assert_eq!(parents(&world, &head(&world, "prod"))[1], pinned);
 }
 
 #[tokio::test]
 async fn what_is_merged_by_hand_is_followed() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    let merged = town.sim.github.merge_pull(REPOSITORY, pull.number, "carol").unwrap();
-    town.settle().await;
-    assert_eq!(head(&town, "prod"), merged);
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
-    assert!(card(&town).contains("by hand, by `carol` on GitHub"), "{}", card(&town));
-    assert_no_branch_left(&town);
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    let merged = world.sim.github.merge_pull(REPOSITORY, pull.number, "carol").unwrap();
+    world.settle().await;
+    assert_eq!(head(&world, "prod"), merged);
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
+    assert!(card(&world).contains("by hand, by `carol` on GitHub"), "{}", card(&world));
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn what_is_closed_by_hand_is_cancelled() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    town.sim.github.close_pull(REPOSITORY, pull.number, "carol").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("not promoted to *prod*, cancelled"), "{}", card(&town));
-    assert!(card(&town).contains("Its pull request was closed on GitHub; nothing was merged."), "{}", card(&town));
-    assert_no_branch_left(&town);
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    world.sim.github.close_pull(REPOSITORY, pull.number, "carol").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("not promoted to *prod*, cancelled"), "{}", card(&world));
+    assert!(card(&world).contains("Its pull request was closed on GitHub; nothing was merged."), "{}", card(&world));
+    assert_no_branch_left(&world);
     // The way is free again.
-    request_production(&town).await;
-    assert!(card(&town).contains("waiting for 1 approval"), "{}", card(&town));
+    request_production(&world).await;
+    assert!(card(&world).contains("waiting for 1 approval"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_deleted_branch_ends_the_change() {
-    let town = World::open().await;
-    let frozen = request_production(&town).await;
-    town.sim.github.delete_branch(REPOSITORY, &frozen.head).unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("closed on GitHub; nothing was merged"), "{}", card(&town));
+    let world = World::open().await;
+    let frozen = request_production(&world).await;
+    world.sim.github.delete_branch(REPOSITORY, &frozen.head).unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("closed on GitHub; nothing was merged"), "{}", card(&world));
 
-    request_production(&town).await;
-    town.sim.github.delete_branch(REPOSITORY, "prod").unwrap();
-    town.settle().await;
-    let cards: Vec<_> = town.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+    request_production(&world).await;
+    world.sim.github.delete_branch(REPOSITORY, "prod").unwrap();
+    world.settle().await;
+    let cards: Vec<_> =
+        world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
     let last = cards.last().unwrap();
     assert!(last.contains("The branch prod is gone from acme/checkout. Make it again: git push origin"), "{last}");
 }
 
 #[tokio::test]
 async fn a_pull_request_that_was_retargeted_is_not_merged() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    let pull = request_production(&town).await;
-    town.sim.github.retarget_pull(REPOSITORY, pull.number, "qa").unwrap();
-    town.settle().await;
-    town.bob().clicks_in("releases", "Approve").await;
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    let pull = request_production(&world).await;
+    world.sim.github.retarget_pull(REPOSITORY, pull.number, "qa").unwrap();
+    world.settle().await;
+    world.bob().clicks_in("releases", "Approve").await;
     assert!(
-        card(&town).contains("somebody pointed the pull request at `qa`. Point it back at `prod` on GitHub, or cancel"),
+        card(&world)
+            .contains("somebody pointed the pull request at `qa`. Point it back at `prod` on GitHub, or cancel"),
         "{}",
-        card(&town)
+        card(&world)
     );
-    assert_eq!(head(&town, "prod"), before);
-    town.sim.github.retarget_pull(REPOSITORY, pull.number, "prod").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    assert_eq!(head(&world, "prod"), before);
+    world.sim.github.retarget_pull(REPOSITORY, pull.number, "prod").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn githubs_own_rules_are_respected() {
-    let town = World::open().await;
+    let world = World::open().await;
     let rules = Rules { required_reviews: 1, protected_from_pushes: true, ..Rules::default() };
-    town.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
-    let before = head(&town, "prod");
-    let pull = request_production(&town).await;
-    town.carol().clicks_in("releases", "Approve").await;
-    assert_eq!(head(&town, "prod"), before, "an approval in Slack is no review");
-    let line = card(&town);
+    world.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
+    let before = head(&world, "prod");
+    let pull = request_production(&world).await;
+    world.carol().clicks_in("releases", "Approve").await;
+    assert_eq!(head(&world, "prod"), before, "an approval in Slack is no review");
+    let line = card(&world);
     assert!(
         line.contains("GitHub's own rules for `prod` want 1 approving review there: an approval in Slack is none"),
         "{line}"
     );
-    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
@@ -385,73 +388,73 @@ async fn what_github_says_to_a_merge_is_told_apart() {
         (403, "Resource not accessible by integration", "GitHub refuses us: Resource not accessible by integration"),
     ];
     for (status, message, expected) in answers {
-        let town = World::open().await;
-        request_production(&town).await;
-        town.sim.github.request_faults().inject(
+        let world = World::open().await;
+        request_production(&world).await;
+        world.sim.github.request_faults().inject(
             "PUT",
             "/merge",
             FaultTiming::BeforeEffect,
             RequestFault::Reply(status, message, vec![]),
             1,
         );
-        town.bob().clicks_in("releases", "Approve").await;
-        assert!(card(&town).contains(expected), "{status} {message}: {}", card(&town));
+        world.bob().clicks_in("releases", "Approve").await;
+        assert!(card(&world).contains(expected), "{status} {message}: {}", card(&world));
         if !expected.contains("running") {
-            assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"), "{status} {message}");
-            assert_no_branch_left(&town);
+            assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"), "{status} {message}");
+            assert_no_branch_left(&world);
         }
     }
 }
 
 #[tokio::test]
 async fn what_ended_in_an_error_goes_on_with_a_new_pull_request() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
-    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
-    town.bob().clicks_in("releases", "Approve").await;
-    town.alice().clicks_in("releases", "Promote").await;
-    assert!(card(&town).contains("0 of 1 approval"), "approvals are asked for anew: {}", card(&town));
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
+    world.bob().clicks_in("releases", "Approve").await;
+    world.alice().clicks_in("releases", "Promote").await;
+    assert!(card(&world).contains("0 of 1 approval"), "approvals are asked for anew: {}", card(&world));
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_branch_that_moves_at_the_last_moment_is_said() {
-    let town = World::open().await;
-    request_production(&town).await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    request_production(&world).await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().clicks_without_waiting("releases", "Approve").await;
+    world.bob().clicks_without_waiting("releases", "Approve").await;
     crate::harness::process::wait_until("the merge is held", async || faults.has_paused_request()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
-    town.sim.push("checkout", "prod", "Stop the bleeding", file, "bob").unwrap();
+    world.sim.push("checkout", "prod", "Stop the bleeding", file, "bob").unwrap();
     faults.resume();
-    town.settle().await;
-    let told = card(&town);
+    world.settle().await;
+    let told = card(&world);
     assert!(told.contains("at the last moment: what came with that was not shown when this was approved"), "{told}");
 }
 
 #[tokio::test]
 async fn a_lost_webhook_is_replaced_by_a_look() {
-    let town = World::open().await;
-    let pull = request_production(&town).await;
-    town.sim.faults.arm(Fault::LostWebhook, 99, None, None);
-    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
-    town.wait(SignedDuration::from_secs(61)).await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    let world = World::open().await;
+    let pull = request_production(&world).await;
+    world.sim.faults.arm(Fault::LostWebhook, 99, None, None);
+    world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
+    world.wait(SignedDuration::from_secs(61)).await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn only_github_wakes_us_by_its_webhooks() {
-    let town = World::open().await;
+    let world = World::open().await;
     let body = r#"{"action":"closed","repository":{"full_name":"acme/checkout"},"pull_request":{"number":1}}"#;
     let send = async |secret: &str, event: &str, body: &str| {
         let signature = format!("sha256={}", crate::ops::receiving::hex_hmac(secret, &[body.as_bytes()]));
         let request = reqwest::Client::new()
-            .post(format!("{}/webhooks/github", town.origin))
+            .post(format!("{}/webhooks/github", world.origin))
             .header("x-hub-signature-256", signature)
             .header("x-github-event", event);
         request.body(body.to_owned()).send().await.unwrap().status().as_u16()
@@ -463,37 +466,37 @@ async fn only_github_wakes_us_by_its_webhooks() {
     assert_eq!(send(secret, "ping", body).await, 204);
     assert_eq!(send(secret, "status", "{}").await, 400);
     let unsigned =
-        reqwest::Client::new().post(format!("{}/webhooks/github", town.origin)).body(body).send().await.unwrap();
+        reqwest::Client::new().post(format!("{}/webhooks/github", world.origin)).body(body).send().await.unwrap();
     assert_eq!(unsigned.status(), 401);
 }
 
 #[tokio::test]
 async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_are_told_who() {
-    let town = World::open().await;
+    let world = World::open().await;
     let asked = (0..100).map(|n| {
         let who = if n % 2 == 0 { "alice" } else { "bob" };
-        town.sim.slack.type_command(who, "deploys", "/promote checkout prod")
+        world.sim.slack.type_command(who, "deploys", "/promote checkout prod")
     });
     for ack in futures::future::join_all(asked).await {
         assert_eq!(ack.unwrap().status, 200);
     }
-    town.settle().await;
+    world.settle().await;
     // Each of them confirms their own plan, all in the same moment.
     let mut clicks = Vec::new();
     for who in ["alice", "bob"] {
-        let messages = town.sim.slack.messages("deploys", Some(who));
+        let messages = world.sim.slack.messages("deploys", Some(who));
         let plans = messages.into_iter().filter(|message| crate::harness::world::has_button(message, "Confirm"));
         clicks.extend(plans.map(|message| (who, message.id)));
     }
     assert_eq!(clicks.len(), 100);
-    let slack = &town.sim.slack;
+    let slack = &world.sim.slack;
     let pressed = clicks.iter().map(|(who, id)| slack.click(who, "deploys", id, "Confirm"));
     futures::future::join_all(pressed).await;
-    town.settle().await;
-    assert_eq!(town.sim.github.pulls(REPOSITORY).len(), 1);
-    let cards = town.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).count();
+    world.settle().await;
+    assert_eq!(world.sim.github.pulls(REPOSITORY).len(), 1);
+    let cards = world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).count();
     assert_eq!(cards, 1);
-    let told = ["alice", "bob"].map(|who| town.sim.slack.messages("deploys", Some(who))).concat();
+    let told = ["alice", "bob"].map(|who| world.sim.slack.messages("deploys", Some(who))).concat();
     let mut refused: Vec<_> = told
         .iter()
         .filter(|told| render_message(told).contains("is promoting *checkout* to *prod* since"))
@@ -506,135 +509,139 @@ async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_a
 
 #[tokio::test]
 async fn a_github_that_never_merges_is_not_asked_for_ever() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
-    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 99);
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("GitHub is not available: it answered 502."), "{}", card(&town));
-    assert!(card(&town).contains("could not be merged into *prod*"), "{}", card(&town));
-    let puts = town.sim.github.request_faults().requests().iter().filter(|asked| asked.starts_with("PUT")).count();
+    world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 99);
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("GitHub is not available: it answered 502."), "{}", card(&world));
+    assert!(card(&world).contains("could not be merged into *prod*"), "{}", card(&world));
+    let puts = world.sim.github.request_faults().requests().iter().filter(|asked| asked.starts_with("PUT")).count();
     assert_eq!(puts, 12);
-    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+    assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
 }
 
 #[tokio::test]
 async fn a_lock_that_comes_between_two_tries_holds() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    request_production(&town).await;
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    request_production(&world).await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
-    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, limited, 1);
-    town.bob().clicks_without_waiting("releases", "Approve").await;
-    town.wait_until_idle().await;
-    town.carol().types_without_waiting("releases", "/gantry lock prod not now").await;
-    town.wait_until_idle().await;
-    town.settle().await;
-    assert!(card(&town).contains("*prod* is locked by <@U0CAROL>: not now"), "{}", card(&town));
-    assert_eq!(head(&town, "prod"), before);
+    world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, limited, 1);
+    world.bob().clicks_without_waiting("releases", "Approve").await;
+    world.wait_until_idle().await;
+    world.carol().types_without_waiting("releases", "/gantry lock prod not now").await;
+    world.wait_until_idle().await;
+    world.settle().await;
+    assert!(card(&world).contains("*prod* is locked by <@U0CAROL>: not now"), "{}", card(&world));
+    assert_eq!(head(&world, "prod"), before);
 }
 
 #[tokio::test]
 async fn what_is_over_without_a_pull_request_is_left_alone() {
-    let town = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
-    let before = head(&town, "prod");
+    let world = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let before = head(&world, "prod");
     for end in ["rejected", "cancelled", "nobody decided in time"] {
-        town.alice().types("/promote checkout prod").await;
-        town.alice().clicks_in("deploys", "Confirm").await;
+        world.alice().types("/promote checkout prod").await;
+        world.alice().clicks_in("deploys", "Confirm").await;
         match end {
             "rejected" => {
-                town.bob().clicks_in("releases", "Reject").await;
-                town.bob().submits(serde_json::json!({ "reason": "not today" })).await;
+                world.bob().clicks_in("releases", "Reject").await;
+                world.bob().submits(serde_json::json!({ "reason": "not today" })).await;
             }
-            "cancelled" => town.bob().clicks_in("releases", "Cancel").await,
-            _ => town.wait(SignedDuration::from_hours(24)).await,
+            "cancelled" => world.bob().clicks_in("releases", "Cancel").await,
+            _ => world.wait(SignedDuration::from_hours(24)).await,
         }
-        assert!(card(&town).contains(&format!("not promoted to *prod*, {end}")), "{}", card(&town));
+        assert!(card(&world).contains(&format!("not promoted to *prod*, {end}")), "{}", card(&world));
     }
-    assert_eq!(head(&town, "prod"), before);
+    assert_eq!(head(&world, "prod"), before);
 }
 
 #[tokio::test]
 async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_circle() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.request_faults().inject("PATCH", "/pulls", FaultTiming::BeforeEffect, limited, 1);
-    town.alice().clicks_without_waiting("releases", "Cancel").await;
-    let calm = tokio::time::timeout(std::time::Duration::from_secs(10), town.wait_until_idle()).await;
+    world.sim.github.request_faults().inject("PATCH", "/pulls", FaultTiming::BeforeEffect, limited, 1);
+    world.alice().clicks_without_waiting("releases", "Cancel").await;
+    let calm = tokio::time::timeout(std::time::Duration::from_secs(10), world.wait_until_idle()).await;
     assert!(calm.is_ok(), "it is tried without a pause");
-    assert!(card(&town).contains("not promoted to *prod*, cancelled"), "{}", card(&town));
-    town.settle().await;
-    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
-    assert_no_branch_left(&town);
+    assert!(card(&world).contains("not promoted to *prod*, cancelled"), "{}", card(&world));
+    world.settle().await;
+    assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
+    assert_no_branch_left(&world);
 }
 
 #[tokio::test]
 async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     let moved = RequestFault::Reply(409, "Head branch was modified. Review and try the merge again.", vec![]);
-    let faults = town.sim.github.request_faults();
+    let faults = world.sim.github.request_faults();
     faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, moved, 9999);
-    town.bob().clicks_without_waiting("releases", "Approve").await;
-    town.wait_until_idle().await;
+    world.bob().clicks_without_waiting("releases", "Approve").await;
+    world.wait_until_idle().await;
     let puts = faults.requests().iter().filter(|asked| asked.starts_with("PUT")).count();
     assert_eq!(puts, 1, "the next try is after a pause");
     faults.clear();
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_that() {
-    let town = World::open().await;
-    let frozen = request_production(&town).await;
+    let world = World::open().await;
+    let frozen = request_production(&world).await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
-    town.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 1);
-    town.bob().clicks_without_waiting("releases", "Approve").await;
-    town.wait_until_idle().await;
+    world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 1);
+    world.bob().clicks_without_waiting("releases", "Approve").await;
+    world.wait_until_idle().await;
     let file = BTreeMap::from([("more.txt".to_owned(), Some("x".to_owned()))]);
-    town.sim.push("checkout", &frozen.head, "One more thing", file, "carol").unwrap();
-    town.sim.github.merge_pull(REPOSITORY, frozen.number, "carol").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("by hand, by `carol` on GitHub"), "{}", card(&town));
+    world.sim.push("checkout", &frozen.head, "One more thing", file, "carol").unwrap();
+    world.sim.github.merge_pull(REPOSITORY, frozen.number, "carol").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("by hand, by `carol` on GitHub"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
-    let town = World::open().await;
+    let world = World::open().await;
     let rules = Rules { required_reviews: 1, ..Rules::default() };
-    town.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
+    world.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
     let hidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.request_faults().inject("GET", "/rules/branches", FaultTiming::BeforeEffect, hidden, 999);
-    let pull = request_production(&town).await;
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("ask for something that is still missing there"), "{}", card(&town));
-    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    world.sim.github.request_faults().inject("GET", "/rules/branches", FaultTiming::BeforeEffect, hidden, 999);
+    let pull = request_production(&world).await;
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(card(&world).contains("ask for something that is still missing there"), "{}", card(&world));
+    world.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     let hidden = RequestFault::Reply(404, "Not Found", vec![]);
-    town.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, hidden, 1);
-    town.bob().clicks_in("releases", "Approve").await;
-    assert!(card(&town).contains("GitHub does not have it: the pull request #1 of acme/checkout."), "{}", card(&town));
+    world.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, hidden, 1);
+    world.bob().clicks_in("releases", "Approve").await;
+    assert!(
+        card(&world).contains("GitHub does not have it: the pull request #1 of acme/checkout."),
+        "{}",
+        card(&world)
+    );
 }
 
 #[tokio::test]
 async fn what_may_not_be_put_away_now_is_put_away_later() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.request_faults().inject("PATCH", "/pulls/", FaultTiming::BeforeEffect, no, 1);
-    town.alice().clicks_without_waiting("releases", "Cancel").await;
-    town.wait_until_idle().await;
-    assert_eq!(pull(&town).map(|pull| pull.state), Some("open"));
-    town.settle().await;
-    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
-    assert_no_branch_left(&town);
+    world.sim.github.request_faults().inject("PATCH", "/pulls/", FaultTiming::BeforeEffect, no, 1);
+    world.alice().clicks_without_waiting("releases", "Cancel").await;
+    world.wait_until_idle().await;
+    assert_eq!(pull(&world).map(|pull| pull.state), Some("open"));
+    world.settle().await;
+    assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
+    assert_no_branch_left(&world);
 }

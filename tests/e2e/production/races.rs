@@ -22,33 +22,34 @@ const THREADS: usize = 2;
 
 /// Alice asks for checkout in prod, confirms, and it waits for approval.
 async fn open_with_waiting_change() -> World {
-    let town = World::open().await;
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    town
+    let world = World::open().await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    world
 }
 
-fn prod(town: &World) -> Sha {
-    town.sim.github.head("acme/checkout", "prod").expect("a branch")
+fn prod(world: &World) -> Sha {
+    world.sim.github.head("acme/checkout", "prod").expect("a branch")
 }
 
-fn frozen_branch(town: &World) -> String {
-    let mut branches = town.sim.github.branches("acme/checkout").into_keys();
+fn frozen_branch(world: &World) -> String {
+    let mut branches = world.sim.github.branches("acme/checkout").into_keys();
     branches.find(|branch| branch.starts_with("gantry/")).expect("a frozen branch")
 }
 
-fn push(town: &World, branch: &str) -> Sha {
-    town.sim
+fn push(world: &World, branch: &str) -> Sha {
+    world
+        .sim
         .push("checkout", branch, "By hand", [("by-hand.txt".to_owned(), Some("x".to_owned()))].into(), "bob")
         .unwrap()
 }
 
 /// Somebody acts while GitHub is waited for.
-async fn act_until_request_held(town: &World, method: &str, path: &'static str, act: impl AsyncFnOnce()) {
-    let faults = town.sim.github.request_faults();
+async fn act_until_request_held(world: &World, method: &str, path: &'static str, act: impl AsyncFnOnce()) {
+    let faults = world.sim.github.request_faults();
     faults.inject(method, path, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     act().await;
-    town.settle_until(|| faults.has_paused_request()).await;
+    world.settle_until(|| faults.has_paused_request()).await;
     assert!(faults.has_paused_request(), "nobody asked for {method} {path}");
 }
 
@@ -60,8 +61,8 @@ fn approve_button(blocks: &[Value]) -> Option<String> {
 }
 
 /// The press of a button as it was shown before reaches us only now.
-async fn click_stale_button(town: &World, person: &str, value: &str) {
-    let now = town.clock.now();
+async fn click_stale_button(world: &World, person: &str, value: &str) {
+    let now = world.clock.now();
     let payload = json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person },
         "channel": { "id": "C0RELEASES" }, "trigger_id": format!("late-{person}-{now}"),
@@ -69,78 +70,78 @@ async fn click_stale_button(town: &World, person: &str, value: &str) {
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let path = "/slack/interactions";
-    assert_eq!(receiving::send_slack_request(town, path, &body, SIGNING_SECRET, now.as_second()).await.0, 200);
+    assert_eq!(receiving::send_slack_request(world, path, &body, SIGNING_SECRET, now.as_second()).await.0, 200);
 }
 
-async fn release_and_settle(town: &World) {
-    while town.bot.store.measure_outstanding_work().await.unwrap().inbox > 0 {
+async fn release_and_settle(world: &World) {
+    while world.bot.store.measure_outstanding_work().await.unwrap().inbox > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(4)).await;
     }
-    town.sim.github.request_faults().resume();
-    town.settle().await;
+    world.sim.github.request_faults().resume();
+    world.settle().await;
 }
 
 #[tokio::test]
 async fn a_yes_to_what_is_being_replaced_does_not_count_for_what_takes_its_place() {
-    let town = open_with_waiting_change().await;
-    let shown_before = approve_button(&town.last_message("bob", "releases").blocks).expect("a button");
-    let hotfix = push(&town, "prod");
-    act_until_request_held(&town, "PATCH", "/git/refs", async || town.clock.advance(SignedDuration::from_secs(61)))
+    let world = open_with_waiting_change().await;
+    let shown_before = approve_button(&world.last_message("bob", "releases").blocks).expect("a button");
+    let hotfix = push(&world, "prod");
+    act_until_request_held(&world, "PATCH", "/git/refs", async || world.clock.advance(SignedDuration::from_secs(61)))
         .await;
-    click_stale_button(&town, "U0BOB", &shown_before).await;
-    release_and_settle(&town).await;
-    assert_eq!(prod(&town), hotfix, "nobody has approved what stands on the hotfix");
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_ne!(prod(&town), hotfix);
+    click_stale_button(&world, "U0BOB", &shown_before).await;
+    release_and_settle(&world).await;
+    assert_eq!(prod(&world), hotfix, "nobody has approved what stands on the hotfix");
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_ne!(prod(&world), hotfix);
 }
 
 #[tokio::test]
 async fn a_pull_request_that_is_pointed_elsewhere_at_the_last_moment_is_not_said_to_be_in_prod() {
-    let town = open_with_waiting_change().await;
-    let before = prod(&town);
-    act_until_request_held(&town, "PUT", "/merge", async || {
-        town.bob().clicks_without_waiting("releases", "Approve").await
+    let world = open_with_waiting_change().await;
+    let before = prod(&world);
+    act_until_request_held(&world, "PUT", "/merge", async || {
+        world.bob().clicks_without_waiting("releases", "Approve").await;
     })
     .await;
-    town.sim.github.retarget_pull("acme/checkout", 1, "staging").unwrap();
-    release_and_settle(&town).await;
-    assert_eq!(prod(&town), before);
-    let card = town.public_messages("releases").into_iter().find(|told| told.contains("asked by")).unwrap();
+    world.sim.github.retarget_pull("acme/checkout", 1, "staging").unwrap();
+    release_and_settle(&world).await;
+    assert_eq!(prod(&world), before);
+    let card = world.public_messages("releases").into_iter().find(|told| told.contains("asked by")).unwrap();
     let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("a reason");
-    let merged = town.sim.github.head("acme/checkout", "staging").unwrap();
+    let merged = world.sim.github.head("acme/checkout", "staging").unwrap();
     assert_snapshot!(why.replace(merged.short(), "<merged>"), @"*Why:* Somebody pointed the pull request #1 at staging, and it was merged there, as <merged>. prod has nothing of it. Take it back in staging if it does not belong there.");
-    assert!(!town.sim.github.tags("acme/checkout").keys().any(|tag| tag.starts_with("prod/2026.11.16")));
+    assert!(!world.sim.github.tags("acme/checkout").keys().any(|tag| tag.starts_with("prod/2026.11.16")));
 }
 
 #[tokio::test]
 async fn a_frozen_branch_that_has_it_already_does_not_stand_for_prod() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout prod").await;
-    act_until_request_held(&town, "POST", "/merges", async || {
-        town.alice().clicks_without_waiting("deploys", "Confirm").await
+    let world = World::open().await;
+    world.alice().types("/promote checkout prod").await;
+    act_until_request_held(&world, "POST", "/merges", async || {
+        world.alice().clicks_without_waiting("deploys", "Confirm").await;
     })
     .await;
-    let staging = town.sim.github.head("acme/checkout", "staging").unwrap();
-    town.sim.github.point_branch("acme/checkout", &frozen_branch(&town), &staging).unwrap();
-    release_and_settle(&town).await;
-    let before = prod(&town);
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_ne!(prod(&town), before);
+    let staging = world.sim.github.head("acme/checkout", "staging").unwrap();
+    world.sim.github.point_branch("acme/checkout", &frozen_branch(&world), &staging).unwrap();
+    release_and_settle(&world).await;
+    let before = prod(&world);
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_ne!(prod(&world), before);
 }
 
 #[tokio::test]
 async fn a_frozen_branch_that_is_put_back_before_it_is_shown_is_made_anew() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout prod").await;
-    act_until_request_held(&town, "POST", "/pulls", async || {
-        town.alice().clicks_without_waiting("deploys", "Confirm").await
+    let world = World::open().await;
+    world.alice().types("/promote checkout prod").await;
+    act_until_request_held(&world, "POST", "/pulls", async || {
+        world.alice().clicks_without_waiting("deploys", "Confirm").await;
     })
     .await;
-    town.sim.github.point_branch("acme/checkout", &frozen_branch(&town), &prod(&town)).unwrap();
-    release_and_settle(&town).await;
-    let before = prod(&town);
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_ne!(prod(&town), before);
+    world.sim.github.point_branch("acme/checkout", &frozen_branch(&world), &prod(&world)).unwrap();
+    release_and_settle(&world).await;
+    let before = prod(&world);
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_ne!(prod(&world), before);
 }
 
 #[test]

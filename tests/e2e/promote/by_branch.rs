@@ -10,46 +10,46 @@ use jiff::SignedDuration;
 
 use crate::harness::world::{World, redact_origin_and_ids, render_message};
 
-fn head(town: &World, branch: &str) -> Sha {
-    town.sim.github.head("acme/checkout", branch).expect("a branch")
+fn head(world: &World, branch: &str) -> Sha {
+    world.sim.github.head("acme/checkout", branch).expect("a branch")
 }
 
-fn parents(town: &World, repository: &str, of: &Sha) -> Vec<Sha> {
-    let graph = town.sim.github.graph(repository, 100);
+fn parents(world: &World, repository: &str, of: &Sha) -> Vec<Sha> {
+    let graph = world.sim.github.graph(repository, 100);
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
 }
 
 #[tokio::test]
 async fn a_promotion_goes_from_merging_to_running() {
-    let town = World::open().await;
-    let (pinned, before) = (head(&town, "develop"), head(&town, "qa"));
+    let world = World::open().await;
+    let (pinned, before) = (head(&world, "develop"), head(&world, "qa"));
 
-    let ack = town.alice().types("/promote checkout qa").await;
+    let ack = world.alice().types("/promote checkout qa").await;
     assert_eq!(ack, "Looking at *checkout* for *qa*...");
 
-    let result = head(&town, "qa");
-    assert_eq!(parents(&town, "acme/checkout", &result), [before, pinned]);
-    assert_eq!(town.sim.github.tags("acme/checkout").get("qa/2026.11.16-1"), Some(&result));
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()));
+    let result = head(&world, "qa");
+    assert_eq!(parents(&world, "acme/checkout", &result), [before, pinned]);
+    assert_eq!(world.sim.github.tags("acme/checkout").get("qa/2026.11.16-1"), Some(&result));
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
 
-    let told = town.public_messages("deploys");
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 2, "one card, and one word in its thread: {told:#?}");
     let card = told[0].replace(result.as_str(), "<result>").replace(result.short(), "<short>");
-    assert_snapshot!(redact_origin_and_ids(&town, &card), @"
+    assert_snapshot!(redact_origin_and_ids(&world, &card), @"
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
     :white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
-    merged into `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<short>> · tagged `qa/2026.11.16-1` · known by the image's tag
-    `qa-6cff9ae` → `develop-d6c66c2`, commit `d6c66c2` as it runs in development · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|compare>
+    merged into `qa` as <http://world/sim/github/acme/checkout/commit/<result>|<short>> · tagged `qa/2026.11.16-1` · known by the image's tag
+    `qa-6cff9ae` → `develop-d6c66c2`, commit `d6c66c2` as it runs in development · <http://world/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|compare>
     runs well in development since <!date^1794736800^{date_short_pretty} {time}|2026-11-15 10:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     1 file, +1 −0
     Next: `/promote checkout staging`
     [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    assert_snapshot!(redact_origin_and_ids(&town, &told[1]), @"<@U0ALICE> *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready.");
-    let mut messages = town.sim.slack.messages("deploys", None);
+    assert_snapshot!(redact_origin_and_ids(&world, &told[1]), @"<@U0ALICE> *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready.");
+    let mut messages = world.sim.slack.messages("deploys", None);
     messages.retain(|message| message.only_to.is_none());
     assert!(messages[0].thread.is_none() && messages[1].thread.as_ref() == Some(&messages[0].id));
     assert!(messages[0].edited > 0, "the card was edited in place");
@@ -57,9 +57,10 @@ async fn a_promotion_goes_from_merging_to_running() {
 
 #[tokio::test]
 async fn the_ledger_keeps_every_stage_of_a_change() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    let all = town.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    let all =
+        world.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let id = all.iter().find_map(|entry| entry.change.clone()).expect("a change");
     let of_it: Vec<_> = all.iter().rev().filter(|entry| entry.change.as_ref() == Some(&id)).collect();
     let kinds: Vec<_> = of_it.iter().map(|entry| entry.kind.as_str()).collect();
@@ -70,17 +71,17 @@ async fn the_ledger_keeps_every_stage_of_a_change() {
 
 #[tokio::test]
 async fn the_card_tells_each_step_as_it_happens() {
-    let town = World::open().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    let world = World::open().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     let mut heads = Vec::new();
     for _ in 0..40 {
-        town.wait_until_idle().await;
+        world.wait_until_idle().await;
         let card =
-            town.public_messages("deploys").first().map(|card| card.lines().next().unwrap_or_default().to_owned());
+            world.public_messages("deploys").first().map(|card| card.lines().next().unwrap_or_default().to_owned());
         if let Some(card) = card.filter(|card| heads.last() != Some(card)) {
             heads.push(card);
         }
-        town.clock.advance(SignedDuration::from_millis(500));
+        world.clock.advance(SignedDuration::from_millis(500));
     }
     assert_snapshot!(heads.join("\n"), @"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: deploying to *qa*
@@ -91,46 +92,46 @@ async fn the_card_tells_each_step_as_it_happens() {
 
 #[tokio::test]
 async fn staging_gets_the_merge_commit_that_ran_in_qa() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    let in_qa = head(&town, "qa");
-    town.push("checkout", "Something newer");
-    town.alice().types("/promote checkout staging").await;
-    assert_eq!(parents(&town, "acme/checkout", &head(&town, "staging"))[1], in_qa);
-    assert!(town.sim.github.tags("acme/checkout").contains_key("staging/2026.11.16-1"));
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    let in_qa = head(&world, "qa");
+    world.push("checkout", "Something newer");
+    world.alice().types("/promote checkout staging").await;
+    assert_eq!(parents(&world, "acme/checkout", &head(&world, "staging"))[1], in_qa);
+    assert!(world.sim.github.tags("acme/checkout").contains_key("staging/2026.11.16-1"));
 }
 
 #[tokio::test]
 async fn a_branch_that_moves_meanwhile_changes_nothing() {
-    let town = World::open().await;
-    let pinned = head(&town, "develop");
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    wait_until(|| town.sim.github.request_faults().requests().iter().any(|asked| asked.ends_with("/merges"))).await;
-    wait_until(|| !town.public_messages("deploys").is_empty()).await;
-    let card = &town.public_messages("deploys")[0];
+    let world = World::open().await;
+    let pinned = head(&world, "develop");
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    wait_until(|| world.sim.github.request_faults().requests().iter().any(|asked| asked.ends_with("/merges"))).await;
+    wait_until(|| !world.public_messages("deploys").is_empty()).await;
+    let card = &world.public_messages("deploys")[0];
     assert!(card.starts_with(":hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*"), "{card}");
-    let newer = town.push("checkout", "Too late for this one");
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    let merged = parents(&town, "acme/checkout", &head(&town, "qa"));
+    let newer = world.push("checkout", "Too late for this one");
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    let merged = parents(&world, "acme/checkout", &head(&world, "qa"));
     assert_eq!(merged[1], pinned);
     assert_ne!(merged[1].as_str(), newer);
 }
 
 #[tokio::test]
 async fn without_an_environment_the_first_that_is_behind_is_taken() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout").await;
-    assert!(town.public_messages("deploys")[0].contains("running in *qa*"));
-    let told = town.ephemeral_messages("alice", "deploys").pop().unwrap();
+    let world = World::open().await;
+    world.alice().types("/promote checkout").await;
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"));
+    let told = world.ephemeral_messages("alice", "deploys").pop().unwrap();
     assert_snapshot!(without_link(&told), @"
     *qa* is the first environment behind the one below, so *checkout* goes there: <link|follow it here>.
     Also behind: `/promote checkout staging`, `/promote checkout prod`
     ");
 
-    town.alice().types("/promote checkout").await;
-    assert!(town.public_messages("deploys").iter().any(|card| card.contains("running in *staging*")));
+    world.alice().types("/promote checkout").await;
+    assert!(world.public_messages("deploys").iter().any(|card| card.contains("running in *staging*")));
 }
 
 fn without_link(text: &str) -> String {
@@ -140,55 +141,55 @@ fn without_link(text: &str) -> String {
 
 #[tokio::test]
 async fn whoever_asks_elsewhere_gets_a_link_to_the_card() {
-    let town = World::open().await;
-    town.alice().types_without_waiting("releases", "/promote checkout qa").await;
-    town.settle().await;
-    assert_eq!(town.public_messages("releases"), Vec::<String>::new(), "the card stands in the environment's channel");
-    let told = town.ephemeral_messages("alice", "releases").pop().unwrap();
+    let world = World::open().await;
+    world.alice().types_without_waiting("releases", "/promote checkout qa").await;
+    world.settle().await;
+    assert_eq!(world.public_messages("releases"), Vec::<String>::new(), "the card stands in the environment's channel");
+    let told = world.ephemeral_messages("alice", "releases").pop().unwrap();
     assert_snapshot!(without_link(&told), @"*checkout* is on its way to *qa*: <link|follow it here>.");
-    let card = &town.sim.slack.messages("deploys", None)[0];
+    let card = &world.sim.slack.messages("deploys", None)[0];
     assert!(told.contains(&format!("C0DEPLOYS/p{}", card.id.replace('.', ""))), "{told}");
 }
 
 #[tokio::test]
 async fn a_version_that_ran_well_before_can_be_named() {
-    let town = World::open().await;
-    let older = town.running_tag("checkout", "development");
-    town.push("checkout", "Not this one");
-    town.settle().await;
-    town.alice().types(&format!("/promote checkout qa @{older}")).await;
-    let merged = parents(&town, "acme/checkout", &head(&town, "qa"));
+    let world = World::open().await;
+    let older = world.running_tag("checkout", "development");
+    world.push("checkout", "Not this one");
+    world.settle().await;
+    world.alice().types(&format!("/promote checkout qa @{older}")).await;
+    let merged = parents(&world, "acme/checkout", &head(&world, "qa"));
     assert!(older.ends_with(merged[1].short()));
 }
 
 #[tokio::test]
 async fn a_dry_run_shows_the_plan_and_does_nothing() {
-    let town = World::open().await;
-    let before = head(&town, "qa");
-    town.alice().types("/promote checkout qa --dry-run").await;
-    assert_eq!(head(&town, "qa"), before);
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
-    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
+    let world = World::open().await;
+    let before = head(&world, "qa");
+    world.alice().types("/promote checkout qa --dry-run").await;
+    assert_eq!(head(&world, "qa"), before);
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
+    assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
     Promote *checkout* `develop-d6c66c2` to *qa*, by a merge into `qa` and a tag
-    `qa-6cff9ae` → `develop-d6c66c2`, commit `d6c66c2` as it runs in development · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|compare>
+    `qa-6cff9ae` → `develop-d6c66c2`, commit `d6c66c2` as it runs in development · <http://world/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|compare>
     runs well in development since <!date^1794736800^{date_short_pretty} {time}|2026-11-15 10:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     1 file, +1 −0
     Nothing was done. To do it: `/promote checkout qa`
     ");
-    assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
+    assert!(world.alice().types("/gantry status").await.contains("Nothing is under way"));
 }
 
 #[tokio::test]
 async fn hotfixes_and_pull_requests_are_named() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = |text: &str| BTreeMap::from([("hotfix.txt".to_owned(), Some(text.to_owned()))]);
-    town.sim.push("checkout", "qa", "Stop the bleeding <!channel>", file("x"), "bob").unwrap();
-    town.push("checkout", "Round totals (#42)");
-    town.settle().await;
-    town.alice().types("/promote checkout qa --dry-run").await;
-    let seen = town.alice().reads();
+    world.sim.push("checkout", "qa", "Stop the bleeding <!channel>", file("x"), "bob").unwrap();
+    world.push("checkout", "Round totals (#42)");
+    world.settle().await;
+    world.alice().types("/promote checkout qa --dry-run").await;
+    let seen = world.alice().reads();
     assert!(seen.contains("1 hotfix is only in `qa`: it stays there"), "{seen}");
     assert!(seen.contains("Stop the bleeding &lt;!channel&gt; · Bob Brandt"), "{seen}");
     assert!(seen.contains("/pull/42|#42>"), "{seen}");
@@ -196,21 +197,21 @@ async fn hotfixes_and_pull_requests_are_named() {
 
 #[tokio::test]
 async fn many_commits_go_to_the_thread() {
-    let town = World::open().await;
+    let world = World::open().await;
     for number in 0..7 {
-        town.push("checkout", &format!("Commit number {number}"));
+        world.push("checkout", &format!("Commit number {number}"));
     }
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
     let card =
-        town.sim.slack.messages("deploys", None).into_iter().find(|it| render_message(it).contains("running in *qa*"));
+        world.sim.slack.messages("deploys", None).into_iter().find(|it| render_message(it).contains("running in *qa*"));
     let card = card.expect("a card");
     assert!(
         render_message(&card).contains("8 commits:") && render_message(&card).contains("and 3 more"),
         "{}",
         render_message(&card)
     );
-    let all = town.sim.slack.messages("deploys", None);
+    let all = world.sim.slack.messages("deploys", None);
     let details =
         all.iter().find(|it| it.thread.as_ref() == Some(&card.id) && render_message(it).contains("Commit number 0"));
     assert!(details.is_some());
@@ -218,51 +219,51 @@ async fn many_commits_go_to_the_thread() {
 
 #[tokio::test]
 async fn a_first_deployment_is_allowed() {
-    let town = World::with_setup(
+    let world = World::with_setup(
         |sim| sim.cluster.remove("qa", &"deployment/checkout".parse().unwrap()),
         |configuration| configuration,
     )
     .await;
-    town.alice().types("/promote checkout qa").await;
-    let card = &town.public_messages("deploys")[0];
+    world.alice().types("/promote checkout qa").await;
+    let card = &world.public_messages("deploys")[0];
     assert!(card.contains("running in *qa*") && card.contains("its first deployment there"), "{card}");
 }
 
 #[tokio::test]
 async fn a_tag_that_is_taken_is_left_and_the_next_is_made() {
-    let town = World::open().await;
-    let other = head(&town, "prod");
+    let world = World::open().await;
+    let other = head(&world, "prod");
     for number in [1, 2] {
-        town.sim.github.tag("acme/checkout", &format!("qa/2026.11.16-{number}"), &other, "by hand").unwrap();
+        world.sim.github.tag("acme/checkout", &format!("qa/2026.11.16-{number}"), &other, "by hand").unwrap();
     }
-    town.alice().types("/promote checkout qa").await;
-    let tags = town.sim.github.tags("acme/checkout");
+    world.alice().types("/promote checkout qa").await;
+    let tags = world.sim.github.tags("acme/checkout");
     assert_eq!(tags.get("qa/2026.11.16-1"), Some(&other));
-    assert_eq!(tags.get("qa/2026.11.16-3"), Some(&head(&town, "qa")));
+    assert_eq!(tags.get("qa/2026.11.16-3"), Some(&head(&world, "qa")));
 }
 
 #[tokio::test]
 async fn tags_are_named_by_their_template() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         configuration.replace("  - name: qa\n", "  - name: qa\n    tag: \"released/{artefact}/{environment}.{n}\"\n")
     })
     .await;
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.sim.github.tags("acme/checkout").contains_key("released/checkout/qa.1"));
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.sim.github.tags("acme/checkout").contains_key("released/checkout/qa.1"));
 }
 
 #[tokio::test]
 async fn a_tag_that_fails_is_a_warning_and_no_more() {
-    let town = World::open().await;
-    town.sim.github.request_faults().inject(
+    let world = World::open().await;
+    world.sim.github.request_faults().inject(
         "POST",
         "/git/refs",
         FaultTiming::BeforeEffect,
         RequestFault::Reply(403, "Resource not accessible by integration", vec![]),
         9,
     );
-    town.alice().types("/promote checkout qa").await;
-    let card = &town.public_messages("deploys")[0];
+    world.alice().types("/promote checkout qa").await;
+    let card = &world.public_messages("deploys")[0];
     assert!(card.contains("running in *qa*"), "{card}");
     assert!(card.contains(":warning: not tagged: GitHub refuses us: Resource not accessible"), "{card}");
 }
@@ -280,61 +281,61 @@ async fn wait_until(is_so: impl Fn() -> bool) {
 
 #[tokio::test]
 async fn a_change_without_a_channel_goes_to_whoever_asked() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         configuration.replace("  - name: qa\n", "  - name: qa\n    channel: \"#nowhere\"\n")
     })
     .await;
-    town.alice().types("/promote checkout qa").await;
-    let card = &town.public_messages("deploys")[0];
+    world.alice().types("/promote checkout qa").await;
+    let card = &world.public_messages("deploys")[0];
     assert!(card.contains("This is here because I cannot write to #nowhere"), "{card}");
     assert!(card.contains("running in *qa*"), "{card}");
 }
 
 #[tokio::test]
 async fn what_a_change_brings_is_no_arrival() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    assert!(!town.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")));
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    assert!(!world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")));
     // A hotfix is one.
-    town.sim.push("checkout", "qa", "Straight into qa", BTreeMap::new(), "bob").unwrap();
-    town.settle().await;
+    world.sim.push("checkout", "qa", "Straight into qa", BTreeMap::new(), "bob").unwrap();
+    world.settle().await;
     assert!(
-        town.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")),
+        world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")),
         "{:#?}",
-        town.public_messages("deploys")
+        world.public_messages("deploys")
     );
 }
 
 #[tokio::test]
 async fn artefacts_of_one_repository_move_together_and_are_asked_for() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = |path: &str| BTreeMap::from([(path.to_owned(), Some("new".to_owned()))]);
-    town.sim.push("storefront", "develop", "Paint it blue", file("storefront/colour"), "alice").unwrap();
-    town.settle().await;
-    let before = town.sim.github.head("acme/shop", "qa").unwrap();
+    world.sim.push("storefront", "develop", "Paint it blue", file("storefront/colour"), "alice").unwrap();
+    world.settle().await;
+    let before = world.sim.github.head("acme/shop", "qa").unwrap();
 
-    town.alice().types("/promote storefront qa").await;
-    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
+    world.alice().types("/promote storefront qa").await;
+    assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
     Promote *storefront* `develop-160abfe` to *qa*, by a merge into `qa` and a tag
-    `qa-58c6a35` → `develop-160abfe`, commit `160abfe` as it runs in development · <http://town/sim/github/acme/shop/compare/58c6a35c450e66a817309588ef113328953314a9...160abfecfc12258da5166360c350e752aa5b060f|compare>
+    `qa-58c6a35` → `develop-160abfe`, commit `160abfe` as it runs in development · <http://world/sim/github/acme/shop/compare/58c6a35c450e66a817309588ef113328953314a9...160abfecfc12258da5166360c350e752aa5b060f|compare>
     runs well in development since <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/shop/commit/160abfecfc12258da5166360c350e752aa5b060f|160abfe> Paint it blue · Alice Adler
+    • <http://world/sim/github/acme/shop/commit/160abfecfc12258da5166360c350e752aa5b060f|160abfe> Paint it blue · Alice Adler
     1 file, +1 −0
     :twisted_rightwards_arrows: Moves as well, as it is in the same repository: *mailer* (only built anew)
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(town.sim.github.head("acme/shop", "qa").unwrap(), before, "nothing moves before the yes");
+    assert_eq!(world.sim.github.head("acme/shop", "qa").unwrap(), before, "nothing moves before the yes");
 
-    let question = town.last_message("alice", "deploys").id;
-    let foreign = town.sim.slack.click("bob", "deploys", &question, "Confirm").await;
+    let question = world.last_message("alice", "deploys").id;
+    let foreign = world.sim.slack.click("bob", "deploys", &question, "Confirm").await;
     assert!(foreign.is_err(), "nobody else sees it");
 
-    town.alice().clicks("Confirm").await;
-    let result = town.sim.github.head("acme/shop", "qa").unwrap();
-    assert_eq!(parents(&town, "acme/shop", &result)[0], before);
-    let cards = town.public_messages("deploys");
+    world.alice().clicks("Confirm").await;
+    let result = world.sim.github.head("acme/shop", "qa").unwrap();
+    assert_eq!(parents(&world, "acme/shop", &result)[0], before);
+    let cards = world.public_messages("deploys");
     let card = cards.iter().find(|card| card.contains("running in *qa*")).expect("a card");
     assert!(card.contains("*mailer* `build-") && card.contains("Moves as well"), "{card}");
     assert!(!cards.iter().any(|card| card.contains("*mailer*") && card.contains("runs in *qa*")), "{cards:#?}");
@@ -342,70 +343,70 @@ async fn artefacts_of_one_repository_move_together_and_are_asked_for() {
 
 #[tokio::test]
 async fn a_plan_can_be_dropped_and_grows_old() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = |path: &str| BTreeMap::from([(path.to_owned(), Some("new".to_owned()))]);
-    town.sim.push("storefront", "develop", "Paint it blue", file("storefront/colour"), "alice").unwrap();
-    town.settle().await;
-    let before = town.sim.github.head("acme/shop", "qa").unwrap();
-    town.alice().types("/promote storefront qa").await;
-    town.alice().clicks("Cancel").await;
-    assert_eq!(town.alice().reads(), "Cancelled: nothing was done.");
+    world.sim.push("storefront", "develop", "Paint it blue", file("storefront/colour"), "alice").unwrap();
+    world.settle().await;
+    let before = world.sim.github.head("acme/shop", "qa").unwrap();
+    world.alice().types("/promote storefront qa").await;
+    world.alice().clicks("Cancel").await;
+    assert_eq!(world.alice().reads(), "Cancelled: nothing was done.");
 
-    town.alice().types("/promote storefront qa").await;
-    town.wait(SignedDuration::from_mins(29)).await;
-    let question = town.last_message("alice", "deploys").id;
-    town.wait(SignedDuration::from_mins(2)).await;
-    town.sim.slack.click("alice", "deploys", &question, "Confirm").await.unwrap();
-    town.settle().await;
-    assert!(town.alice().reads().contains("older than 30 minutes"), "{}", town.alice().reads());
-    assert_eq!(town.sim.github.head("acme/shop", "qa").unwrap(), before);
+    world.alice().types("/promote storefront qa").await;
+    world.wait(SignedDuration::from_mins(29)).await;
+    let question = world.last_message("alice", "deploys").id;
+    world.wait(SignedDuration::from_mins(2)).await;
+    world.sim.slack.click("alice", "deploys", &question, "Confirm").await.unwrap();
+    world.settle().await;
+    assert!(world.alice().reads().contains("older than 30 minutes"), "{}", world.alice().reads());
+    assert_eq!(world.sim.github.head("acme/shop", "qa").unwrap(), before);
 }
 
 #[tokio::test]
 async fn a_mention_promotes_and_is_refused_like_a_command() {
-    let town = World::open().await;
-    let thread = town.bob().posts("deploys", None, "what about checkout?").await;
-    town.alice().posts("deploys", Some(&thread), "@gantry promote checkout to qa").await;
-    assert!(town.public_messages("deploys").iter().any(|card| card.contains("running in *qa*")));
-    town.alice().posts("deploys", Some(&thread), "@gantry promote checkout to qa").await;
-    let told = town.ephemeral_messages("alice", "deploys");
+    let world = World::open().await;
+    let thread = world.bob().posts("deploys", None, "what about checkout?").await;
+    world.alice().posts("deploys", Some(&thread), "@gantry promote checkout to qa").await;
+    assert!(world.public_messages("deploys").iter().any(|card| card.contains("running in *qa*")));
+    world.alice().posts("deploys", Some(&thread), "@gantry promote checkout to qa").await;
+    let told = world.ephemeral_messages("alice", "deploys");
     assert!(told.last().unwrap().contains("has everything of *checkout*"), "{told:#?}");
 }
 
 #[tokio::test]
 async fn the_button_of_an_arrival_promotes_exactly_that_commit() {
-    let town = World::open().await;
-    let sha = town.push("checkout", "The one with the button");
-    town.settle().await;
-    let arrival = town.last_message("alice", "deploys").id;
-    town.push("checkout", "A later one");
-    town.settle().await;
-    town.sim.slack.click("alice", "deploys", &arrival, "Promote").await.unwrap();
-    town.settle().await;
-    assert_eq!(parents(&town, "acme/checkout", &head(&town, "qa"))[1].as_str(), sha);
+    let world = World::open().await;
+    let sha = world.push("checkout", "The one with the button");
+    world.settle().await;
+    let arrival = world.last_message("alice", "deploys").id;
+    world.push("checkout", "A later one");
+    world.settle().await;
+    world.sim.slack.click("alice", "deploys", &arrival, "Promote").await.unwrap();
+    world.settle().await;
+    assert_eq!(parents(&world, "acme/checkout", &head(&world, "qa"))[1].as_str(), sha);
 
-    town.sim.slack.click("bob", "deploys", &arrival, "Promote").await.unwrap();
-    town.settle().await;
-    let told = town.ephemeral_messages("bob", "deploys");
+    world.sim.slack.click("bob", "deploys", &arrival, "Promote").await.unwrap();
+    world.settle().await;
+    let told = world.ephemeral_messages("bob", "deploys");
     assert!(told.last().unwrap().contains("has everything of *checkout*"), "{told:#?}");
 }
 
 #[tokio::test]
 async fn a_promotion_asks_github_at_most_ten_times() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    town.push("checkout", "One more");
-    town.settle().await;
-    let before = town.sim.github.request_faults().requests().len();
-    town.alice().types("/promote checkout qa").await;
-    let asked = town.sim.github.request_faults().requests().split_off(before);
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    world.push("checkout", "One more");
+    world.settle().await;
+    let before = world.sim.github.request_faults().requests().len();
+    world.alice().types("/promote checkout qa").await;
+    let asked = world.sim.github.request_faults().requests().split_off(before);
     assert!(asked.len() <= 10, "{asked:#?}");
 }
 
 #[tokio::test]
 async fn a_lost_webhook_changes_nothing() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::LostWebhook, 99, None, None);
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys")[0].contains("running in *qa*, 2 of 2 ready"));
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::LostWebhook, 99, None, None);
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*, 2 of 2 ready"));
 }

@@ -15,7 +15,7 @@ use crate::harness::world::{World, redact_origin_and_ids};
 
 pub(crate) const GITOPS: &str = "acme/gitops";
 pub(crate) const IMAGE: &str = "ghcr.io/acme/search";
-/// Where the town's configuration says that the version of `search` stands.
+/// Where the world's configuration says that the version of `search` stands.
 pub(crate) const DELIVERY: &str =
     "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
 
@@ -23,12 +23,12 @@ pub(crate) fn path(environment: &str) -> String {
     format!("envs/{environment}/search/kustomization.yaml")
 }
 
-pub(crate) fn head(town: &World) -> Sha {
-    town.sim.github.head(GITOPS, "main").expect("a branch")
+pub(crate) fn head(world: &World) -> Sha {
+    world.sim.github.head(GITOPS, "main").expect("a branch")
 }
 
-pub(crate) fn text(town: &World, path: &str) -> String {
-    town.sim.github.read_file(GITOPS, &head(town), path).expect("the file")
+pub(crate) fn text(world: &World, path: &str) -> String {
+    world.sim.github.read_file(GITOPS, &head(world), path).expect("the file")
 }
 
 /// A commit by bob to the manifests; `None` deletes.
@@ -51,52 +51,52 @@ pub(crate) fn put_in(sim: &sim::World, repository: &str, branch: &str, files: &[
 }
 
 /// What the workload's container names, whole.
-pub(crate) fn running_image(town: &World, environment: &str) -> String {
-    town.sim.cluster.state(environment, &"deployment/search".parse().unwrap()).image.expect("an image")
+pub(crate) fn running_image(world: &World, environment: &str) -> String {
+    world.sim.cluster.state(environment, &"deployment/search".parse().unwrap()).image.expect("an image")
 }
 
 /// A push that runs in development: its commit, and the tag that CI gave it.
-pub(crate) async fn push_and_settle(town: &World, message: &str) -> (Sha, String) {
-    let sha = town.push("search", message).parse().unwrap();
-    town.settle().await;
-    (sha, town.running_tag("search", "development"))
+pub(crate) async fn push_and_settle(world: &World, message: &str) -> (Sha, String) {
+    let sha = world.push("search", message).parse().unwrap();
+    world.settle().await;
+    (sha, world.running_tag("search", "development"))
 }
 
 /// Our own commits to the manifests, newest first.
-pub(crate) fn list_own_commits(town: &World) -> Vec<Sha> {
-    let graph = town.sim.github.graph(GITOPS, 200);
+pub(crate) fn list_own_commits(world: &World) -> Vec<Sha> {
+    let graph = world.sim.github.graph(GITOPS, 200);
     let ours = |subject: &str| subject.starts_with("Promote ") || subject.starts_with("Roll ");
     graph.into_iter().filter(|commit| ours(&commit.subject)).map(|commit| commit.sha).collect()
 }
 
-pub(crate) fn parents(town: &World, repository: &str, of: &Sha) -> Vec<Sha> {
-    let graph = town.sim.github.graph(repository, 200);
+pub(crate) fn parents(world: &World, repository: &str, of: &Sha) -> Vec<Sha> {
+    let graph = world.sim.github.graph(repository, 200);
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
 }
 
 /// What GitHub's own API says.
-pub(crate) async fn api(town: &World, path: &str) -> Value {
-    let url = format!("{}/sim/github{path}", town.origin);
+pub(crate) async fn api(world: &World, path: &str) -> Value {
+    let url = format!("{}/sim/github{path}", world.origin);
     let asked = reqwest::Client::new().get(url).bearer_auth(GITHUB_TOKEN).send().await.unwrap();
     asked.json().await.unwrap()
 }
 
 /// The newest card of a channel.
-pub(crate) fn card(town: &World, channel: &str) -> String {
-    town.public_messages(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
+pub(crate) fn card(world: &World, channel: &str) -> String {
+    world.public_messages(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
 }
 
 /// With our own commits masked: their names are chance.
-pub(crate) fn redact_own_commits(town: &World, text: &str) -> String {
-    let all = list_own_commits(town);
+pub(crate) fn redact_own_commits(world: &World, text: &str) -> String {
+    let all = list_own_commits(world);
     let text = all.iter().rev().enumerate().fold(text.to_owned(), |text, (nth, sha)| {
         let name = format!("<ours {}>", nth + 1);
         text.replace(sha.as_str(), &name).replace(sha.short(), &name)
     });
-    redact_origin_and_ids(town, &text)
+    redact_origin_and_ids(world, &text)
 }
 
-/// With another delivery than the town's.
+/// With another delivery than the world's.
 pub(crate) fn replace_delivery(yaml: &str, by: &str) -> String {
     let changed = yaml.replace(DELIVERY, by);
     assert_ne!(changed, yaml);
@@ -115,22 +115,22 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
         \x20   newTag: '1.0.2'\t # Gantry writes here\r\n\
         resources: [ ../../../base/search ]\r\n\
         apiVersion: \"kustomize.config.k8s.io/v1beta1\"\r\n";
-    let town = World::with_setup(|sim| drop(put(sim, &[(&path("qa"), Some(before))])), |yaml| yaml).await;
-    let (pinned, tag) = push_and_settle(&town, "Find plurals").await;
-    let base = head(&town);
+    let world = World::with_setup(|sim| drop(put(sim, &[(&path("qa"), Some(before))])), |yaml| yaml).await;
+    let (pinned, tag) = push_and_settle(&world, "Find plurals").await;
+    let base = head(&world);
 
-    let ack = town.alice().types("/promote search qa").await;
+    let ack = world.alice().types("/promote search qa").await;
     assert_eq!(ack, "Looking at *search* for *qa*...");
 
-    let result = head(&town);
-    assert_eq!(parents(&town, GITOPS, &result), std::slice::from_ref(&base), "exactly one commit");
+    let result = head(&world);
+    assert_eq!(parents(&world, GITOPS, &result), std::slice::from_ref(&base), "exactly one commit");
     let line = before.lines().nth(7).unwrap();
-    assert_eq!(text(&town, &path("qa")), before.replace(line, &line.replace("1.0.2", &tag)));
-    let (old, new) = (town.sim.github.files(GITOPS, &base).unwrap(), town.sim.github.files(GITOPS, &result).unwrap());
+    assert_eq!(text(&world, &path("qa")), before.replace(line, &line.replace("1.0.2", &tag)));
+    let (old, new) = (world.sim.github.files(GITOPS, &base).unwrap(), world.sim.github.files(GITOPS, &result).unwrap());
     let differ: Vec<_> = new.iter().filter(|(path, blob)| old.get(*path) != Some(blob)).map(|(path, _)| path).collect();
     assert_eq!((differ, old.len()), (vec![&path("qa")], new.len()));
 
-    let commit = api(&town, &format!("/repos/{GITOPS}/git/commits/{result}")).await;
+    let commit = api(&world, &format!("/repos/{GITOPS}/git/commits/{result}")).await;
     let message = commit["message"].as_str().unwrap();
     let (said, change) = message.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!(change.trim().len(), 36);
@@ -141,19 +141,19 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
     ");
 
     let name = "qa/search/2026.11.16-1";
-    assert_eq!(town.sim.github.tags("acme/search").get(name), Some(&pinned), "the code is tagged at what was built");
-    let tag_of = api(&town, &format!("/repos/acme/search/git/ref/tags/{name}")).await;
+    assert_eq!(world.sim.github.tags("acme/search").get(name), Some(&pinned), "the code is tagged at what was built");
+    let tag_of = api(&world, &format!("/repos/acme/search/git/ref/tags/{name}")).await;
     assert_eq!(tag_of["object"]["type"], "tag", "annotated");
-    assert_eq!(town.sim.github.tags(GITOPS), BTreeMap::new());
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"));
-    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
+    assert_eq!(world.sim.github.tags(GITOPS), BTreeMap::new());
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"));
+    assert_snapshot!(redact_own_commits(&world, &card(&world, "deploys")), @"
     :large_green_circle: *search* `1.0.3`: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
-    written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 1>|<ours 1>> · tagged `qa/search/2026.11.16-1` · known by its image
-    `1.0.2` → `1.0.3`, commit `2b48be3` as it runs in development · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
+    written to `envs/qa/search/kustomization.yaml` as <http://world/sim/github/acme/gitops/commit/<ours 1>|<ours 1>> · tagged `qa/search/2026.11.16-1` · known by its image
+    `1.0.2` → `1.0.3`, commit `2b48be3` as it runs in development · <http://world/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
     runs well in development since <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
+    • <http://world/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
     1 file, +1 −0
     Next: `/promote search staging`
     [Roll back]
@@ -163,21 +163,21 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
 
 #[tokio::test]
 async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
     let mut heads = Vec::new();
     for _ in 0..40 {
-        town.wait_until_idle().await;
-        let card = town.public_messages("deploys").into_iter().find(|told| told.contains("asked by"));
+        world.wait_until_idle().await;
+        let card = world.public_messages("deploys").into_iter().find(|told| told.contains("asked by"));
         let card = card.map(|card| card.lines().next().unwrap_or_default().to_owned());
-        let state = town.sim.cluster.state("qa", &"deployment/search".parse().unwrap());
+        let state = world.sim.cluster.state("qa", &"deployment/search".parse().unwrap());
         let complete = state.state == "running" && state.image == Some(format!("{IMAGE}:{tag}"));
         assert!(complete || !card.as_ref().is_some_and(|card| card.contains("running in")), "{card:?} {state:?}");
         if let Some(card) = card.filter(|card| heads.last() != Some(card)) {
             heads.push(card);
         }
-        town.clock.advance(SignedDuration::from_millis(500));
+        world.clock.advance(SignedDuration::from_millis(500));
     }
     assert_snapshot!(heads.join("\n"), @"
     :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*
@@ -191,104 +191,104 @@ async fn another_tag_that_runs_proves_nothing() {
     // No controller follows this file: what runs is set by hand.
     let elsewhere = "manifest: { repository: acme/gitops, file: \"apps/{environment}.yaml\" }";
     let prepare = |sim: &sim::World| drop(put(sim, &[("apps/qa.yaml", Some("image: ghcr.io/acme/search:1.0.2\n"))]));
-    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, elsewhere)).await;
-    let (pinned, tag) = push_and_settle(&town, "Find plurals").await;
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
-    town.wait_until_idle().await;
-    assert_eq!(text(&town, "apps/qa.yaml"), format!("image: ghcr.io/acme/search:{tag}\n"));
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, elsewhere)).await;
+    let (pinned, tag) = push_and_settle(&world, "Find plurals").await;
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
+    world.wait_until_idle().await;
+    assert_eq!(text(&world, "apps/qa.yaml"), format!("image: ghcr.io/acme/search:{tag}\n"));
 
     let workload = "deployment/search".parse().unwrap();
     // Of the very same commit, and complete.
-    town.sim.registry.publish(IMAGE, "other", Some(&pinned), town.clock.now());
-    town.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:other"));
+    world.sim.registry.publish(IMAGE, "other", Some(&pinned), world.clock.now());
+    world.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:other"));
     for _ in 0..30 {
-        town.wait_until_idle().await;
-        assert!(card(&town, "deploys").contains("deploying to *qa*"), "{}", card(&town, "deploys"));
-        town.clock.advance(SignedDuration::from_secs(1));
+        world.wait_until_idle().await;
+        assert!(card(&world, "deploys").contains("deploying to *qa*"), "{}", card(&world, "deploys"));
+        world.clock.advance(SignedDuration::from_secs(1));
     }
-    assert_eq!(town.sim.cluster.state("qa", &workload).state, "running");
-    town.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:{tag}"));
-    town.settle().await;
-    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+    assert_eq!(world.sim.cluster.state("qa", &workload).state, "running");
+    world.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:{tag}"));
+    world.settle().await;
+    assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn what_is_there_already_and_what_is_older_is_refused() {
-    let town = World::open().await;
-    let before = head(&town);
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
+    let world = World::open().await;
+    let before = head(&world);
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
     *qa* has everything of *search* `1.0.2` already: `1.0.2` runs there.
     Next: push something new; `/list search` shows what runs where.
     ");
-    assert_eq!(head(&town), before);
+    assert_eq!(head(&world), before);
 
-    let (_, older) = push_and_settle(&town, "Find plurals").await;
-    push_and_settle(&town, "Find synonyms").await;
-    town.alice().types("/promote search qa").await;
-    let newer = head(&town);
-    town.alice().types(&format!("/promote search qa @{older}")).await;
-    assert_snapshot!(redact_origin_and_ids(&town, &town.alice().reads()), @"
+    let (_, older) = push_and_settle(&world, "Find plurals").await;
+    push_and_settle(&world, "Find synonyms").await;
+    world.alice().types("/promote search qa").await;
+    let newer = head(&world);
+    world.alice().types(&format!("/promote search qa @{older}")).await;
+    assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
     *qa* is newer than *search* `1.0.3`: `1.0.4` runs there. A promotion never goes back.
     Next: to go back on purpose, `/rollback search qa`.
     ");
-    assert_eq!(head(&town), newer);
-    assert_eq!(list_own_commits(&town).len(), 1);
+    assert_eq!(head(&world), newer);
+    assert_eq!(list_own_commits(&world).len(), 1);
 }
 
 #[tokio::test]
 async fn the_plan_names_the_commits_between_the_two_images() {
-    let town = World::open().await;
-    let (first, _) = push_and_settle(&town, "Find plurals").await;
-    let (second, _) = push_and_settle(&town, "Find synonyms").await;
-    let before = head(&town);
-    town.alice().types("/promote search qa --dry-run").await;
-    let seen = redact_origin_and_ids(&town, &town.alice().reads());
+    let world = World::open().await;
+    let (first, _) = push_and_settle(&world, "Find plurals").await;
+    let (second, _) = push_and_settle(&world, "Find synonyms").await;
+    let before = head(&world);
+    world.alice().types("/promote search qa --dry-run").await;
+    let seen = redact_origin_and_ids(&world, &world.alice().reads());
     let seen = [(&first, "<first>"), (&second, "<second>")]
         .iter()
         .fold(seen, |seen, (sha, name)| seen.replace(sha.as_str(), name).replace(sha.short(), name));
     assert_snapshot!(seen, @"
     Promote *search* `1.0.4` to *qa*, by a commit to `envs/qa/search/kustomization.yaml` and a tag
-    `1.0.2` → `1.0.4`, commit `<second>` as it runs in development · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...<second>|compare>
+    `1.0.2` → `1.0.4`, commit `<second>` as it runs in development · <http://world/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...<second>|compare>
     runs well in development since <!date^1794819610^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     2 commits:
-    • <http://town/sim/github/acme/search/commit/<second>|<second>> Find synonyms · Alice Adler
-    • <http://town/sim/github/acme/search/commit/<first>|<first>> Find plurals · Alice Adler
+    • <http://world/sim/github/acme/search/commit/<second>|<second>> Find synonyms · Alice Adler
+    • <http://world/sim/github/acme/search/commit/<first>|<first>> Find plurals · Alice Adler
     1 file, +2 −0
     Nothing was done. To do it: `/promote search qa`
     ");
-    assert_eq!(head(&town), before);
+    assert_eq!(head(&world), before);
 }
 
 #[tokio::test]
 async fn commits_that_run_there_and_are_not_in_it_are_told_as_lost() {
-    let town = World::open().await;
-    let hotfix = town.sim.push("search", "hotfix", "Stop the bleeding", BTreeMap::new(), "bob").unwrap();
-    town.sim.registry.publish(IMAGE, "1.0.2-hotfix", Some(&hotfix), town.clock.now());
-    put(&town.sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, newTag: 1.0.2-hotfix }}]\n")))]);
-    push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa --dry-run").await;
-    let seen = redact_origin_and_ids(&town, &town.alice().reads());
+    let world = World::open().await;
+    let hotfix = world.sim.push("search", "hotfix", "Stop the bleeding", BTreeMap::new(), "bob").unwrap();
+    world.sim.registry.publish(IMAGE, "1.0.2-hotfix", Some(&hotfix), world.clock.now());
+    put(&world.sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, newTag: 1.0.2-hotfix }}]\n")))]);
+    push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa --dry-run").await;
+    let seen = redact_origin_and_ids(&world, &world.alice().reads());
     let warning: Vec<_> = seen.lines().skip_while(|line| !line.starts_with(":warning:")).take(2).collect();
     assert_snapshot!(warning.join("\n").replace(hotfix.as_str(), "<hotfix>").replace(hotfix.short(), "<hotfix>"), @"
     :warning: 1 commit that runs there is not in it, and is lost by it
-    • <http://town/sim/github/acme/search/commit/<hotfix>|<hotfix>> Stop the bleeding · Bob Brandt
+    • <http://world/sim/github/acme/search/commit/<hotfix>|<hotfix>> Stop the bleeding · Bob Brandt
     ");
 }
 
 #[tokio::test]
 async fn staging_gets_exactly_what_runs_in_qa() {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa").await;
-    push_and_settle(&town, "Too new").await;
-    town.alice().types("/promote search staging").await;
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa").await;
+    push_and_settle(&world, "Too new").await;
+    world.alice().types("/promote search staging").await;
     assert_eq!(
-        (running_image(&town, "qa"), running_image(&town, "staging")),
+        (running_image(&world, "qa"), running_image(&world, "staging")),
         (format!("{IMAGE}:{tag}"), format!("{IMAGE}:{tag}"))
     );
-    assert!(text(&town, &path("staging")).contains(&format!("newTag: \"{tag}\"")));
-    assert!(town.sim.github.tags("acme/search").contains_key("staging/search/2026.11.16-1"));
+    assert!(text(&world, &path("staging")).contains(&format!("newTag: \"{tag}\"")));
+    assert!(world.sim.github.tags("acme/search").contains_key("staging/search/2026.11.16-1"));
 }
 
 /// `checkout` by manifest too, in the same repository.
@@ -299,20 +299,20 @@ pub(crate) fn deliver_checkout_by_manifest(yaml: &str) -> String {
 }
 
 /// Until it is so, while somebody is held: `settle` would wait for them.
-pub(crate) async fn advance_until(town: &World, is_so: &dyn Fn() -> bool) {
+pub(crate) async fn advance_until(world: &World, is_so: &dyn Fn() -> bool) {
     for _ in 0..400 {
         if is_so() {
             return;
         }
-        town.clock.advance(SignedDuration::from_millis(250));
+        world.clock.advance(SignedDuration::from_millis(250));
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("it never came to be: {:#?}", town.public_messages("deploys"));
+    panic!("it never came to be: {:#?}", world.public_messages("deploys"));
 }
 
 #[tokio::test]
 async fn files_of_one_repository_do_not_lock_each_other() {
-    let town = World::with_setup(
+    let world = World::with_setup(
         |sim| {
             let text = "images:\n  - name: ghcr.io/acme/checkout\n    newTag: qa-6cff9ae\n";
             put(sim, &[("envs/qa/checkout/kustomization.yaml", Some(text))]);
@@ -320,26 +320,26 @@ async fn files_of_one_repository_do_not_lock_each_other() {
         |yaml| deliver_checkout_by_manifest(&yaml),
     )
     .await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    let faults = town.sim.github.request_faults();
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/acme/gitops/git/refs/heads/main", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
-    advance_until(&town, &|| faults.has_paused_request()).await;
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
+    advance_until(&world, &|| faults.has_paused_request()).await;
 
-    town.bob().types_without_waiting("deploys", "/promote search qa").await;
-    advance_until(&town, &|| {
-        town.ephemeral_messages("bob", "deploys").concat().contains("is promoting *search* to *qa*")
+    world.bob().types_without_waiting("deploys", "/promote search qa").await;
+    advance_until(&world, &|| {
+        world.ephemeral_messages("bob", "deploys").concat().contains("is promoting *search* to *qa*")
     })
     .await;
-    town.bob().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.bob().types_without_waiting("deploys", "/promote checkout qa").await;
     let done = |told: &String| told.contains("*checkout*") && told.contains("running in *qa*");
-    advance_until(&town, &|| town.public_messages("deploys").iter().any(done)).await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"), "the other is still held");
+    advance_until(&world, &|| world.public_messages("deploys").iter().any(done)).await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"), "the other is still held");
     faults.resume();
-    town.settle().await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"));
-    assert_eq!(list_own_commits(&town).len(), 2, "one commit each, though the branch moved in between");
-    assert_eq!(town.running_tag("checkout", "qa"), "develop-d6c66c2");
+    world.settle().await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"));
+    assert_eq!(list_own_commits(&world).len(), 2, "one commit each, though the branch moved in between");
+    assert_eq!(world.running_tag("checkout", "qa"), "develop-d6c66c2");
 }
 
 #[tokio::test]
@@ -351,14 +351,14 @@ async fn the_controller_is_told_of_the_repository_that_moved() {
     let router = axum::Router::new().fallback(move |body: String| async move { keep.lock().unwrap().push(body) });
     tokio::spawn(async move { axum::serve(listener, router).await });
     let trigger = format!("  - name: qa\n    trigger: {{ argocd_webhook: \"{url}\" }}\n");
-    let town = World::with_config(|yaml| yaml.replace("  - name: qa\n", &trigger)).await;
-    push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa").await;
+    let world = World::with_config(|yaml| yaml.replace("  - name: qa\n", &trigger)).await;
+    push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa").await;
     let heard = heard.lock().unwrap().clone();
     assert_eq!(heard.len(), 1, "{heard:?}");
     let body: Value = serde_json::from_str(&heard[0]).unwrap();
-    assert_eq!((&body["ref"], &body["after"]), (&"refs/heads/main".into(), &head(&town).as_str().into()));
+    assert_eq!((&body["ref"], &body["after"]), (&"refs/heads/main".into(), &head(&world).as_str().into()));
     let repository = &body["repository"];
     assert_eq!(repository["full_name"], GITOPS);
-    assert_eq!(repository["html_url"], format!("{}/sim/github/{GITOPS}", town.origin), "where people see it");
+    assert_eq!(repository["html_url"], format!("{}/sim/github/{GITOPS}", world.origin), "where people see it");
 }

@@ -12,13 +12,13 @@ use jiff::SignedDuration;
 use crate::harness::world::World;
 use crate::ops::metrics::scrape::Scrape;
 
-fn head(town: &World) -> Sha {
-    town.sim.github.head("acme/checkout", "qa").expect("a branch")
+fn head(world: &World) -> Sha {
+    world.sim.github.head("acme/checkout", "qa").expect("a branch")
 }
 
 /// The card, without the part about the plan.
-fn card(town: &World) -> String {
-    let card = town.public_messages("deploys").into_iter().next().expect("a card");
+fn card(world: &World) -> String {
+    let card = world.public_messages("deploys").into_iter().next().expect("a card");
     let end = card.find("\n`qa-6cff9ae` →").expect("the plan");
     let rest = &card[end..];
     let behind = rest.find("Adler\n").map_or("", |at| &rest[at + "Adler\n".len()..]);
@@ -26,8 +26,9 @@ fn card(town: &World) -> String {
     format!("{}\n{behind}", &card[..end]).trim_end().to_owned()
 }
 
-fn merges(town: &World) -> usize {
-    town.sim
+fn merges(world: &World) -> usize {
+    world
+        .sim
         .github
         .request_faults()
         .requests()
@@ -37,10 +38,10 @@ fn merges(town: &World) -> usize {
 }
 
 /// How many commits of the branch carry the trailer of a change, and how many tags there are of today.
-fn count_merges_and_tags(town: &World) -> (usize, usize) {
-    let graph = town.sim.github.graph("acme/checkout", 100);
+fn count_merges_and_tags(world: &World) -> (usize, usize) {
+    let graph = world.sim.github.graph("acme/checkout", 100);
     let ours = graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count();
-    let tags = town.sim.github.tags("acme/checkout");
+    let tags = world.sim.github.tags("acme/checkout");
     (ours, tags.keys().filter(|name| name.starts_with("qa/2026.11.16-")).count())
 }
 
@@ -49,39 +50,39 @@ fn error_response(status: u16, message: &'static str) -> RequestFault {
 }
 
 async fn promote_with_fault(fault: RequestFault, when: FaultTiming, times: u32) -> World {
-    let town = World::open().await;
-    town.sim.github.request_faults().inject("POST", "/merges", when, fault, times);
-    town.alice().types("/promote checkout qa").await;
-    town
+    let world = World::open().await;
+    world.sim.github.request_faults().inject("POST", "/merges", when, fault, times);
+    world.alice().types("/promote checkout qa").await;
+    world
 }
 
 #[tokio::test]
 async fn what_is_final_is_told_at_once_and_not_repeated() {
     let before = head(&World::open().await);
-    let town = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 9).await;
-    assert_snapshot!(card(&town), @"
+    let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 9).await;
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* GitHub refuses us: Bad credentials. Check the token, or the app's installation and permissions.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_eq!((merges(&town), head(&town)), (1, before.clone()));
+    assert_eq!((merges(&world), head(&world)), (1, before.clone()));
 
-    let town =
+    let world =
         promote_with_fault(error_response(403, "Resource not accessible by integration"), FaultTiming::BeforeEffect, 9)
             .await;
-    assert_snapshot!(card(&town), @"
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_eq!(merges(&town), 1);
+    assert_eq!(merges(&world), 1);
 
-    let town = promote_with_fault(error_response(404, "Not Found"), FaultTiming::BeforeEffect, 9).await;
-    assert_snapshot!(card(&town), @"
+    let world = promote_with_fault(error_response(404, "Not Found"), FaultTiming::BeforeEffect, 9).await;
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* GitHub does not find acme/checkout, or does not let me see it (Not Found). Check what the token may do.
@@ -89,8 +90,8 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promote_with_fault(error_response(404, "Base does not exist"), FaultTiming::BeforeEffect, 9).await;
-    assert_snapshot!(card(&town), @"
+    let world = promote_with_fault(error_response(404, "Base does not exist"), FaultTiming::BeforeEffect, 9).await;
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* The branch qa is gone from acme/checkout. Make it again: git push origin d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf:refs/heads/qa
@@ -98,8 +99,8 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promote_with_fault(error_response(404, "Head does not exist"), FaultTiming::BeforeEffect, 9).await;
-    assert_snapshot!(card(&town), @"
+    let world = promote_with_fault(error_response(404, "Head does not exist"), FaultTiming::BeforeEffect, 9).await;
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* The commit d6c66c2 is not in acme/checkout any more.
@@ -108,8 +109,8 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     ");
 
     let protected = "You're not authorized to push to this branch. Visit https://docs.github.com for more information.";
-    let town = promote_with_fault(error_response(409, protected), FaultTiming::BeforeEffect, 9).await;
-    assert_snapshot!(card(&town), @"
+    let world = promote_with_fault(error_response(409, protected), FaultTiming::BeforeEffect, 9).await;
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* GitHub does not let me merge into qa: You're not authorized to push to this branch. Visit https://docs.github.com for more information. Let me push there, or change the branch's rules.
@@ -117,15 +118,15 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     [Promote]
     ");
 
-    let town = promote_with_fault(error_response(422, "Validation Failed"), FaultTiming::BeforeEffect, 9).await;
-    assert_snapshot!(card(&town), @"
+    let world = promote_with_fault(error_response(422, "Validation Failed"), FaultTiming::BeforeEffect, 9).await;
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* GitHub does not let me merge into qa: Validation Failed. Let me push there, or change the branch's rules.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_eq!((merges(&town), count_merges_and_tags(&town)), (1, (0, 0)));
+    assert_eq!((merges(&world), count_merges_and_tags(&world)), (1, (0, 0)));
 }
 
 #[tokio::test]
@@ -136,27 +137,27 @@ async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
             "You have exceeded a secondary rate limit",
             vec![("retry-after", wait.to_owned())],
         );
-        let town = World::open().await;
-        town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
-        let asked = town.clock.now();
-        town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-        town.wait_until_idle().await;
-        town.wait(SignedDuration::from_secs(2)).await;
-        assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-        assert!(town.clock.now().duration_since(asked).as_secs() >= wait.parse().unwrap());
-        assert_eq!((merges(&town), count_merges_and_tags(&town)), (2, (1, 1)));
+        let world = World::open().await;
+        world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
+        let asked = world.clock.now();
+        world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+        world.wait_until_idle().await;
+        world.wait(SignedDuration::from_secs(2)).await;
+        assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
+        assert!(world.clock.now().duration_since(asked).as_secs() >= wait.parse().unwrap());
+        assert_eq!((merges(&world), count_merges_and_tags(&world)), (2, (1, 1)));
     }
 }
 
 #[tokio::test]
 async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
-    let town = World::open().await;
-    let before = head(&town);
+    let world = World::open().await;
+    let before = head(&world);
     let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    assert_snapshot!(card(&town), @"
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    assert_snapshot!(card(&world), @"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*
     :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     1 file, +1 −0
@@ -164,24 +165,24 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
     [Cancel]
     ");
 
-    let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
-    town.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
-    town.clock.advance(SignedDuration::from_secs(2));
-    town.wait_until_idle().await;
-    assert_snapshot!(card(&town), @"
+    let message = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    world.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
+    world.clock.advance(SignedDuration::from_secs(2));
+    world.wait_until_idle().await;
+    assert_snapshot!(card(&world), @"
     :white_circle: *checkout* `develop-d6c66c2`: not promoted to *qa*, cancelled
     1 file, +1 −0
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");
-    town.settle().await;
-    assert_eq!((merges(&town), head(&town)), (1, before));
-    let told = town.public_messages("deploys");
+    world.settle().await;
+    assert_eq!((merges(&world), head(&world)), (1, before));
+    let told = world.public_messages("deploys");
     assert!(told.last().unwrap().contains("<@U0ALICE> *checkout* `develop-d6c66c2`: not promoted"), "{told:#?}");
 
-    town.wait(SignedDuration::from_mins(10)).await;
-    town.alice().types("/promote checkout qa").await;
+    world.wait(SignedDuration::from_mins(10)).await;
+    world.alice().types("/promote checkout qa").await;
     assert!(
-        town.public_messages("deploys").iter().any(|card| card.contains("running in *qa*")),
+        world.public_messages("deploys").iter().any(|card| card.contains("running in *qa*")),
         "the lock is free again"
     );
 }
@@ -196,138 +197,138 @@ async fn a_server_error_is_tried_again_and_merged_once() {
             RequestFault::Disconnect,
         ] {
             let name = format!("{when:?} {whim:?}");
-            let town = promote_with_fault(whim, when, 2).await;
-            assert!(card(&town).contains("running in *qa*"), "{name}: {}", card(&town));
-            assert_eq!(count_merges_and_tags(&town), (1, 1), "{name}");
+            let world = promote_with_fault(whim, when, 2).await;
+            assert!(card(&world).contains("running in *qa*"), "{name}: {}", card(&world));
+            assert_eq!(count_merges_and_tags(&world), (1, 1), "{name}");
         }
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".into()), None);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".into()), None);
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     // The wait for an answer is in real time.
-    town.settle_within(std::time::Duration::from_mins(1)).await;
-    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!((merges(&town), count_merges_and_tags(&town)), (1, (1, 1)));
+    world.settle_within(std::time::Duration::from_mins(1)).await;
+    assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
+    assert_eq!((merges(&world), count_merges_and_tags(&world)), (1, (1, 1)));
 }
 
 #[tokio::test]
 async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
-    let town = World::open().await;
+    let world = World::open().await;
     let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    let status = town.alice().types_without_waiting("deploys", "/gantry status").await;
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    let status = world.alice().types_without_waiting("deploys", "/gantry status").await;
     let (_, digits) = status.split_once("/gantry cancel ").expect("how to stop it");
     let cancel = format!("/gantry cancel {}", &digits[..8]);
-    town.bob().types_without_waiting("deploys", &cancel).await;
-    town.clock.advance(SignedDuration::from_secs(3));
-    town.wait_until_idle().await;
-    assert!(card(&town).contains("Cancelled by <@U0BOB>"), "{}", card(&town));
-    town.bob().types(&cancel).await;
-    assert!(town.bob().reads().contains("There is nothing left to cancel"), "{}", town.bob().reads());
-    town.bob().types("/gantry cancel 0badcafe").await;
-    assert!(town.bob().reads().contains("I know no change `0badcafe`"), "{}", town.bob().reads());
-    assert!(town.bob().types("/gantry cancel").await.contains("`cancel` needs a change"));
+    world.bob().types_without_waiting("deploys", &cancel).await;
+    world.clock.advance(SignedDuration::from_secs(3));
+    world.wait_until_idle().await;
+    assert!(card(&world).contains("Cancelled by <@U0BOB>"), "{}", card(&world));
+    world.bob().types(&cancel).await;
+    assert!(world.bob().reads().contains("There is nothing left to cancel"), "{}", world.bob().reads());
+    world.bob().types("/gantry cancel 0badcafe").await;
+    assert!(world.bob().reads().contains("I know no change `0badcafe`"), "{}", world.bob().reads());
+    assert!(world.bob().types("/gantry cancel").await.contains("`cancel` needs a change"));
 }
 
 #[tokio::test]
 async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
-    let town = World::open().await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let faults = world.sim.github.request_faults();
     faults.inject("POST", "/merges", FaultTiming::AfterEffect, error_response(502, "Bad gateway"), 1);
     let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "300".to_owned())]);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    assert!(card(&town).contains("it answered 502"), "{}", card(&town));
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    assert!(card(&world).contains("it answered 502"), "{}", card(&world));
     faults.inject("GET", "/repos/acme/checkout/commits", FaultTiming::BeforeEffect, limit, 1);
-    town.clock.advance(SignedDuration::from_secs(3));
-    town.wait_until_idle().await;
-    assert!(card(&town).contains("rate limit"), "{}", card(&town));
-    let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
-    town.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *qa*"), "it was merged all the time: {}", card(&town));
-    assert_eq!(count_merges_and_tags(&town), (1, 1));
+    world.clock.advance(SignedDuration::from_secs(3));
+    world.wait_until_idle().await;
+    assert!(card(&world).contains("rate limit"), "{}", card(&world));
+    let message = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    world.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *qa*"), "it was merged all the time: {}", card(&world));
+    assert_eq!(count_merges_and_tags(&world), (1, 1));
 }
 
 #[tokio::test]
 async fn an_hour_of_waiting_is_no_failed_try() {
-    let town = World::open().await;
+    let world = World::open().await;
     let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "3500".to_owned())]);
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limit, 1);
-    town.sim.github.request_faults().inject(
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limit, 1);
+    world.sim.github.request_faults().inject(
         "POST",
         "/merges",
         FaultTiming::BeforeEffect,
         error_response(502, "Bad gateway"),
         1,
     );
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     for _ in 0..70 {
-        town.wait_until_idle().await;
-        town.clock.advance(SignedDuration::from_mins(1));
+        world.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_mins(1));
     }
-    town.settle().await;
-    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!((merges(&town), count_merges_and_tags(&town)), (3, (1, 1)));
+    world.settle().await;
+    assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
+    assert_eq!((merges(&world), count_merges_and_tags(&world)), (3, (1, 1)));
 }
 
 #[tokio::test]
 async fn what_is_merged_is_not_cancelled() {
-    let town = World::open().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    let shown = town.public_messages("deploys").remove(0);
+    let world = World::open().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    let shown = world.public_messages("deploys").remove(0);
     let (_, digits) = shown.split_once("change `").expect("its digits");
-    town.alice().types(&format!("/gantry cancel {}", &digits[..8])).await;
-    let told = town.ephemeral_messages("alice", "deploys").concat();
+    world.alice().types(&format!("/gantry cancel {}", &digits[..8])).await;
+    let told = world.ephemeral_messages("alice", "deploys").concat();
     assert!(told.contains("It is merged already, so it cannot be cancelled"), "{told}");
-    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn the_named_faults_are_survived() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::Github502, 5, Some("checkout".into()), None);
-    town.alice().types("/promote checkout qa").await;
-    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!(count_merges_and_tags(&town), (1, 1));
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::Github502, 5, Some("checkout".into()), None);
+    world.alice().types("/promote checkout qa").await;
+    assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
+    assert_eq!(count_merges_and_tags(&world), (1, 1));
 }
 
 #[tokio::test]
 async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
-    let town = promote_with_fault(error_response(503, "Unicorn"), FaultTiming::BeforeEffect, 99).await;
-    assert_snapshot!(card(&town), @"
+    let world = promote_with_fault(error_response(503, "Unicorn"), FaultTiming::BeforeEffect, 99).await;
+    assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
     1 file, +1 −0
     *Why:* GitHub is not available: it answered 503.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    let tried = merges(&town);
+    let tried = merges(&world);
     assert!((6..=14).contains(&tried), "{tried}");
-    assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
+    assert!(world.alice().types("/gantry status").await.contains("Nothing is under way"));
 
-    town.sim.github.request_faults().clear();
-    town.alice().types("/promote checkout qa").await;
-    let cards: Vec<_> = town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    world.sim.github.request_faults().clear();
+    world.alice().types("/promote checkout qa").await;
+    let cards: Vec<_> = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
     assert_eq!(cards.len(), 1, "the same change, the same card: {cards:#?}");
     assert!(cards[0].contains("running in *qa*"), "{}", cards[0]);
-    assert_eq!(count_merges_and_tags(&town), (1, 1));
+    assert_eq!(count_merges_and_tags(&world), (1, 1));
 }
 
 #[tokio::test]
 async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
-    let town = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 2).await;
+    let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 2).await;
     // Messages about an end are named by its time: two ends in the same microsecond would be one message.
-    town.wait(SignedDuration::from_secs(1)).await;
-    town.bob().types("/promote checkout qa").await;
-    let ends: Vec<_> = town
+    world.wait(SignedDuration::from_secs(1)).await;
+    world.bob().types("/promote checkout qa").await;
+    let ends: Vec<_> = world
         .public_messages("deploys")
         .into_iter()
         .filter(|told| told.contains("could not be merged") && told.starts_with("<@"))
@@ -338,46 +339,46 @@ async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
 
 #[tokio::test]
 async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
-    let town = World::open().await;
-    town.sim.github.request_faults().inject(
+    let world = World::open().await;
+    world.sim.github.request_faults().inject(
         "POST",
         "/merges",
         FaultTiming::AfterEffect,
         error_response(401, "Bad credentials"),
         1,
     );
-    town.alice().types("/promote checkout qa").await;
-    assert!(card(&town).contains("could not be merged"), "{}", card(&town));
-    let merged = head(&town);
-    let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
-    town.sim.slack.click("bob", "deploys", &message.id, "Promote").await.unwrap();
-    town.settle().await;
-    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert_eq!((head(&town), count_merges_and_tags(&town), merges(&town)), (merged, (1, 1), 1));
+    world.alice().types("/promote checkout qa").await;
+    assert!(card(&world).contains("could not be merged"), "{}", card(&world));
+    let merged = head(&world);
+    let message = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    world.sim.slack.click("bob", "deploys", &message.id, "Promote").await.unwrap();
+    world.settle().await;
+    assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
+    assert_eq!((head(&world), count_merges_and_tags(&world), merges(&world)), (merged, (1, 1), 1));
 }
 
 #[tokio::test]
 async fn what_is_taken_up_again_takes_as_long_as_since_then() {
-    let town = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 1).await;
-    town.wait(SignedDuration::from_hours(3)).await;
+    let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 1).await;
+    world.wait(SignedDuration::from_hours(3)).await;
     // Held, so that it is seen under way.
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().clicks_without_waiting("deploys", "Promote").await;
-    town.settle_until(|| merges(&town) == 2).await;
-    let status = town.bob().types_without_waiting("deploys", "/gantry status").await;
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    world.bob().clicks_without_waiting("deploys", "Promote").await;
+    world.settle_until(|| merges(&world) == 2).await;
+    let status = world.bob().types_without_waiting("deploys", "/gantry status").await;
     assert!(status.contains("under way for 0 s"), "{status}");
     let age = |scrape: &Scrape| scrape.sum("gantry_change_oldest_seconds", &[("stage", "merging")]).unwrap();
-    let scrape = Scrape::of(&town.origin).await;
+    let scrape = Scrape::of(&world.origin).await;
     assert!(age(&scrape) < 60.0, "{}", age(&scrape));
-    town.sim.github.request_faults().resume();
-    town.settle().await;
+    world.sim.github.request_faults().resume();
+    world.settle().await;
 
-    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert!(!card(&town).contains(" h"), "{}", card(&town));
-    let history = town.bob().types("/gantry history checkout qa").await;
+    assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
+    assert!(!card(&world).contains(" h"), "{}", card(&world));
+    let history = world.bob().types("/gantry history checkout qa").await;
     let line = history.lines().find(|line| line.contains("deployed, took")).unwrap_or_else(|| panic!("{history}"));
     assert!(!line.contains(" h"), "{line}");
-    let scrape = Scrape::of(&town.origin).await;
+    let scrape = Scrape::of(&world.origin).await;
     let merge = scrape.sum("gantry_change_step_duration_seconds_sum", &[("step", "merge")]).unwrap();
     let whole = scrape.sum("gantry_change_duration_seconds_sum", &[]).unwrap();
     assert!(merge < 60.0 && whole < 60.0, "{merge} {whole}");
@@ -385,100 +386,102 @@ async fn what_is_taken_up_again_takes_as_long_as_since_then() {
 
 #[tokio::test]
 async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
-    let town = World::open().await;
-    let pinned = town.sim.github.head("acme/checkout", "develop").unwrap();
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    let world = World::open().await;
+    let pinned = world.sim.github.head("acme/checkout", "develop").unwrap();
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     crate::harness::process::wait_until("the merge is held", async || {
-        town.sim.github.request_faults().has_paused_request()
+        world.sim.github.request_faults().has_paused_request()
     })
     .await;
     let author = gantry::sim::github::Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None };
-    let theirs = town.sim.github.merge("acme/checkout", "qa", &pinned, "By hand", &author, town.clock.now()).unwrap();
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    assert_eq!(head(&town), theirs);
-    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
-    assert!(card(&town).contains(theirs.short()), "{}", card(&town));
+    let theirs = world.sim.github.merge("acme/checkout", "qa", &pinned, "By hand", &author, world.clock.now()).unwrap();
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    assert_eq!(head(&world), theirs);
+    assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
+    assert!(card(&world).contains(theirs.short()), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_real_conflict_names_the_files() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = |text: &str| BTreeMap::from([("src/price.rs".to_owned(), Some(text.to_owned()))]);
-    town.sim.push("checkout", "qa", "Price by hand", file("1"), "bob").unwrap();
-    town.sim.push("checkout", "develop", "Price by law", file("2"), "alice").unwrap();
-    town.settle().await;
-    let before = head(&town);
-    town.alice().types("/promote checkout qa").await;
-    let told = town.public_messages("deploys");
+    world.sim.push("checkout", "qa", "Price by hand", file("1"), "bob").unwrap();
+    world.sim.push("checkout", "develop", "Price by law", file("2"), "alice").unwrap();
+    world.settle().await;
+    let before = head(&world);
+    world.alice().types("/promote checkout qa").await;
+    let told = world.public_messages("deploys");
     let card = told.iter().find(|told| told.contains("conflicts with *qa*")).expect("a card");
     assert!(card.contains("*Why:* both sides changed `src/price.rs`."), "{card}");
     assert!(card.contains("Next: merge `qa` into what is to be promoted"), "{card}");
-    assert_eq!(head(&town), before);
-    assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
+    assert_eq!(head(&world), before);
+    assert!(world.alice().types("/gantry status").await.contains("Nothing is under way"));
 }
 
 #[tokio::test]
 async fn the_named_fault_is_a_conflict_too() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::MergeConflict, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    assert!(card(&town).contains("conflicts with *qa*"), "{}", card(&town));
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::MergeConflict, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    assert!(card(&world).contains("conflicts with *qa*"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn a_tag_whose_answer_was_lost_is_made_once() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
         for path in ["/git/tags", "/git/refs"] {
-            let town = World::open().await;
-            town.sim.github.request_faults().inject("POST", path, when, error_response(502, "Bad gateway"), 1);
-            town.alice().types("/promote checkout qa").await;
-            assert!(card(&town).contains("tagged `qa/2026.11.16-1`"), "{path} {when:?}: {}", card(&town));
-            assert_eq!(count_merges_and_tags(&town), (1, 1), "{path} {when:?}");
+            let world = World::open().await;
+            world.sim.github.request_faults().inject("POST", path, when, error_response(502, "Bad gateway"), 1);
+            world.alice().types("/promote checkout qa").await;
+            assert!(card(&world).contains("tagged `qa/2026.11.16-1`"), "{path} {when:?}: {}", card(&world));
+            assert_eq!(count_merges_and_tags(&world), (1, 1), "{path} {when:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_slow_answer_holds_up_nobody_else() {
-    let town = World::open().await;
-    town.sim.github.request_faults().inject(
+    let world = World::open().await;
+    world.sim.github.request_faults().inject(
         "POST",
         "/acme/checkout/merges",
         FaultTiming::BeforeEffect,
         RequestFault::Pause,
         1,
     );
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     let file = BTreeMap::from([("storefront/a".to_owned(), Some("a".to_owned()))]);
-    town.sim.push("storefront", "develop", "Paint it blue", file, "alice").unwrap();
+    world.sim.push("storefront", "develop", "Paint it blue", file, "alice").unwrap();
     // `settle` would wait for the slow one.
     let goes_on = async |is_so: &dyn Fn() -> bool| {
         for _ in 0..400 {
-            town.clock.advance(SignedDuration::from_millis(250));
+            world.clock.advance(SignedDuration::from_millis(250));
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
             if is_so() {
                 return;
             }
         }
-        panic!("it never came to be: {:#?}", town.public_messages("deploys"));
+        panic!("it never came to be: {:#?}", world.public_messages("deploys"));
     };
-    goes_on(&|| town.public_messages("deploys").iter().any(|told| told.contains("*storefront* `develop-"))).await;
-    town.bob().types_without_waiting("deploys", "/promote storefront qa").await;
-    goes_on(&|| town.bob().reads().contains("[Confirm]")).await;
-    let question = town.last_message("bob", "deploys").id;
-    town.sim.slack.click("bob", "deploys", &question, "Confirm").await.unwrap();
+    goes_on(&|| world.public_messages("deploys").iter().any(|told| told.contains("*storefront* `develop-"))).await;
+    world.bob().types_without_waiting("deploys", "/promote storefront qa").await;
+    goes_on(&|| world.bob().reads().contains("[Confirm]")).await;
+    let question = world.last_message("bob", "deploys").id;
+    world.sim.slack.click("bob", "deploys", &question, "Confirm").await.unwrap();
     goes_on(&|| {
-        town.public_messages("deploys")
+        world
+            .public_messages("deploys")
             .iter()
             .any(|told| told.contains("*storefront*") && told.contains("running in *qa*"))
     })
     .await;
-    town.sim.github.request_faults().resume();
-    town.settle().await;
+    world.sim.github.request_faults().resume();
+    world.settle().await;
     assert!(
-        town.public_messages("deploys")
+        world
+            .public_messages("deploys")
             .iter()
             .any(|told| told.contains("*checkout*") && told.contains("running in *qa*"))
     );

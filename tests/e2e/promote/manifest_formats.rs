@@ -8,7 +8,7 @@ use crate::promote::by_manifest::{
     running_image, text,
 };
 
-/// A town in which qa has this file, and the delivery says so.
+/// A world in which qa has this file, and the delivery says so.
 async fn with_file(name: &str, before: &str, more: &str) -> World {
     let place = format!("envs/qa/search/{name}");
     let prepare = |sim: &sim::World| {
@@ -20,22 +20,22 @@ async fn with_file(name: &str, before: &str, more: &str) -> World {
 }
 
 /// Promotes, and gives the file and what runs then.
-async fn promote_and_read(town: &World, name: &str) -> (String, String, String) {
-    let (_, tag) = push_and_settle(town, "Find plurals").await;
-    let base = head(town);
-    town.alice().types("/promote search qa").await;
-    assert!(card(town, "deploys").contains("running in *qa*"), "{}", card(town, "deploys"));
-    assert!(card(town, "deploys").contains("known by its image"), "{}", card(town, "deploys"));
-    assert_eq!(parents(town, GITOPS, &head(town)), [base]);
-    assert_eq!(list_own_commits(town).len(), 1);
-    (text(town, &format!("envs/qa/search/{name}")), running_image(town, "qa"), tag)
+async fn promote_and_read(world: &World, name: &str) -> (String, String, String) {
+    let (_, tag) = push_and_settle(world, "Find plurals").await;
+    let base = head(world);
+    world.alice().types("/promote search qa").await;
+    assert!(card(world, "deploys").contains("running in *qa*"), "{}", card(world, "deploys"));
+    assert!(card(world, "deploys").contains("known by its image"), "{}", card(world, "deploys"));
+    assert_eq!(parents(world, GITOPS, &head(world)), [base]);
+    assert_eq!(list_own_commits(world).len(), 1);
+    (text(world, &format!("envs/qa/search/{name}")), running_image(world, "qa"), tag)
 }
 
-fn digest(town: &World, tag: &str) -> String {
-    town.sim.registry.digest(IMAGE, tag).expect("a digest")
+fn digest(world: &World, tag: &str) -> String {
+    world.sim.registry.digest(IMAGE, tag).expect("a digest")
 }
 
-/// What the town's qa ran before, by digest: as long as no two towns publish otherwise, it is the same in each.
+/// What the world's qa ran before, by digest: as long as no two worlds publish otherwise, it is the same in each.
 fn old_digest(sim: &sim::World) -> String {
     sim.registry.digest(IMAGE, "1.0.2").expect("a digest")
 }
@@ -88,8 +88,8 @@ async fn each_form_with_a_tag_is_changed_in_its_one_place() {
         ),
     ];
     for (form, name, before, more, place) in cases {
-        let town = with_file(name, before, more).await;
-        let (after, runs, tag) = promote_and_read(&town, name).await;
+        let world = with_file(name, before, more).await;
+        let (after, runs, tag) = promote_and_read(&world, name).await;
         assert_eq!(after, before.replacen(place, &place.replace("1.0.2", &tag), 1), "{form}");
         assert_eq!(runs, format!("{IMAGE}:{tag}"), "{form}");
     }
@@ -144,18 +144,18 @@ async fn each_form_with_a_digest_is_changed_in_its_one_place() {
         let by = format!(
             "manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\", pin: digest{more} }}"
         );
-        let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
-        let (text, runs, tag) = promote_and_read(&town, name).await;
-        let filled = |text: &str| text.replace("<tag>", &tag).replace("<digest>", &digest(&town, &tag));
+        let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+        let (text, runs, tag) = promote_and_read(&world, name).await;
+        let filled = |text: &str| text.replace("<tag>", &tag).replace("<digest>", &digest(&world, &tag));
         assert_eq!(text, filled(after), "{before}");
         assert_eq!(runs, format!("{IMAGE}{}", filled(runs_then)), "{before}");
-        assert_ne!(digest(&town, &tag), old_digest(&town.sim));
+        assert_ne!(digest(&world, &tag), old_digest(&world.sim));
 
         // And up from there: what runs by digest is known, and goes on by digest.
-        town.alice().types("/rollback search qa").await;
-        let card = card(&town, "deploys");
-        assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", town.alice().reads());
-        let back = before.replace("<digest>", &old_digest(&town.sim));
-        assert_eq!(crate::promote::by_manifest::text(&town, &place), back, "the old image itself is back");
+        world.alice().types("/rollback search qa").await;
+        let card = card(&world, "deploys");
+        assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", world.alice().reads());
+        let back = before.replace("<digest>", &old_digest(&world.sim));
+        assert_eq!(crate::promote::by_manifest::text(&world, &place), back, "the old image itself is back");
     }
 }

@@ -17,62 +17,62 @@ fn error_response(status: u16, message: &'static str) -> RequestFault {
     RequestFault::Reply(status, message, vec![])
 }
 
-/// A town in which the next promotion of `search` is held right before it moves the branch.
+/// A world in which the next promotion of `search` is held right before it moves the branch.
 async fn open_with_held_promotion() -> (World, String) {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", MAIN, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
-    advance_until(&town, &|| faults.has_paused_request()).await;
-    (town, tag)
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
+    advance_until(&world, &|| faults.has_paused_request()).await;
+    (world, tag)
 }
 
 #[tokio::test]
 async fn a_commit_that_comes_in_between_stays_and_ours_goes_on_top() {
-    let (town, tag) = open_with_held_promotion().await;
-    let theirs = put(&town.sim, &[("README.md", Some("What stands here\n"))]);
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    assert_eq!(parents(&town, GITOPS, &head(&town)), [theirs]);
-    assert_eq!((list_own_commits(&town).len(), text(&town, "README.md").as_str()), (1, "What stands here\n"));
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
-    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+    let (world, tag) = open_with_held_promotion().await;
+    let theirs = put(&world.sim, &[("README.md", Some("What stands here\n"))]);
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    assert_eq!(parents(&world, GITOPS, &head(&world)), [theirs]);
+    assert_eq!((list_own_commits(&world).len(), text(&world, "README.md").as_str()), (1, "What stands here\n"));
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&world, "deploys"));
+    assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn a_change_of_the_same_file_in_between_stays_too() {
-    let (town, tag) = open_with_held_promotion().await;
-    let theirs = format!("# Ask bob\n{}", text(&town, &path("qa")));
-    put(&town.sim, &[(&path("qa"), Some(&theirs))]);
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    assert_eq!(text(&town, &path("qa")), theirs.replace("1.0.2", &tag));
-    assert_eq!(list_own_commits(&town).len(), 1);
-    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+    let (world, tag) = open_with_held_promotion().await;
+    let theirs = format!("# Ask bob\n{}", text(&world, &path("qa")));
+    put(&world.sim, &[(&path("qa"), Some(&theirs))]);
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    assert_eq!(text(&world, &path("qa")), theirs.replace("1.0.2", &tag));
+    assert_eq!(list_own_commits(&world).len(), 1);
+    assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn a_file_that_cannot_be_written_any_more_ends_it() {
-    let (town, _) = open_with_held_promotion().await;
-    let theirs = put(&town.sim, &[(&path("qa"), Some("images: []\nkind: Kustomization\n"))]);
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    let card = card(&town, "deploys");
+    let (world, _) = open_with_held_promotion().await;
+    let theirs = put(&world.sim, &[(&path("qa"), Some("images: []\nkind: Kustomization\n"))]);
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    let card = card(&world, "deploys");
     let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
     assert_snapshot!(why, @"*Why:* I cannot write envs/qa/search/kustomization.yaml of acme/gitops: this kustomization has no entry for ghcr.io/acme/search: add one to `images:`, with `name: ghcr.io/acme/search` and the version that runs now as `newTag`.");
-    assert_eq!(head(&town), theirs);
+    assert_eq!(head(&world), theirs);
 }
 
 #[tokio::test]
 async fn a_branch_that_never_stands_still_is_waited_for() {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
     let no = error_response(422, "Update is not a fast forward");
-    town.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, no, 6);
-    town.alice().types("/promote search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
-    assert_eq!(list_own_commits(&town).len(), 1);
+    world.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, no, 6);
+    world.alice().types("/promote search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&world, "deploys"));
+    assert_eq!(list_own_commits(&world).len(), 1);
 }
 
 #[tokio::test]
@@ -83,19 +83,19 @@ async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
         {
             for whim in [error_response(502, "Bad gateway"), error_response(500, "oops"), RequestFault::Disconnect] {
                 let name = format!("{when:?} {method} {place} {whim:?}");
-                let town = World::open().await;
-                let (_, tag) = push_and_settle(&town, "Find plurals").await;
-                let before = head(&town);
-                town.sim.github.request_faults().inject(method, place, when, whim, 2);
-                town.alice().types("/promote search qa").await;
-                assert!(card(&town, "deploys").contains("running in *qa*"), "{name}: {}", card(&town, "deploys"));
-                assert_eq!(parents(&town, GITOPS, &head(&town)), [before], "{name}");
+                let world = World::open().await;
+                let (_, tag) = push_and_settle(&world, "Find plurals").await;
+                let before = head(&world);
+                world.sim.github.request_faults().inject(method, place, when, whim, 2);
+                world.alice().types("/promote search qa").await;
+                assert!(card(&world, "deploys").contains("running in *qa*"), "{name}: {}", card(&world, "deploys"));
+                assert_eq!(parents(&world, GITOPS, &head(&world)), [before], "{name}");
                 assert_eq!(
-                    (list_own_commits(&town).len(), running_image(&town, "qa")),
+                    (list_own_commits(&world).len(), running_image(&world, "qa")),
                     (1, format!("{IMAGE}:{tag}")),
                     "{name}"
                 );
-                assert_eq!(town.sim.github.tags("acme/search").len(), 1, "{name}");
+                assert_eq!(world.sim.github.tags("acme/search").len(), 1, "{name}");
             }
         }
     }
@@ -103,117 +103,117 @@ async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
 
 #[tokio::test]
 async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", MAIN, FaultTiming::AfterEffect, error_response(502, "Bad gateway"), 1);
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
-    town.wait_until_idle().await;
-    let written = head(&town);
-    assert_eq!(list_own_commits(&town), std::slice::from_ref(&written));
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
+    world.wait_until_idle().await;
+    let written = head(&world);
+    assert_eq!(list_own_commits(&world), std::slice::from_ref(&written));
     // Somebody goes on before we look again, and even writes another version.
-    let theirs = text(&town, &path("qa")).replace(&tag, "1.0.1");
-    put(&town.sim, &[(&path("qa"), Some(&theirs))]);
-    let last = put(&town.sim, &[("README.md", Some("And more\n"))]);
-    town.clock.advance(SignedDuration::from_secs(3));
-    town.settle().await;
+    let theirs = text(&world, &path("qa")).replace(&tag, "1.0.1");
+    put(&world.sim, &[(&path("qa"), Some(&theirs))]);
+    let last = put(&world.sim, &[("README.md", Some("And more\n"))]);
+    world.clock.advance(SignedDuration::from_secs(3));
+    world.settle().await;
     assert_eq!(
-        (head(&town), list_own_commits(&town).len()),
+        (head(&world), list_own_commits(&world).len()),
         (last, 1),
         "it was written once, and is not written over theirs"
     );
-    let card = card(&town, "deploys");
+    let card = card(&world, "deploys");
     assert!(card.contains(written.short()) && !card.contains("running in *qa*"), "{card}");
 }
 
 #[tokio::test]
 async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", MAIN, FaultTiming::AfterEffect, RequestFault::Pause, 1);
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
     // The wait for an answer is in real time.
-    town.settle_within(std::time::Duration::from_mins(1)).await;
+    world.settle_within(std::time::Duration::from_mins(1)).await;
     assert!(faults.has_paused_request(), "nobody answered");
-    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
-    assert_eq!((list_own_commits(&town).len(), running_image(&town, "qa")), (1, format!("{IMAGE}:{tag}")));
+    assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
+    assert_eq!((list_own_commits(&world).len(), running_image(&world, "qa")), (1, format!("{IMAGE}:{tag}")));
     faults.resume();
 }
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
     for (method, place) in [("POST", "/acme/gitops/git/trees"), ("PATCH", MAIN)] {
-        let town = World::open().await;
-        push_and_settle(&town, "Find plurals").await;
+        let world = World::open().await;
+        push_and_settle(&world, "Find plurals").await;
         let limit = RequestFault::Reply(
             403,
             "You have exceeded a secondary rate limit",
             vec![("retry-after", "90".to_owned())],
         );
-        town.sim.github.request_faults().inject(method, place, FaultTiming::BeforeEffect, limit, 1);
-        let asked = town.clock.now();
-        town.alice().types("/promote search qa").await;
-        assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
-        assert!(town.clock.now().duration_since(asked).as_secs() >= 90);
-        assert_eq!(list_own_commits(&town).len(), 1);
+        world.sim.github.request_faults().inject(method, place, FaultTiming::BeforeEffect, limit, 1);
+        let asked = world.clock.now();
+        world.alice().types("/promote search qa").await;
+        assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
+        assert!(world.clock.now().duration_since(asked).as_secs() >= 90);
+        assert_eq!(list_own_commits(&world).len(), 1);
     }
 }
 
 #[tokio::test]
 async fn it_can_be_cancelled_while_it_waits() {
-    let town = World::open().await;
-    push_and_settle(&town, "Find plurals").await;
-    let before = head(&town);
+    let world = World::open().await;
+    push_and_settle(&world, "Find plurals").await;
+    let before = head(&world);
     let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    town.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, limit, 1);
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
-    town.wait_until_idle().await;
-    town.bob().clicks_without_waiting("deploys", "Cancel").await;
-    town.clock.advance(SignedDuration::from_secs(2));
-    town.wait_until_idle().await;
-    assert!(card(&town, "deploys").contains("not promoted to *qa*, cancelled"), "{}", card(&town, "deploys"));
-    town.settle().await;
-    assert_eq!(head(&town), before);
+    world.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, limit, 1);
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
+    world.wait_until_idle().await;
+    world.bob().clicks_without_waiting("deploys", "Cancel").await;
+    world.clock.advance(SignedDuration::from_secs(2));
+    world.wait_until_idle().await;
+    assert!(card(&world, "deploys").contains("not promoted to *qa*, cancelled"), "{}", card(&world, "deploys"));
+    world.settle().await;
+    assert_eq!(head(&world), before);
 }
 
-fn protect_main(town: &World) {
+fn protect_main(world: &World) {
     let rules = Rules { protected_from_pushes: true, ..Rules::default() };
-    town.sim.github.protect(GITOPS, "main", rules).unwrap();
+    world.sim.github.protect(GITOPS, "main", rules).unwrap();
 }
 
 #[tokio::test]
 async fn a_protected_branch_ends_a_promotion_with_what_to_do() {
-    let town = World::open().await;
-    push_and_settle(&town, "Find plurals").await;
-    let before = head(&town);
-    protect_main(&town);
-    town.alice().types("/promote search qa").await;
-    let told = redact_own_commits(&town, &card(&town, "deploys"));
+    let world = World::open().await;
+    push_and_settle(&world, "Find plurals").await;
+    let before = head(&world);
+    protect_main(&world);
+    world.alice().types("/promote search qa").await;
+    let told = redact_own_commits(&world, &card(&world, "deploys"));
     let told: Vec<_> = told.lines().filter(|line| line.contains("could not be") || line.contains("Why:")).collect();
     assert_snapshot!(told.join("\n"), @"
     :red_circle: *search* `1.0.3`: could not be merged into *qa*
     *Why:* GitHub does not let me move main of acme/gitops: You're not authorized to push to this branch. Visit https://docs.github.com/articles/about-protected-branches/ for more information. Cannot update this protected branch. Let me push there, or set `promote: pull_request` for qa.
     ");
-    assert_eq!(head(&town), before);
-    assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
+    assert_eq!(head(&world), before);
+    assert!(world.alice().types("/gantry status").await.contains("Nothing is under way"));
 
-    town.sim.github.protect(GITOPS, "main", Rules::default()).unwrap();
-    town.alice().types("/promote search qa").await;
-    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
-    assert_eq!(list_own_commits(&town).len(), 1);
+    world.sim.github.protect(GITOPS, "main", Rules::default()).unwrap();
+    world.alice().types("/promote search qa").await;
+    assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
+    assert_eq!(list_own_commits(&world).len(), 1);
 }
 
 #[tokio::test]
 async fn a_rollback_goes_by_pull_request_where_the_branch_is_protected() {
-    let town = World::open().await;
-    promote_newer(&town, "Find plurals").await;
-    protect_main(&town);
-    town.bob().types("/rollback search qa").await;
-    let pull = town.sim.github.pulls(GITOPS).pop().expect("a pull request");
-    assert_eq!((pull.base.as_str(), pull.state), ("main", "merged"), "{}", card(&town, "deploys"));
+    let world = World::open().await;
+    promote_newer(&world, "Find plurals").await;
+    protect_main(&world);
+    world.bob().types("/rollback search qa").await;
+    let pull = world.sim.github.pulls(GITOPS).pop().expect("a pull request");
+    assert_eq!((pull.base.as_str(), pull.state), ("main", "merged"), "{}", card(&world, "deploys"));
     assert_eq!(pull.title, "Roll search back to 1.0.2 in qa");
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
-    assert!(!town.sim.github.branches(GITOPS).keys().any(|branch| branch.starts_with("gantry/")));
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
+    assert!(card(&world, "deploys").contains("restored: running in *qa*"), "{}", card(&world, "deploys"));
+    assert!(!world.sim.github.branches(GITOPS).keys().any(|branch| branch.starts_with("gantry/")));
 }

@@ -16,19 +16,19 @@ async fn expect_refusals(before: &str) -> (String, String) {
 }
 
 async fn expect_refusals_with(before: &str, delivery: &str) -> (String, String) {
-    let town =
+    let world =
         World::with_config(|yaml| if delivery == DELIVERY { yaml } else { replace_delivery(&yaml, delivery) }).await;
-    push_and_settle(&town, "Find plurals").await;
-    put(&town.sim, &[(&path("qa"), Some(before))]);
-    town.settle().await;
-    let (stood, ran) = (head(&town), running_image(&town, "qa"));
-    town.alice().types("/promote search qa").await;
-    town.bob().types("/rollback search qa").await;
-    assert_eq!((head(&town), running_image(&town, "qa")), (stood, ran), "nothing moves");
-    assert_eq!(text(&town, &path("qa")), before);
-    assert_eq!(town.sim.github.tags("acme/search").len(), 0);
-    assert!(!town.public_messages("deploys").iter().any(|told| told.contains("asked by")), "no change begins");
-    (town.alice().reads(), town.bob().reads())
+    push_and_settle(&world, "Find plurals").await;
+    put(&world.sim, &[(&path("qa"), Some(before))]);
+    world.settle().await;
+    let (stood, ran) = (head(&world), running_image(&world, "qa"));
+    world.alice().types("/promote search qa").await;
+    world.bob().types("/rollback search qa").await;
+    assert_eq!((head(&world), running_image(&world, "qa")), (stood, ran), "nothing moves");
+    assert_eq!(text(&world, &path("qa")), before);
+    assert_eq!(world.sim.github.tags("acme/search").len(), 0);
+    assert!(!world.public_messages("deploys").iter().any(|told| told.contains("asked by")), "no change begins");
+    (world.alice().reads(), world.bob().reads())
 }
 
 #[tokio::test]
@@ -115,66 +115,66 @@ async fn a_digest_where_a_tag_is_to_be_written_is_refused() {
 
 #[tokio::test]
 async fn a_file_that_is_missing_is_refused() {
-    let town = World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("kustomization", "missing"))).await;
-    push_and_settle(&town, "Find plurals").await;
-    let stood = head(&town);
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(town.alice().reads(), @"
+    let world = World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("kustomization", "missing"))).await;
+    push_and_settle(&world, "Find plurals").await;
+    let stood = head(&world);
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(world.alice().reads(), @"
     I cannot change the version of *search* in `envs/qa/search/missing.yaml` of `acme/gitops`: it is not on the branch main: write it there once, with the version that runs now.
     Next: repair the file, or tell me under `delivery` where the version stands.
     ");
-    town.bob().types("/rollback search qa").await;
-    assert!(town.bob().reads().contains("it is not on the branch main"), "{}", town.bob().reads());
-    assert_eq!(head(&town), stood);
-    assert!(!town.public_messages("deploys").iter().any(|told| told.contains("asked by")));
+    world.bob().types("/rollback search qa").await;
+    assert!(world.bob().reads().contains("it is not on the branch main"), "{}", world.bob().reads());
+    assert_eq!(head(&world), stood);
+    assert!(!world.public_messages("deploys").iter().any(|told| told.contains("asked by")));
 }
 
 #[tokio::test]
 async fn a_branch_that_is_missing_is_refused() {
-    let town =
+    let world =
         World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("\" }", "\", branch: trunk }"))).await;
-    push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(town.alice().reads(), @"
+    push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(world.alice().reads(), @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: there is no branch trunk: correct `branch`, or leave it out to have the default one.
     Next: repair the file, or tell me under `delivery` where the version stands.
     ");
-    assert_eq!(list_own_commits(&town).len(), 0);
+    assert_eq!(list_own_commits(&world).len(), 0);
 }
 
 #[tokio::test]
 async fn a_repository_that_is_missing_is_refused_with_and_without_a_branch() {
     for more in ["", ", branch: main"] {
         let by = DELIVERY.replace("acme/gitops", "acme/nowhere").replace("\" }", &format!("\"{more} }}"));
-        let town = World::with_config(|yaml| replace_delivery(&yaml, &by)).await;
-        push_and_settle(&town, "Find plurals").await;
-        town.alice().types("/promote search qa").await;
+        let world = World::with_config(|yaml| replace_delivery(&yaml, &by)).await;
+        push_and_settle(&world, "Find plurals").await;
+        world.alice().types("/promote search qa").await;
         insta::allow_duplicates! {
-            assert_snapshot!(town.alice().reads(), @"
+            assert_snapshot!(world.alice().reads(), @"
             I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/nowhere`: GitHub does not find that repository, or does not let me see it: correct its name, or let the token or the app read and write it.
             Next: repair the file, or tell me under `delivery` where the version stands.
             ");
         }
-        town.bob().types("/rollback search qa").await;
-        assert!(town.bob().reads().contains("GitHub does not find that repository"), "{}", town.bob().reads());
+        world.bob().types("/rollback search qa").await;
+        assert!(world.bob().reads().contains("GitHub does not find that repository"), "{}", world.bob().reads());
     }
 }
 
 #[tokio::test]
 async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_do() {
-    let town = World::open().await;
-    push_and_settle(&town, "Find plurals").await;
-    let stood = head(&town);
+    let world = World::open().await;
+    push_and_settle(&world, "Find plurals").await;
+    let stood = head(&world);
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.request_faults().inject("POST", "/acme/gitops/git/trees", FaultTiming::BeforeEffect, no, 9);
-    town.alice().types("/promote search qa").await;
-    let card = card(&town, "deploys");
+    world.sim.github.request_faults().inject("POST", "/acme/gitops/git/trees", FaultTiming::BeforeEffect, no, 9);
+    world.alice().types("/promote search qa").await;
+    let card = card(&world, "deploys");
     let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
     assert_snapshot!(why, @"*Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.");
-    assert_eq!(head(&town), stood);
-    town.sim.github.request_faults().clear();
-    town.alice().types("/promote search qa").await;
-    assert_ne!(head(&town), stood, "once that is repaired it goes on");
+    assert_eq!(head(&world), stood);
+    world.sim.github.request_faults().clear();
+    world.alice().types("/promote search qa").await;
+    assert_ne!(head(&world), stood, "once that is repaired it goes on");
 }
 
 #[tokio::test]
@@ -187,16 +187,16 @@ async fn without_a_branch_it_is_the_default_one_of_github() {
         sim.github.create_branch(repository, "main", &sim.github.head(repository, "trunk").unwrap()).unwrap();
     };
     let by = DELIVERY.replace("acme/gitops", repository);
-    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
-    let (main, gitops) = (town.sim.github.head(repository, "main"), head(&town));
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().reads());
-    let trunk = town.sim.github.head(repository, "trunk").unwrap();
-    let said = town.sim.github.read_file(repository, &trunk, &path("qa")).unwrap();
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    let (main, gitops) = (world.sim.github.head(repository, "main"), head(&world));
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"), "{}", world.alice().reads());
+    let trunk = world.sim.github.head(repository, "trunk").unwrap();
+    let said = world.sim.github.read_file(repository, &trunk, &path("qa")).unwrap();
     assert_eq!(said, format!("images:\n- name: {IMAGE}\n  newTag: {tag}\n"));
-    assert_eq!(town.sim.github.head(repository, "main"), main);
-    assert_eq!(list_own_commits(&town).len(), 0, "{GITOPS} stays as it is but for what CI writes: {gitops}");
+    assert_eq!(world.sim.github.head(repository, "main"), main);
+    assert_eq!(list_own_commits(&world).len(), 0, "{GITOPS} stays as it is but for what CI writes: {gitops}");
 }
 
 #[tokio::test]
@@ -209,15 +209,15 @@ async fn a_branch_that_is_named_counts_and_not_the_default_one() {
         sim.github.create_branch(repository, "live", &sim.github.head(repository, "trunk").unwrap()).unwrap();
     };
     let by = DELIVERY.replace("acme/gitops", repository).replace("\" }", "\", branch: live }");
-    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
-    let trunk = town.sim.github.head(repository, "trunk");
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
-    town.wait_until_idle().await;
-    let live = town.sim.github.head(repository, "live").unwrap();
-    assert!(town.sim.github.read_file(repository, &live, &path("qa")).unwrap().contains(&tag));
-    assert_eq!(town.sim.github.head(repository, "trunk"), trunk);
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    let trunk = world.sim.github.head(repository, "trunk");
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
+    world.wait_until_idle().await;
+    let live = world.sim.github.head(repository, "live").unwrap();
+    assert!(world.sim.github.read_file(repository, &live, &path("qa")).unwrap().contains(&tag));
+    assert_eq!(world.sim.github.head(repository, "trunk"), trunk);
     // No controller follows that branch here: nothing claims that it runs.
-    town.settle().await;
-    assert!(card(&town, "deploys").contains("no proof that it runs in *qa*"), "{}", card(&town, "deploys"));
+    world.settle().await;
+    assert!(card(&world, "deploys").contains("no proof that it runs in *qa*"), "{}", card(&world, "deploys"));
 }

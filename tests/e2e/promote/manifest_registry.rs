@@ -20,77 +20,77 @@ fn find_offered_command(said: &str, verb: &str) -> String {
 
 #[tokio::test]
 async fn the_registry_is_asked_before_anything_moves() {
-    let town = World::open().await;
-    promote_newer(&town, "Find plurals").await;
-    let (asked, writes) = (town.sim.registry.requests().len(), town.sim.github.request_faults().requests().len());
-    town.bob().types("/rollback search qa").await;
-    let asked: Vec<_> = town.sim.registry.requests().split_off(asked);
+    let world = World::open().await;
+    promote_newer(&world, "Find plurals").await;
+    let (asked, writes) = (world.sim.registry.requests().len(), world.sim.github.request_faults().requests().len());
+    world.bob().types("/rollback search qa").await;
+    let asked: Vec<_> = world.sim.registry.requests().split_off(asked);
     assert!(asked.contains(&"HEAD /v2/acme/search/manifests/1.0.2".to_owned()), "{asked:#?}");
-    let writes = town.sim.github.request_faults().requests().split_off(writes);
+    let writes = world.sim.github.request_faults().requests().split_off(writes);
     assert!(writes.iter().any(|write| write.starts_with("PATCH")), "{writes:#?}");
 }
 
 #[tokio::test]
 async fn an_image_that_is_gone_is_refused_and_the_next_earlier_one_offered() {
-    let town = World::open().await;
-    let bad = promote_newer(&town, "Find plurals").await;
-    let before = head(&town);
-    assert!(town.sim.registry.remove(IMAGE, "1.0.2"));
-    town.bob().types("/rollback search qa").await;
-    assert_eq!((head(&town), running_image(&town, "qa")), (before, format!("{IMAGE}:{bad}")), "nothing moved");
-    assert_snapshot!(town.bob().reads(), @"
+    let world = World::open().await;
+    let bad = promote_newer(&world, "Find plurals").await;
+    let before = head(&world);
+    assert!(world.sim.registry.remove(IMAGE, "1.0.2"));
+    world.bob().types("/rollback search qa").await;
+    assert_eq!((head(&world), running_image(&world, "qa")), (before, format!("{IMAGE}:{bad}")), "nothing moved");
+    assert_snapshot!(world.bob().reads(), @"
     The image of *search* `1.0.2` is not in the registry any more. Nothing was changed.
     Next: the newest earlier version whose image is there: `/rollback search qa 1.0.1`.
     ");
 
-    town.bob().types(&find_offered_command(&town.bob().reads(), "/rollback")).await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"), "{}", town.bob().reads());
-    assert!(text(&town, &path("qa")).contains("newTag: \"1.0.1\""));
+    world.bob().types(&find_offered_command(&world.bob().reads(), "/rollback")).await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"), "{}", world.bob().reads());
+    assert!(text(&world, &path("qa")).contains("newTag: \"1.0.1\""));
 }
 
 #[tokio::test]
 async fn where_every_image_is_gone_nothing_is_offered() {
-    let town = World::open().await;
-    promote_newer(&town, "Find plurals").await;
-    let before = head(&town);
+    let world = World::open().await;
+    promote_newer(&world, "Find plurals").await;
+    let before = head(&world);
     for tag in ["1.0.1", "1.0.2"] {
-        town.sim.registry.remove(IMAGE, tag);
+        world.sim.registry.remove(IMAGE, tag);
     }
-    town.bob().types("/rollback search qa").await;
-    assert_snapshot!(town.bob().reads(), @"
+    world.bob().types("/rollback search qa").await;
+    assert_snapshot!(world.bob().reads(), @"
     The image of *search* `1.0.2` is not in the registry any more. Nothing was changed.
     Next: build it again under that tag, or repair it by a push.
     ");
-    assert_eq!(head(&town), before);
+    assert_eq!(head(&world), before);
 }
 
 #[tokio::test]
 async fn a_registry_that_cannot_be_reached_is_said_and_confirmed() {
-    let town = World::open().await;
-    let bad = promote_newer(&town, "Find plurals").await;
-    let before = head(&town);
-    town.sim.registry.set_down(true);
-    town.bob().types("/rollback search qa").await;
-    let question = town.bob().reads();
+    let world = World::open().await;
+    let bad = promote_newer(&world, "Find plurals").await;
+    let before = head(&world);
+    world.sim.registry.set_down(true);
+    world.bob().types("/rollback search qa").await;
+    let question = world.bob().reads();
     assert!(question.contains("[Confirm]"), "{question}");
     let line = question.lines().find(|line| line.contains("I cannot tell")).expect("a warning");
     assert_snapshot!(line, @":warning: I cannot tell whether its image is still there: the registry is not available: it answered 503. If it is not, nothing will start. Confirm only if you know that it is there.");
-    assert_eq!((head(&town), running_image(&town, "qa")), (before, format!("{IMAGE}:{bad}")));
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!((head(&world), running_image(&world, "qa")), (before, format!("{IMAGE}:{bad}")));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
 }
 
 #[tokio::test]
 async fn a_promotion_asks_as_well_where_the_registry_cannot_be_reached() {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    town.sim.registry.set_down(true);
-    town.alice().types("/promote search qa").await;
-    let question = town.alice().reads();
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    world.sim.registry.set_down(true);
+    world.alice().types("/promote search qa").await;
+    let question = world.alice().reads();
     assert!(question.contains("[Confirm]") && question.contains("I cannot tell whether its image is"), "{question}");
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"));
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"));
 }
 
 #[tokio::test]
@@ -100,86 +100,86 @@ async fn a_digest_that_nobody_can_tell_is_waited_for() {
         let digest = sim.registry.digest(IMAGE, "1.0.2").unwrap();
         put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{digest}\" }}]\n")))]);
     };
-    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    let before = head(&town);
-    town.sim.registry.set_down(true);
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(town.alice().reads(), @"
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    let before = head(&world);
+    world.sim.registry.set_down(true);
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(world.alice().reads(), @"
     Nothing was done: the registry is not available: it answered 503, and 1.0.3 is written by its digest.
     Next: try again in a minute; if it stays so, ask whoever runs me.
     ");
-    assert_eq!(head(&town), before);
-    town.sim.registry.set_down(false);
-    town.alice().types("/promote search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}@{}", town.sim.registry.digest(IMAGE, &tag).unwrap()));
+    assert_eq!(head(&world), before);
+    world.sim.registry.set_down(false);
+    world.alice().types("/promote search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}@{}", world.sim.registry.digest(IMAGE, &tag).unwrap()));
 }
 
 #[tokio::test]
 async fn a_rule_rolls_back_to_nothing_that_the_registry_cannot_vouch_for() {
-    let town =
+    let world =
         World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
-    let (_, bad) = push_and_settle(&town, "Crash").await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
-    town.alice().types_without_waiting("deploys", "/promote search qa").await;
-    town.wait_until_idle().await;
-    town.sim.registry.set_down(true);
-    town.settle().await;
-    let failed = card(&town, "deploys");
+    let (_, bad) = push_and_settle(&world, "Crash").await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
+    world.alice().types_without_waiting("deploys", "/promote search qa").await;
+    world.wait_until_idle().await;
+    world.sim.registry.set_down(true);
+    world.settle().await;
+    let failed = card(&world, "deploys");
     assert!(failed.contains("failed in *qa*") && failed.contains("the registry cannot tell"), "{failed}");
-    assert_eq!((list_own_commits(&town).len(), running_image(&town, "qa")), (1, format!("{IMAGE}:{bad}")));
-    town.bob().clicks_in("deploys", "Roll back").await;
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"), "a person may");
+    assert_eq!((list_own_commits(&world).len(), running_image(&world, "qa")), (1, format!("{IMAGE}:{bad}")));
+    world.bob().clicks_in("deploys", "Roll back").await;
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"), "a person may");
 }
 
 #[tokio::test]
 async fn a_promotion_of_an_image_that_is_gone_or_another_is_refused() {
-    let town = World::open().await;
-    let (_, tag) = push_and_settle(&town, "Find plurals").await;
-    let before = head(&town);
-    let other = town.sim.github.head("acme/checkout", "develop").unwrap();
-    town.sim.registry.publish(IMAGE, &tag, Some(&other), town.clock.now());
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(town.alice().reads(), @"
+    let world = World::open().await;
+    let (_, tag) = push_and_settle(&world, "Find plurals").await;
+    let before = head(&world);
+    let other = world.sim.github.head("acme/checkout", "develop").unwrap();
+    world.sim.registry.publish(IMAGE, &tag, Some(&other), world.clock.now());
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(world.alice().reads(), @"
     The image of *search* `1.0.3` is another one now: its tag was moved in the registry since it ran there. Nothing was changed.
     Next: build it again under that tag, or repair it by a push.
     ");
-    town.sim.registry.remove(IMAGE, &tag);
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(town.alice().reads(), @"
+    world.sim.registry.remove(IMAGE, &tag);
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(world.alice().reads(), @"
     The image of *search* `1.0.3` is not in the registry any more. Nothing was changed.
     Next: build it again under that tag, or repair it by a push.
     ");
-    assert_eq!(head(&town), before);
+    assert_eq!(head(&world), before);
 }
 
 #[tokio::test]
 async fn a_tag_that_is_another_image_by_now_is_refused_and_the_next_earlier_one_offered() {
     // By what it was built from: it ran before the bot could know its digest.
-    let town = World::open().await;
-    promote_newer(&town, "Find plurals").await;
-    let before = head(&town);
-    let other = town.sim.github.head("acme/search", "develop").unwrap();
-    town.sim.registry.publish(IMAGE, "1.0.2", Some(&other), town.clock.now());
-    town.bob().types("/rollback search qa").await;
-    assert_snapshot!(town.bob().reads(), @"
+    let world = World::open().await;
+    promote_newer(&world, "Find plurals").await;
+    let before = head(&world);
+    let other = world.sim.github.head("acme/search", "develop").unwrap();
+    world.sim.registry.publish(IMAGE, "1.0.2", Some(&other), world.clock.now());
+    world.bob().types("/rollback search qa").await;
+    assert_snapshot!(world.bob().reads(), @"
     The image of *search* `1.0.2` is another one now: its tag was moved in the registry since it ran there. Nothing was changed.
     Next: the newest earlier version whose image is there: `/rollback search qa 1.0.1`.
     ");
-    assert_eq!(head(&town), before);
-    town.bob().types(&find_offered_command(&town.bob().reads(), "/rollback")).await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"));
+    assert_eq!(head(&world), before);
+    world.bob().types(&find_offered_command(&world.bob().reads(), "/rollback")).await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"));
 
     // By its digest: built anew from the same commit, it is not what ran.
-    let town = World::open().await;
-    let (commit, again) = push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa").await;
-    promote_newer(&town, "Find synonyms").await;
-    town.sim.registry.publish(IMAGE, &again, Some(&commit), town.clock.now());
-    town.bob().types("/rollback search qa").await;
-    assert!(town.bob().reads().contains("is another one now"), "{}", town.bob().reads());
-    assert_eq!(find_offered_command(&town.bob().reads(), "/rollback"), "/rollback search qa 1.0.2");
+    let world = World::open().await;
+    let (commit, again) = push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa").await;
+    promote_newer(&world, "Find synonyms").await;
+    world.sim.registry.publish(IMAGE, &again, Some(&commit), world.clock.now());
+    world.bob().types("/rollback search qa").await;
+    assert!(world.bob().reads().contains("is another one now"), "{}", world.bob().reads());
+    assert_eq!(find_offered_command(&world.bob().reads(), "/rollback"), "/rollback search qa 1.0.2");
 }
 
 /// The same under a name that the ledger has never heard of.
@@ -189,22 +189,22 @@ fn rename_search_artefact(yaml: &str) -> String {
 
 #[tokio::test]
 async fn with_an_empty_ledger_the_manifests_history_tells_the_version_before() {
-    let town = World::with_config(|yaml| rename_search_artefact(&yaml)).await;
-    let before = head(&town);
-    town.bob().types("/rollback finder qa").await;
-    assert_snapshot!(redact_own_commits(&town, &town.bob().reads()), @"
+    let world = World::with_config(|yaml| rename_search_artefact(&yaml)).await;
+    let before = head(&world);
+    world.bob().types("/rollback finder qa").await;
+    assert_snapshot!(redact_own_commits(&world, &world.bob().reads()), @"
     :leftwards_arrow_with_hook: Roll *finder* back to `1.0.1` in *qa*, by a commit to `envs/qa/search/kustomization.yaml`
-    `1.0.2` → `1.0.1`, commit `19e6a01` · <http://town/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
+    `1.0.2` → `1.0.1`, commit `19e6a01` · <http://world/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
     The manifest named it before. I have not seen it run there myself
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/search/commit/cd8f8f26ad4965fc12d3673afb6513e44b891872|cd8f8f2> Rank exact matches first · Alice Adler
+    • <http://world/sim/github/acme/search/commit/cd8f8f26ad4965fc12d3673afb6513e44b891872|cd8f8f2> Rank exact matches first · Alice Adler
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(head(&town), before, "what nobody saw is confirmed first");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"));
-    assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
+    assert_eq!(head(&world), before, "what nobody saw is confirmed first");
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"));
+    assert!(card(&world, "deploys").contains("restored: running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
@@ -222,15 +222,15 @@ async fn what_the_manifests_history_offers_instead_works_as_well() {
         // It ran before the bot came.
         sim.cluster.set_running("qa", &"deployment/search".parse().unwrap(), "search", &format!("{IMAGE}:1.1.0"), 2);
     };
-    let town = World::with_setup(prepare, |yaml| rename_search_artefact(&yaml)).await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.1.0"));
-    town.bob().types("/rollback finder qa").await;
-    let refused = town.bob().reads();
+    let world = World::with_setup(prepare, |yaml| rename_search_artefact(&yaml)).await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.1.0"));
+    world.bob().types("/rollback finder qa").await;
+    let refused = world.bob().reads();
     assert!(refused.contains("`1.0.2-b` is not in the registry any more"), "{refused}");
-    town.bob().types(&find_offered_command(&refused, "/rollback")).await;
-    assert!(town.bob().reads().contains("The manifest named it before"), "{}", town.bob().reads());
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    world.bob().types(&find_offered_command(&refused, "/rollback")).await;
+    assert!(world.bob().reads().contains("The manifest named it before"), "{}", world.bob().reads());
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
 }
 
 /// A file without a past.
@@ -246,13 +246,13 @@ fn deliver_by_values_file(yaml: &str) -> String {
 
 #[tokio::test]
 async fn where_git_knows_nothing_the_cluster_tells_the_version_before() {
-    let town = World::with_setup(replace_manifest_without_history, |yaml| deliver_by_values_file(&yaml)).await;
-    town.bob().types("/rollback finder qa").await;
-    let question = town.bob().reads();
+    let world = World::with_setup(replace_manifest_without_history, |yaml| deliver_by_values_file(&yaml)).await;
+    world.bob().types("/rollback finder qa").await;
+    let question = world.bob().reads();
     assert!(question.contains("The cluster remembers that it ran there before"), "{question}");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"));
-    assert!(text(&town, "envs/qa/search/values.yaml").contains("tag: 1.0.1"));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"));
+    assert!(text(&world, "envs/qa/search/values.yaml").contains("tag: 1.0.1"));
 }
 
 #[tokio::test]
@@ -266,20 +266,20 @@ async fn where_nobody_knows_the_registrys_tags_are_a_guess() {
         sim.registry.publish(IMAGE, "1.0.10", Some(&revision), sim.clock.now());
         sim.registry.publish(IMAGE, "latest", Some(&revision), sim.clock.now());
     };
-    let town = World::with_setup(prepare, |yaml| deliver_by_values_file(&yaml)).await;
-    let before = head(&town);
-    town.bob().types("/rollback finder qa").await;
-    assert_snapshot!(redact_own_commits(&town, &town.bob().reads()), @"
+    let world = World::with_setup(prepare, |yaml| deliver_by_values_file(&yaml)).await;
+    let before = head(&world);
+    world.bob().types("/rollback finder qa").await;
+    assert_snapshot!(redact_own_commits(&world, &world.bob().reads()), @"
     :leftwards_arrow_with_hook: Roll *finder* back to `1.0.1` in *qa*, by a commit to `envs/qa/search/values.yaml`
-    `1.0.2` → `1.0.1`, commit `19e6a01` · <http://town/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
+    `1.0.2` → `1.0.1`, commit `19e6a01` · <http://world/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
     :warning: A guess: it is the tag before the current one in the registry. Nobody has seen it run there
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/search/commit/cd8f8f26ad4965fc12d3673afb6513e44b891872|cd8f8f2> Rank exact matches first · Alice Adler
+    • <http://world/sim/github/acme/search/commit/cd8f8f26ad4965fc12d3673afb6513e44b891872|cd8f8f2> Rank exact matches first · Alice Adler
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(head(&town), before);
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"));
-    assert_eq!(list_own_commits(&town).len(), 1);
+    assert_eq!(head(&world), before);
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"));
+    assert_eq!(list_own_commits(&world).len(), 1);
 }

@@ -29,7 +29,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
     let mut held_at = Vec::new();
     for (round, point) in points.into_iter().enumerate() {
         let pinned =
-            harness.town.push("search", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+            harness.world.push("search", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
         wait_until("the push runs", async || harness.count_messages_with(&format!("Push {round} ")) > 0).await;
         let tag = running_tag(&harness, "development");
         // The observer compares commits in the background; these requests are not part of the promotion.
@@ -37,7 +37,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         harness.wait_until_idle().await;
 
         harness.interceptor.pause_at(point, pause);
-        let ack = harness.town.slack.type_command("alice", "deploys", "/promote search qa").await.unwrap();
+        let ack = harness.world.slack.type_command("alice", "deploys", "/promote search qa").await.unwrap();
         assert_eq!(ack.status, 200);
         let version = format!("*search* `{tag}`");
         let ended = |harness: &ProcessHarness| {
@@ -61,7 +61,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         harness.restart().await;
         wait_until(&format!("it ends, though killed at {name}"), async || ended(&harness)).await;
 
-        let github = &harness.town.github;
+        let github = &harness.world.github;
         let subject = format!("Promote search {tag} to qa");
         let written = github.graph(GITOPS, 1000).iter().filter(|commit| commit.subject == subject).count();
         assert_eq!(written, 1, "one commit, though killed at {name}");
@@ -89,12 +89,12 @@ fn commit_by_somebody_else(harness: &ProcessHarness, round: usize) {
         message: "Notes".to_owned(),
         author: Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None },
         files: BTreeMap::from([("notes.md".to_owned(), Some(format!("{round}\n")))]),
-        at: harness.town.clock.now(),
+        at: harness.world.clock.now(),
     };
-    harness.town.github.commit(commit).unwrap();
+    harness.world.github.commit(commit).unwrap();
 }
 
 fn running_tag(harness: &ProcessHarness, environment: &str) -> String {
-    let image = harness.town.cluster.state(environment, &"deployment/search".parse().unwrap()).image;
+    let image = harness.world.cluster.state(environment, &"deployment/search".parse().unwrap()).image;
     image.and_then(|image| image.strip_prefix(&format!("{IMAGE}:")).map(str::to_owned)).expect("a tag")
 }

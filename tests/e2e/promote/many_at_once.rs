@@ -8,63 +8,63 @@ use crate::harness::world::World;
 
 #[tokio::test]
 async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who() {
-    let town = World::open().await;
+    let world = World::open().await;
     // So that nobody is still asking when the change is over.
-    town.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
+    world.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let asked = join_all((0..100).map(|n| {
         let who = if n % 2 == 0 { "alice" } else { "bob" };
-        town.sim.slack.type_command(who, "deploys", "/promote checkout qa")
+        world.sim.slack.type_command(who, "deploys", "/promote checkout qa")
     }));
     for ack in asked.await {
         assert_eq!(ack.unwrap().status, 200);
     }
     // Each is answered, though the change goes on: the answers are sent one a second.
     for _ in 0..200 {
-        town.wait_until_idle().await;
-        if town.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
+        world.wait_until_idle().await;
+        if world.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
             break;
         }
-        town.clock.advance(jiff::SignedDuration::from_millis(20));
+        world.clock.advance(jiff::SignedDuration::from_millis(20));
     }
-    town.settle().await;
-    let cards = town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
+    world.settle().await;
+    let cards = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
     assert_eq!(cards, 1);
-    let told = [town.ephemeral_messages("alice", "deploys"), town.ephemeral_messages("bob", "deploys")].concat();
+    let told = [world.ephemeral_messages("alice", "deploys"), world.ephemeral_messages("bob", "deploys")].concat();
     let refused = told.iter().filter(|told| told.contains("is promoting *checkout* to *qa* since")).count();
     assert_eq!(refused, 99, "{told:#?}");
-    let graph = town.sim.github.graph("acme/checkout", 200);
+    let graph = world.sim.github.graph("acme/checkout", 200);
     assert_eq!(graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count(), 1);
 }
 
 #[tokio::test]
 async fn a_hundred_artefacts_go_all_at_once() {
     let names: Vec<String> = (0..100).map(|n| format!("part-{n:03}")).collect();
-    let town = with_parts(&names).await;
+    let world = with_parts(&names).await;
     let asked = join_all(names.iter().map(|name| {
         let command = format!("/promote {name} qa");
-        let slack = town.sim.slack.clone();
+        let slack = world.sim.slack.clone();
         async move { slack.type_command("alice", "deploys", &command).await }
     }));
     for ack in asked.await {
         assert_eq!(ack.unwrap().status, 200);
     }
-    // GitHub is not written to faster than it allows, so this takes some minutes of the town's time.
+    // GitHub is not written to faster than it allows, so this takes some minutes of the world's time.
     let merges =
-        || town.sim.github.request_faults().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
+        || world.sim.github.request_faults().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
     for _ in 0..200 {
-        town.wait_until_idle().await;
+        world.wait_until_idle().await;
         if merges() == names.len() {
             break;
         }
-        town.clock.advance(jiff::SignedDuration::from_secs(15));
+        world.clock.advance(jiff::SignedDuration::from_secs(15));
     }
-    // CI and the controller of the town do not know these: what was merged is rolled out by hand.
+    // CI and the controller of the world do not know these: what was merged is rolled out by hand.
     for name in &names {
-        let head = town.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
-        roll_out(&town, name, &head.as_str()[..12], None);
+        let head = world.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
+        roll_out(&world, name, &head.as_str()[..12], None);
     }
-    town.settle_within(std::time::Duration::from_mins(4)).await;
-    let told = town.public_messages("deploys");
+    world.settle_within(std::time::Duration::from_mins(4)).await;
+    let told = world.public_messages("deploys");
     for name in &names {
         let green = told.iter().any(|told| {
             told.contains("asked by")
@@ -72,11 +72,11 @@ async fn a_hundred_artefacts_go_all_at_once() {
                 && told.contains("running in *qa*, 1 of 1 ready")
         });
         assert!(green, "{name}: {:#?}", told.iter().filter(|told| told.contains(name)).collect::<Vec<_>>());
-        assert!(town.sim.github.tags(&format!("acme/{name}")).contains_key("qa/2026.11.16-1"), "{name}");
+        assert!(world.sim.github.tags(&format!("acme/{name}")).contains_key("qa/2026.11.16-1"), "{name}");
     }
 }
 
-/// A town with artefacts that its CI and its controller do not know: each runs a newer commit in development than in qa.
+/// A world with artefacts that its CI and its controller do not know: each runs a newer commit in development than in qa.
 pub(crate) async fn with_parts(names: &[String]) -> World {
     with_parts_and(names, |configuration| configuration).await
 }
@@ -113,10 +113,10 @@ pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -
 }
 
 /// What was merged into qa is built under that tag and rolled out, by hand.
-pub(crate) fn roll_out(town: &World, name: &str, tag: &str, revision: Option<&Sha>) {
+pub(crate) fn roll_out(world: &World, name: &str, tag: &str, revision: Option<&Sha>) {
     let (image, workload) = (format!("ghcr.io/acme/{name}"), format!("deployment/{name}").parse::<Workload>().unwrap());
-    town.sim.registry.publish(&image, tag, revision, town.clock.now());
-    town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
+    world.sim.registry.publish(&image, tag, revision, world.clock.now());
+    world.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
 }
 
 pub(crate) fn commit(sim: &gantry::sim::world::World, repository: &str, branch: &str, message: &str) -> String {

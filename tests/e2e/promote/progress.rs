@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::world::{World, redact_origin_and_ids, remove_durations, render_message};
 
-fn card(town: &World) -> Message {
-    let all = town.sim.slack.messages("deploys", None);
+fn card(world: &World) -> Message {
+    let all = world.sim.slack.messages("deploys", None);
     all.into_iter().find(|told| render_message(told).contains("asked by")).expect("a card")
 }
 
@@ -19,16 +19,16 @@ fn find_steps_line(text: &str) -> String {
 }
 
 /// What is said in the thread at an end of the change, and whether the whole channel sees it.
-fn list_end_messages(town: &World) -> Vec<(String, bool)> {
-    let all = town.sim.slack.messages("deploys", None);
+fn list_end_messages(world: &World) -> Vec<(String, bool)> {
+    let all = world.sim.slack.messages("deploys", None);
     let ends = all.iter().filter(|told| told.thread.is_some() && render_message(told).starts_with("<@"));
     ends.map(|told| {
-        (redact_origin_and_ids(town, render_message(told).lines().next().unwrap_or_default()), told.broadcast)
+        (redact_origin_and_ids(world, render_message(told).lines().next().unwrap_or_default()), told.broadcast)
     })
     .collect()
 }
 
-/// A town whose checkout has five replicas in qa.
+/// A world whose checkout has five replicas in qa.
 async fn with_five_replicas() -> World {
     let place = |sim: &gantry::sim::world::World| {
         let workload: Workload = "deployment/checkout".parse().unwrap();
@@ -40,20 +40,24 @@ async fn with_five_replicas() -> World {
 
 #[tokio::test]
 async fn the_steps_of_a_rollout_are_shown_every_few_seconds_and_a_new_stage_at_once() {
-    let town = with_five_replicas().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    let world = with_five_replicas().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     let mut edits: Vec<(Timestamp, String)> = Vec::new();
     for _ in 0..80 {
-        town.wait_until_idle().await;
-        let card =
-            town.sim.slack.messages("deploys", None).into_iter().find(|told| render_message(told).contains("asked by"));
+        world.wait_until_idle().await;
+        let card = world
+            .sim
+            .slack
+            .messages("deploys", None)
+            .into_iter()
+            .find(|told| render_message(told).contains("asked by"));
         if let Some(card) = card {
             let now = render_message(&card);
             if edits.last().is_none_or(|(_, before)| *before != now) {
-                edits.push((town.clock.now(), now));
+                edits.push((world.clock.now(), now));
             }
         }
-        town.clock.advance(SignedDuration::from_millis(250));
+        world.clock.advance(SignedDuration::from_millis(250));
     }
     let bars: Vec<String> = edits.iter().map(|(_, text)| find_steps_line(text)).collect();
     assert!(bars.iter().any(|bar| bar.contains("rolling out ")), "{bars:#?}");
@@ -68,51 +72,51 @@ async fn the_steps_of_a_rollout_are_shown_every_few_seconds_and_a_new_stage_at_o
         }
     }
     assert!((1..=4).contains(&in_stage), "{bars:#?}");
-    assert!(card(&town).edited <= edits.len() + 1, "no more edits than were seen, but for two new stages at once");
-    town.settle().await;
-    assert_snapshot!(find_steps_line(&render_message(&card(&town))), @":white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 7 s  ›  :white_check_mark: running after 9 s");
+    assert!(card(&world).edited <= edits.len() + 1, "no more edits than were seen, but for two new stages at once");
+    world.settle().await;
+    assert_snapshot!(find_steps_line(&render_message(&card(&world))), @":white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 7 s  ›  :white_check_mark: running after 9 s");
 }
 
 #[tokio::test]
 async fn by_manifest_and_back_the_steps_have_their_own_names() {
-    let town = World::open().await;
-    crate::promote::by_manifest::push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&town, "deploys")), @":white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s");
-    town.alice().types("/promote checkout qa").await;
-    town.alice().types("/rollback checkout qa").await;
-    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&town, "deploys")), @":white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s");
+    let world = World::open().await;
+    crate::promote::by_manifest::push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&world, "deploys")), @":white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s");
+    world.alice().types("/promote checkout qa").await;
+    world.alice().types("/rollback checkout qa").await;
+    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&world, "deploys")), @":white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s");
 }
 
 #[tokio::test]
 async fn a_change_that_waits_shows_for_what_first() {
-    let town = World::open().await;
-    crate::production::pull_request::request_production(&town).await;
-    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&town, "releases")), @":raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running");
-    town.wait(SignedDuration::from_secs(90)).await;
-    town.bob().clicks_in("releases", "Approve").await;
+    let world = World::open().await;
+    crate::production::pull_request::request_production(&world).await;
+    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&world, "releases")), @":raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running");
+    world.wait(SignedDuration::from_secs(90)).await;
+    world.bob().clicks_in("releases", "Approve").await;
     // Whether GitHub tells at once that it can be merged is chance.
-    assert_snapshot!(remove_durations(&find_steps_line(&crate::rollback::by_branch::card(&town, "releases"))), @":white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after");
+    assert_snapshot!(remove_durations(&find_steps_line(&crate::rollback::by_branch::card(&world, "releases"))), @":white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after");
 }
 
 #[tokio::test]
 async fn a_plain_success_is_told_to_the_one_who_asked_and_not_to_the_channel() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
     assert_eq!(
-        list_end_messages(&town),
+        list_end_messages(&world),
         [("<@U0ALICE> *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready.".to_owned(), false)]
     );
 }
 
 #[tokio::test]
 async fn a_failure_and_its_recovery_stand_in_the_channel_and_call_the_authors_once() {
-    let town = World::open().await;
-    town.push("checkout", "Round taxes per line");
-    town.settle().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
-    town.bob().types("/promote checkout qa").await;
-    let told = list_end_messages(&town);
+    let world = World::open().await;
+    world.push("checkout", "Round taxes per line");
+    world.settle().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+    world.bob().types("/promote checkout qa").await;
+    let told = list_end_messages(&world);
     assert_eq!(told.len(), 1, "{told:#?}");
     let (text, broadcast) = &told[0];
     assert!(broadcast, "{told:#?}");
@@ -121,18 +125,18 @@ async fn a_failure_and_its_recovery_stand_in_the_channel_and_call_the_authors_on
     assert_eq!(text.matches("<@U0BOB>").count(), 1, "who asked is not called twice: {text}");
 
     // Somebody repairs what kept it from running.
-    let head = town.sim.github.head("acme/checkout", "qa").unwrap();
+    let head = world.sim.github.head("acme/checkout", "qa").unwrap();
     let image = format!("ghcr.io/acme/checkout:qa-{}", head.short());
     let again = format!("{image}-again");
     let tag = again.rsplit_once(':').unwrap().1.to_owned();
-    town.sim.registry.publish("ghcr.io/acme/checkout", &tag, Some(&head), town.clock.now());
-    town.sim.cluster.set_image("qa", &"deployment/checkout".parse().unwrap(), "checkout", &again);
-    town.settle().await;
-    let told = list_end_messages(&town);
+    world.sim.registry.publish("ghcr.io/acme/checkout", &tag, Some(&head), world.clock.now());
+    world.sim.cluster.set_image("qa", &"deployment/checkout".parse().unwrap(), "checkout", &again);
+    world.settle().await;
+    let told = list_end_messages(&world);
     assert_eq!(told.len(), 2, "{told:#?}");
     let (text, broadcast) = &told[1];
     assert!(broadcast, "{told:#?}");
     assert!(text.starts_with("<@U0BOB> It runs after all. *checkout*"), "{text}");
     assert!(!text.contains("U0ALICE"), "nobody is called twice: {text}");
-    assert_eq!(town.public_messages("deploys").iter().filter(|told| told.contains("asked by")).count(), 1, "one card");
+    assert_eq!(world.public_messages("deploys").iter().filter(|told| told.contains("asked by")).count(), 1, "one card");
 }

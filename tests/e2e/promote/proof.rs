@@ -10,8 +10,8 @@ use jiff::SignedDuration;
 use crate::harness::world::World;
 
 /// The newest card that has these words.
-fn card(town: &World, words: &str) -> String {
-    let all = town.public_messages("deploys");
+fn card(world: &World, words: &str) -> String {
+    let all = world.public_messages("deploys");
     let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
     found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")).clone()
 }
@@ -22,119 +22,124 @@ fn why(card: &str) -> &str {
 
 #[tokio::test]
 async fn a_crash_loop_fails_the_change_with_the_pods_reason() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    let card = card(&town, "failed in *qa*");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    let card = card(&world, "failed in *qa*");
     assert_snapshot!(why(&card), @"*Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts");
     assert!(
-        town.public_messages("deploys")
+        world
+            .public_messages("deploys")
             .iter()
             .any(|told| told.starts_with("<@U0ALICE> *checkout*") && told.contains("failed in *qa*"))
     );
     assert!(
-        !town.public_messages("deploys").iter().any(|told| told.contains("Next: `/rollback")),
+        !world.public_messages("deploys").iter().any(|told| told.contains("Next: `/rollback")),
         "no second message of it"
     );
 }
 
 #[tokio::test]
 async fn an_image_that_is_missing_fails_the_change() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::ImageMissing, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    let result = town.sim.github.head("acme/checkout", "qa").unwrap();
-    let card = card(&town, "failed in *qa*").replace(result.short(), "<short>");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::ImageMissing, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    let result = world.sim.github.head("acme/checkout", "qa").unwrap();
+    let card = card(&world, "failed in *qa*").replace(result.short(), "<short>");
     assert_snapshot!(why(&card), @"*Why:* ImagePullBackOff: the image ghcr.io/acme/checkout:qa-<short> of container checkout cannot be pulled");
 }
 
 #[tokio::test]
 async fn a_controllers_report_fails_the_change_before_anything_rolls_out() {
-    let town = World::open().await;
+    let world = World::open().await;
     // CI never comes to an end, and the controller says so.
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    let result = town.sim.github.head("acme/checkout", "qa").unwrap();
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    let result = world.sim.github.head("acme/checkout", "qa").unwrap();
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
         "severity": "error", "timestamp": "2026-11-16T09:00:01Z", "reason": "BuildFailed",
         "message": "kustomize build failed: <!channel> no such file",
         "metadata": { "revision": format!("qa@sha1:{result}") },
     });
-    let status = crate::ops::receiving::send_flux_report(&town, "qa", &event.to_string(), "flux-secret-of-qa").await;
+    let status = crate::ops::receiving::send_flux_report(&world, "qa", &event.to_string(), "flux-secret-of-qa").await;
     assert_eq!(status, 202);
-    town.wait_until_idle().await;
-    town.clock.advance(SignedDuration::from_millis(1200));
-    town.wait_until_idle().await;
-    assert_snapshot!(why(&card(&town, "failed in *qa*")), @"*Why:* kustomize build failed: &lt;!channel&gt; no such file");
+    world.wait_until_idle().await;
+    world.clock.advance(SignedDuration::from_millis(1200));
+    world.wait_until_idle().await;
+    assert_snapshot!(why(&card(&world, "failed in *qa*")), @"*Why:* kustomize build failed: &lt;!channel&gt; no such file");
     // In truth it arrives, and that counts.
-    town.settle().await;
-    assert!(card(&town, "*checkout*").contains("running in *qa*, 2 of 2 ready"));
+    world.settle().await;
+    assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"));
 }
 
 #[tokio::test]
 async fn what_is_not_there_by_the_deadline_is_stalled_and_late_proof_counts() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         configuration.replace(
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 90s",
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 3s",
         )
     })
     .await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
     for _ in 0..4 {
-        town.clock.advance(SignedDuration::from_millis(800));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_millis(800));
+        world.wait_until_idle().await;
     }
-    let stalled = card(&town, "no proof that it runs in *qa*");
+    let stalled = card(&world, "no proof that it runs in *qa*");
     assert!(why(&stalled).starts_with("*Why:* After 3 s the cluster runs "), "{stalled}");
     assert!(
-        town.alice().types_without_waiting("deploys", "/gantry status").await.starts_with("1 change is still watched:"),
+        world
+            .alice()
+            .types_without_waiting("deploys", "/gantry status")
+            .await
+            .starts_with("1 change is still watched:"),
         "the lock is free"
     );
-    town.settle().await;
-    assert!(card(&town, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "late proof counts");
+    world.settle().await;
+    assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "late proof counts");
     let ends: Vec<_> =
-        town.public_messages("deploys").into_iter().filter(|told| told.starts_with("<@U0ALICE>")).collect();
+        world.public_messages("deploys").into_iter().filter(|told| told.starts_with("<@U0ALICE>")).collect();
     assert_eq!(ends.len(), 2, "{ends:#?}");
 }
 
 #[tokio::test]
 async fn a_new_change_ends_the_watch_over_the_one_before() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    card(&town, "failed in *qa*");
-    town.push("checkout", "Repair it");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    let cards: Vec<_> = town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    card(&world, "failed in *qa*");
+    world.push("checkout", "Repair it");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    let cards: Vec<_> = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
     assert!(cards[0].contains("failed in *qa*"), "the old card stays red: {}", cards[0]);
     assert!(cards[1].contains("running in *qa*"), "{}", cards[1]);
 }
 
 #[tokio::test]
 async fn a_hotfix_that_overtakes_the_result_is_a_descendant_and_counts() {
-    let town = World::open().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
+    let world = World::open().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("now".to_owned()))]);
-    let hotfix = town.sim.push("checkout", "qa", "Straight into qa", file, "bob").unwrap();
-    town.settle().await;
-    assert!(town.running_tag("checkout", "qa").ends_with(hotfix.short()));
-    assert!(card(&town, "*checkout*").contains("running in *qa*"));
+    let hotfix = world.sim.push("checkout", "qa", "Straight into qa", file, "bob").unwrap();
+    world.settle().await;
+    assert!(world.running_tag("checkout", "qa").ends_with(hotfix.short()));
+    assert!(card(&world, "*checkout*").contains("running in *qa*"));
 }
 
 #[tokio::test]
 async fn an_image_that_tells_nothing_is_proved_by_the_controllers_report() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
-    town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
-    town.settle().await;
-    town.alice().types("/promote mailer qa").await;
-    town.alice().clicks("Confirm").await;
-    let card = card(&town, "*mailer*");
+    world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
+    world.settle().await;
+    world.alice().types("/promote mailer qa").await;
+    world.alice().clicks("Confirm").await;
+    let card = card(&world, "*mailer*");
     assert!(card.contains("running in *qa*, 4 of 4 ready"), "{card}");
     assert!(card.contains("known by the controller's report"), "{card}");
 }
@@ -142,126 +147,130 @@ async fn an_image_that_tells_nothing_is_proved_by_the_controllers_report() {
 #[tokio::test]
 async fn a_label_and_a_git_tag_tell_the_commit_as_well() {
     let names = ["labelled".to_owned(), "tagged".to_owned()];
-    let town = crate::promote::many_at_once::with_parts(&names).await;
+    let world = crate::promote::many_at_once::with_parts(&names).await;
     for name in &names {
-        town.alice().types_without_waiting("deploys", &format!("/promote {name} qa")).await;
-        town.wait_until_idle().await;
-        let head = town.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
+        world.alice().types_without_waiting("deploys", &format!("/promote {name} qa")).await;
+        world.wait_until_idle().await;
+        let head = world.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
         if name == "labelled" {
-            crate::promote::many_at_once::roll_out(&town, name, "1.4.0", Some(&head));
+            crate::promote::many_at_once::roll_out(&world, name, "1.4.0", Some(&head));
         } else {
-            town.sim.github.tag(&format!("acme/{name}"), "v1.4.0", &head, "released").unwrap();
-            crate::promote::many_at_once::roll_out(&town, name, "v1.4.0", None);
+            world.sim.github.tag(&format!("acme/{name}"), "v1.4.0", &head, "released").unwrap();
+            crate::promote::many_at_once::roll_out(&world, name, "v1.4.0", None);
         }
-        town.settle().await;
+        world.settle().await;
     }
-    assert!(card(&town, "*labelled*").contains("known by the image's revision label"), "{}", card(&town, "*labelled*"));
-    assert!(card(&town, "*tagged*").contains("known by the Git tag of its name"), "{}", card(&town, "*tagged*"));
+    assert!(
+        card(&world, "*labelled*").contains("known by the image's revision label"),
+        "{}",
+        card(&world, "*labelled*")
+    );
+    assert!(card(&world, "*tagged*").contains("known by the Git tag of its name"), "{}", card(&world, "*tagged*"));
 }
 
 #[tokio::test]
 async fn an_image_of_exactly_the_pinned_commit_counts_too() {
     let names = ["retagged".to_owned()];
-    let town = crate::promote::many_at_once::with_parts(&names).await;
-    let pinned = town.sim.github.head("acme/retagged", "develop").unwrap();
-    town.alice().types_without_waiting("deploys", "/promote retagged qa").await;
-    town.wait_until_idle().await;
-    crate::promote::many_at_once::roll_out(&town, "retagged", &format!("qa-{}", pinned.short()), None);
-    town.settle().await;
-    assert!(card(&town, "*retagged*").contains("running in *qa*"), "{}", card(&town, "*retagged*"));
+    let world = crate::promote::many_at_once::with_parts(&names).await;
+    let pinned = world.sim.github.head("acme/retagged", "develop").unwrap();
+    world.alice().types_without_waiting("deploys", "/promote retagged qa").await;
+    world.wait_until_idle().await;
+    crate::promote::many_at_once::roll_out(&world, "retagged", &format!("qa-{}", pinned.short()), None);
+    world.settle().await;
+    assert!(card(&world, "*retagged*").contains("running in *qa*"), "{}", card(&world, "*retagged*"));
 }
 
 #[tokio::test]
 async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
     let names = ["foreign".to_owned()];
-    let town = crate::promote::many_at_once::with_parts(&names).await;
-    town.alice().types_without_waiting("deploys", "/promote foreign qa").await;
-    town.wait_until_idle().await;
+    let world = crate::promote::many_at_once::with_parts(&names).await;
+    world.alice().types_without_waiting("deploys", "/promote foreign qa").await;
+    world.wait_until_idle().await;
     // A commit on another branch has what was promoted, but it is not what qa's branch says.
-    let develop = town.sim.github.head("acme/foreign", "develop").unwrap();
-    town.sim.github.create_branch("acme/foreign", "topic", &develop).unwrap();
+    let develop = world.sim.github.head("acme/foreign", "develop").unwrap();
+    world.sim.github.create_branch("acme/foreign", "topic", &develop).unwrap();
     let topic = gantry::sim::github::NewCommit {
         repository: "acme/foreign".into(),
         branch: "topic".into(),
         message: "A topic".into(),
         author: gantry::sim::github::Author { name: "A".into(), email: "a@acme.example".into(), login: None },
         files: BTreeMap::from([("topic.txt".to_owned(), Some("x".to_owned()))]),
-        at: town.clock.now(),
+        at: world.clock.now(),
     };
-    let topic = town.sim.github.commit(topic).unwrap();
-    crate::promote::many_at_once::roll_out(&town, "foreign", &format!("topic-{}", topic.short()), None);
-    town.settle().await;
-    let stalled = card(&town, "*foreign*");
+    let topic = world.sim.github.commit(topic).unwrap();
+    crate::promote::many_at_once::roll_out(&world, "foreign", &format!("topic-{}", topic.short()), None);
+    world.settle().await;
+    let stalled = card(&world, "*foreign*");
     assert!(stalled.contains("no proof that it runs in *qa*"), "{stalled}");
     assert!(why(&stalled).contains(&format!("the cluster runs topic-{}", topic.short())), "{stalled}");
     assert!(
-        town.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*") && told.contains("topic-")),
+        world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*") && told.contains("topic-")),
         "an arrival"
     );
 }
 
 #[tokio::test]
 async fn a_report_alone_turns_nothing_green() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    let result = town.sim.github.head("acme/checkout", "qa").unwrap();
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    let result = world.sim.github.head("acme/checkout", "qa").unwrap();
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
         "severity": "info", "timestamp": "2026-11-16T09:00:01Z", "reason": "ReconciliationSucceeded",
         "message": "Reconciliation finished", "metadata": { "revision": format!("qa@sha1:{result}") },
     });
     assert_eq!(
-        crate::ops::receiving::send_flux_report(&town, "qa", &event.to_string(), "flux-secret-of-qa").await,
+        crate::ops::receiving::send_flux_report(&world, "qa", &event.to_string(), "flux-secret-of-qa").await,
         202
     );
-    town.wait_until_idle().await;
-    town.clock.advance(SignedDuration::from_millis(1200));
-    town.wait_until_idle().await;
-    assert!(card(&town, "*checkout*").contains("deploying to *qa*"));
-    town.settle().await;
+    world.wait_until_idle().await;
+    world.clock.advance(SignedDuration::from_millis(1200));
+    world.wait_until_idle().await;
+    assert!(card(&world, "*checkout*").contains("deploying to *qa*"));
+    world.settle().await;
 }
 
 #[tokio::test]
 async fn a_cluster_that_is_away_is_said_on_the_card_and_waited_for() {
-    let town = World::open().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.sim.cluster.set_down("qa", true);
+    let world = World::open().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.sim.cluster.set_down("qa", true);
     for _ in 0..200 {
-        town.clock.advance(SignedDuration::from_millis(100));
+        world.clock.advance(SignedDuration::from_millis(100));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        if card(&town, "*checkout*").contains("I cannot read qa") {
+        if card(&world, "*checkout*").contains("I cannot read qa") {
             break;
         }
     }
-    assert!(card(&town, "*checkout*").contains("I cannot read qa"), "{}", card(&town, "*checkout*"));
-    town.sim.cluster.set_down("qa", false);
+    assert!(card(&world, "*checkout*").contains("I cannot read qa"), "{}", card(&world, "*checkout*"));
+    world.sim.cluster.set_down("qa", false);
     for _ in 0..400 {
-        town.clock.advance(SignedDuration::from_millis(100));
+        world.clock.advance(SignedDuration::from_millis(100));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        if card(&town, "*checkout*").contains("running in *qa*") {
+        if card(&world, "*checkout*").contains("running in *qa*") {
             return;
         }
     }
-    panic!("{}", card(&town, "*checkout*"));
+    panic!("{}", card(&world, "*checkout*"));
 }
 
 #[tokio::test]
 async fn github_away_while_it_deploys_is_said_and_waited_for() {
-    let town = World::open().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.sim.github.request_faults().inject(
+    let world = World::open().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.sim.github.request_faults().inject(
         "GET",
         "/commits/",
         FaultTiming::AfterEffect,
         RequestFault::Reply(502, "Bad gateway", vec![]),
         8,
     );
-    town.settle().await;
-    assert!(card(&town, "*checkout*").contains("running in *qa*"), "{}", card(&town, "*checkout*"));
+    world.settle().await;
+    assert!(card(&world, "*checkout*").contains("running in *qa*"), "{}", card(&world, "*checkout*"));
 }
 
 #[tokio::test]
@@ -275,11 +284,11 @@ async fn the_controller_is_told_where_the_environment_says_how() {
         async { "ok" }
     });
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         configuration.replace("  - name: qa\n", &format!("  - name: qa\n    trigger: {{ flux_receiver: \"{url}\" }}\n"))
     })
     .await;
-    town.alice().types("/promote checkout qa").await;
+    world.alice().types("/promote checkout qa").await;
     let heard = heard.lock().unwrap().clone();
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert_eq!(heard[0].0, "/hook/s3cret");
@@ -288,13 +297,13 @@ async fn the_controller_is_told_where_the_environment_says_how() {
 
 #[tokio::test]
 async fn a_controller_that_cannot_be_told_is_a_warning_on_the_card() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         configuration
             .replace("  - name: qa\n", "  - name: qa\n    trigger: { argocd_webhook: \"http://127.0.0.1:9/s3cret\" }\n")
     })
     .await;
-    town.alice().types("/promote checkout qa").await;
-    let card = card(&town, "running in *qa*");
+    world.alice().types("/promote checkout qa").await;
+    let card = card(&world, "running in *qa*");
     assert!(card.contains(":warning: the controller could not be told, it looks by itself: "), "{card}");
     assert!(!card.contains("s3cret"), "{card}");
 }

@@ -10,14 +10,14 @@ use insta::assert_snapshot;
 use crate::harness::world::World;
 
 /// What alice is told, and that it was all.
-async fn expect_refusal(town: &World, text: &str) -> String {
+async fn expect_refusal(world: &World, text: &str) -> String {
     let branches =
-        || town.sim.github.repositories().iter().map(|name| town.sim.github.branches(name)).collect::<Vec<_>>();
-    let (before, told) = (branches(), town.public_messages("deploys"));
-    town.alice().types(text).await;
+        || world.sim.github.repositories().iter().map(|name| world.sim.github.branches(name)).collect::<Vec<_>>();
+    let (before, told) = (branches(), world.public_messages("deploys"));
+    world.alice().types(text).await;
     assert_eq!(branches(), before, "nothing moves");
-    assert_eq!(town.public_messages("deploys"), told, "nobody else hears of it");
-    town.alice().reads().replace(&town.origin, "http://town")
+    assert_eq!(world.public_messages("deploys"), told, "nobody else hears of it");
+    world.alice().reads().replace(&world.origin, "http://world")
 }
 
 fn with_qa_setting(key: &'static str, value: &'static str) -> impl FnOnce(String) -> String {
@@ -26,26 +26,26 @@ fn with_qa_setting(key: &'static str, value: &'static str) -> impl FnOnce(String
 
 #[tokio::test]
 async fn what_is_not_there_or_not_yet_possible() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
     })
     .await;
-    assert_snapshot!(expect_refusal(&town, "/promote checkuot qa").await, @"There is no artefact `checkuot`. Did you mean `checkout`?");
-    assert_snapshot!(expect_refusal(&town, "/promote checkout stagng").await, @"
+    assert_snapshot!(expect_refusal(&world, "/promote checkuot qa").await, @"There is no artefact `checkuot`. Did you mean `checkout`?");
+    assert_snapshot!(expect_refusal(&world, "/promote checkout stagng").await, @"
     There is no environment `stagng`. Did you mean `staging`?
     Usage: `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]`
     For example: `/promote checkout` or `/promote checkout to qa` or `/promote checkout --dry-run`
     ");
-    assert_snapshot!(expect_refusal(&town, "/promote checkout development").await, @"
+    assert_snapshot!(expect_refusal(&world, "/promote checkout development").await, @"
     Nothing is promoted to *development*: it is fed by pushes.
     Next: push to `develop`, or `/promote checkout qa`.
     ");
-    assert_snapshot!(expect_refusal(&town, "/promote search qa").await, @"
+    assert_snapshot!(expect_refusal(&world, "/promote search qa").await, @"
     *qa* has everything of *search* `1.0.2` already: `1.0.2` runs there.
     Next: push something new; `/list search` shows what runs where.
     ");
-    assert_snapshot!(expect_refusal(&town, "/promote storefront staging").await, @"
+    assert_snapshot!(expect_refusal(&world, "/promote storefront staging").await, @"
     *storefront* is not in *staging*.
     Next: choose one of `development`, `qa`, `prod`.
     ");
@@ -53,23 +53,23 @@ async fn what_is_not_there_or_not_yet_possible() {
 
 #[tokio::test]
 async fn nothing_new_and_no_way_back() {
-    let town = World::open().await;
-    let older = town.running_tag("checkout", "development");
-    town.push("checkout", "Newer");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    let again = expect_refusal(&town, "/promote checkout qa").await;
-    let runs = town.running_tag("checkout", "qa");
+    let world = World::open().await;
+    let older = world.running_tag("checkout", "development");
+    world.push("checkout", "Newer");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    let again = expect_refusal(&world, "/promote checkout qa").await;
+    let runs = world.running_tag("checkout", "qa");
     assert_snapshot!(again.replace(&runs, "<runs>"), @"
     *qa* has everything of *checkout* `develop-6e5c392` already: `<runs>` runs there.
     Next: push something new; `/list checkout` shows what runs where.
     ");
-    let back = expect_refusal(&town, &format!("/promote checkout qa @{older}")).await;
+    let back = expect_refusal(&world, &format!("/promote checkout qa @{older}")).await;
     assert_snapshot!(back.replace(&runs, "<runs>"), @"
     *qa* is newer than *checkout* `develop-d6c66c2`: `<runs>` runs there. A promotion never goes back.
     Next: to go back on purpose, `/rollback checkout qa`.
     ");
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa @1.2.3").await, @"
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa @1.2.3").await, @"
     *checkout* `1.2.3` has never run well in *development*, as far as I have seen.
     Next: choose one that has: `develop-6e5c392`, `develop-d6c66c2`, `develop-7d03d5a`, `develop-8ea1fa5`, `develop-c335310`.
     ");
@@ -77,13 +77,13 @@ async fn nothing_new_and_no_way_back() {
 
 #[tokio::test]
 async fn nothing_is_behind() {
-    let town = World::with_config(|configuration| {
+    let world = World::with_config(|configuration| {
         let checkout = "    repository: acme/checkout\n";
         configuration.replace(checkout, &format!("{checkout}    environments: {{ staging: false, prod: false }}\n"))
     })
     .await;
-    town.alice().types("/promote checkout").await;
-    assert_snapshot!(expect_refusal(&town, "/promote checkout").await, @"
+    world.alice().types("/promote checkout").await;
+    assert_snapshot!(expect_refusal(&world, "/promote checkout").await, @"
     Nothing to promote: every environment of *checkout* has what the one below runs.
     Next: push something new; `/list checkout` shows what runs where.
     ");
@@ -91,32 +91,32 @@ async fn nothing_is_behind() {
 
 #[tokio::test]
 async fn what_does_not_run_well_below_is_not_promoted() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
-    town.push("checkout", "Take your time");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
+    world.push("checkout", "Take your time");
     for _ in 0..3 {
-        town.clock.advance(jiff::SignedDuration::from_secs(1));
-        town.wait_until_idle().await;
+        world.clock.advance(jiff::SignedDuration::from_secs(1));
+        world.wait_until_idle().await;
     }
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    assert_snapshot!(town.alice().reads(), @"
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    assert_snapshot!(world.alice().reads(), @"
     *checkout* `develop-4039f1c` is still rolling out in *development*: 0 of 2 ready.
     Next: wait until it runs there, then type it again; `/list checkout` shows how far it is.
     ");
-    town.settle().await;
+    world.settle().await;
 
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
-    town.push("checkout", "Break it");
-    town.settle().await;
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa").await, @r#"
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
+    world.push("checkout", "Break it");
+    world.settle().await;
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @r#"
     *checkout* `develop-9553d7b` does not run well in *development*: ReplicaSet "checkout-6b00017f" has timed out progressing.
     Next: repair it there, or name a version that ran well there before: `/promote checkout @version`.
     "#);
 
-    town.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
-    town.settle().await;
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa").await, @"
+    world.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
+    world.settle().await;
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @"
     *checkout* does not run in *development*, so there is nothing to promote.
     Next: get it running there first; `/list checkout` shows what runs where.
     ");
@@ -124,19 +124,19 @@ async fn what_does_not_run_well_below_is_not_promoted() {
 
 #[tokio::test]
 async fn a_cluster_that_cannot_be_read_proves_nothing() {
-    let town = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
-    let told = expect_refusal(&town, "/promote checkout qa").await;
+    let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
+    let told = expect_refusal(&world, "/promote checkout qa").await;
     assert!(told.starts_with("I cannot read what runs in *qa* since"), "{told}");
 }
 
 #[tokio::test]
 async fn a_commit_that_nothing_tells_cannot_be_pinned() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::LostWebhook, 99, None, None);
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::LostWebhook, 99, None, None);
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
-    town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
-    town.settle().await;
-    assert_snapshot!(expect_refusal(&town, "/promote mailer qa").await, @"
+    world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
+    world.settle().await;
+    assert_snapshot!(expect_refusal(&world, "/promote mailer qa").await, @"
     Nothing tells which commit *mailer* `build-9` in *development* was built from, so I cannot pin it.
     Next: let its tag end in the commit, or set the label `org.opencontainers.image.revision` when it is built, or tag the commit with the image's tag in Git.
     ");
@@ -144,107 +144,107 @@ async fn a_commit_that_nothing_tells_cannot_be_pinned() {
 
 #[tokio::test]
 async fn a_second_one_is_told_who_was_first() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
-    town.bob().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.clock.advance(jiff::SignedDuration::from_secs(1));
-    town.wait_until_idle().await;
-    let told = town.alice().reads();
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
+    world.bob().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.clock.advance(jiff::SignedDuration::from_secs(1));
+    world.wait_until_idle().await;
+    let told = world.alice().reads();
     let (before, behind) = told.split_once("<https://acme.slack.com/archives/C0DEPLOYS/").expect("a link");
     assert_snapshot!(format!("{before}<link{}", &behind[behind.find('|').unwrap()..]), @"
     <@U0BOB> is promoting *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: it is deploying, <link|follow it here>.
     Next: wait for it, and type it again.
     ");
 
-    let status = town.alice().types_without_waiting("deploys", "/gantry status").await;
+    let status = world.alice().types_without_waiting("deploys", "/gantry status").await;
     assert!(status.starts_with("1 change is under way:\n:hourglass_flowing_sand: *checkout*"), "{status}");
-    town.settle().await;
+    world.settle().await;
 }
 
 #[tokio::test]
 async fn checks_must_not_be_red_or_running() {
-    let town = World::open().await;
-    let develop = town.sim.github.head("acme/checkout", "develop").unwrap();
+    let world = World::open().await;
+    let develop = world.sim.github.head("acme/checkout", "develop").unwrap();
     let check =
-        |name: &str, conclusion: &str| town.sim.github.set_check("acme/checkout", &develop, name, conclusion).unwrap();
+        |name: &str, conclusion: &str| world.sim.github.set_check("acme/checkout", &develop, name, conclusion).unwrap();
     check("unit tests", "success");
     check("browser tests", "in_progress");
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa").await, @"
-    Checks are still running on <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2>: `browser tests`.
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @"
+    Checks are still running on <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2>: `browser tests`.
     Next: wait for them, and type it again.
     ");
     check("browser tests", "failure");
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa").await, @"
-    Checks are red on <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2>: `browser tests`.
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @"
+    Checks are red on <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2>: `browser tests`.
     Next: repair them, or run them again on GitHub, and type it again.
     ");
     check("browser tests", "skipped");
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys")[0].contains("running in *qa*"));
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"));
 }
 
 #[tokio::test]
 async fn statuses_count_like_checks() {
-    let town = World::open().await;
-    let develop = town.sim.github.head("acme/checkout", "develop").unwrap();
-    let url = format!("{}/sim/github/repos/acme/checkout/statuses/{develop}", town.origin);
+    let world = World::open().await;
+    let develop = world.sim.github.head("acme/checkout", "develop").unwrap();
+    let url = format!("{}/sim/github/repos/acme/checkout/statuses/{develop}", world.origin);
     let set = async |state: &str| {
         let status = serde_json::json!({ "state": state, "context": "ci/legacy" });
         let answer = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
         assert_eq!(answer.status(), 201);
     };
     set("pending").await;
-    let told = expect_refusal(&town, "/promote checkout qa").await;
+    let told = expect_refusal(&world, "/promote checkout qa").await;
     assert!(told.starts_with("Checks are still running on ") && told.contains("`ci/legacy`"), "{told}");
     set("error").await;
-    let told = expect_refusal(&town, "/promote checkout qa").await;
+    let told = expect_refusal(&world, "/promote checkout qa").await;
     assert!(told.starts_with("Checks are red on ") && told.contains("`ci/legacy`"), "{told}");
     set("success").await;
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys")[0].contains("running in *qa*"));
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"));
 }
 
 #[tokio::test]
 async fn a_button_is_held_to_how_its_version_runs_now() {
-    let town = World::open().await;
-    town.push("checkout", "Here today");
-    town.settle().await;
-    let arrival = town.last_message("alice", "deploys").id;
-    town.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
-    town.settle().await;
-    let before = town.sim.github.head("acme/checkout", "qa");
-    town.sim.slack.click("alice", "deploys", &arrival, "Promote").await.unwrap();
-    town.settle().await;
-    assert!(town.alice().reads().starts_with("*checkout* does not run in *development*"), "{}", town.alice().reads());
-    assert_eq!(town.sim.github.head("acme/checkout", "qa"), before);
+    let world = World::open().await;
+    world.push("checkout", "Here today");
+    world.settle().await;
+    let arrival = world.last_message("alice", "deploys").id;
+    world.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
+    world.settle().await;
+    let before = world.sim.github.head("acme/checkout", "qa");
+    world.sim.slack.click("alice", "deploys", &arrival, "Promote").await.unwrap();
+    world.settle().await;
+    assert!(world.alice().reads().starts_with("*checkout* does not run in *development*"), "{}", world.alice().reads());
+    assert_eq!(world.sim.github.head("acme/checkout", "qa"), before);
 }
 
 #[tokio::test]
 async fn the_named_fault_turns_a_check_red() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::RedCheck, 1, Some("checkout".into()), None);
-    assert!(expect_refusal(&town, "/promote checkout qa").await.starts_with("Checks are red on "));
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::RedCheck, 1, Some("checkout".into()), None);
+    assert!(expect_refusal(&world, "/promote checkout qa").await.starts_with("Checks are red on "));
 }
 
 #[tokio::test]
 async fn a_green_check_can_be_required() {
-    let town = World::with_config(with_qa_setting("checks", "required")).await;
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa").await, @"
+    let world = World::with_config(with_qa_setting("checks", "required")).await;
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @"
     *qa* requires a green check, and `d6c66c2` has none.
     Next: let CI check the commit, and type it again.
     ");
-    let develop = town.sim.github.head("acme/checkout", "develop").unwrap();
-    town.sim.github.set_check("acme/checkout", &develop, "build", "success").unwrap();
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys")[0].contains("running in *qa*"));
+    let develop = world.sim.github.head("acme/checkout", "develop").unwrap();
+    world.sim.github.set_check("acme/checkout", &develop, "build", "success").unwrap();
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"));
 }
 
 #[tokio::test]
 async fn a_branch_that_is_missing_is_named_with_the_command_that_makes_it() {
-    let town = World::with_config(|configuration| configuration.replace("branch: qa\n", "branch: quality\n")).await;
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa").await, @"
+    let world = World::with_config(|configuration| configuration.replace("branch: qa\n", "branch: quality\n")).await;
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @"
     The branch `quality` of *qa* does not exist in `acme/checkout`.
     Next: make it from what runs below, which is then deployed from there: `git push origin d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf:refs/heads/quality`
     ");
@@ -252,8 +252,8 @@ async fn a_branch_that_is_missing_is_named_with_the_command_that_makes_it() {
 
 #[tokio::test]
 async fn histories_without_a_common_ancestor_cannot_be_merged() {
-    let town = World::with_config(|configuration| configuration.replace("branch: qa\n", "branch: orphan\n")).await;
-    let api = format!("{}/sim/github/repos/acme/checkout/git", town.origin);
+    let world = World::with_config(|configuration| configuration.replace("branch: qa\n", "branch: orphan\n")).await;
+    let api = format!("{}/sim/github/repos/acme/checkout/git", world.origin);
     let http = reqwest::Client::new();
     let post = async |path: &str, body: serde_json::Value| -> serde_json::Value {
         let request = http.post(format!("{api}/{path}")).bearer_auth("x").json(&body);
@@ -264,7 +264,7 @@ async fn histories_without_a_common_ancestor_cannot_be_merged() {
     let commit =
         post("commits", serde_json::json!({ "message": "Alone", "tree": tree, "parents": [] })).await["sha"].clone();
     post("refs", serde_json::json!({ "ref": "refs/heads/orphan", "sha": commit })).await;
-    assert_snapshot!(expect_refusal(&town, "/promote checkout qa").await, @"
+    assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @"
     `d6c66c2` and the branch `orphan` of `acme/checkout` have no commit in common, so they cannot be merged.
     Next: make the branch anew from the one below, or join the histories by hand with `git merge --allow-unrelated-histories`
     ");
@@ -272,11 +272,11 @@ async fn histories_without_a_common_ancestor_cannot_be_merged() {
 
 #[tokio::test]
 async fn what_does_not_concern_an_artefact_is_nothing_new_for_it() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
-    town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
-    town.settle().await;
-    assert_snapshot!(expect_refusal(&town, "/promote storefront qa").await, @"
+    world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
+    world.settle().await;
+    assert_snapshot!(expect_refusal(&world, "/promote storefront qa").await, @"
     1 commit is new for *qa*, but none concerns *storefront*: none changes `storefront/**`, `lib/**`.
     Next: promote the artefact that changed; `/list` shows what is behind.
     ");
@@ -284,25 +284,25 @@ async fn what_does_not_concern_an_artefact_is_nothing_new_for_it() {
 
 #[tokio::test]
 async fn a_guest_promotes_nothing() {
-    let town = World::open().await;
-    let before = town.sim.github.head("acme/checkout", "qa");
-    town.dave().types("/promote checkout qa").await;
-    assert!(town.dave().reads().contains("you are a guest here"));
-    town.dave().posts("deploys", None, "@gantry promote checkout qa").await;
-    assert_eq!(town.sim.github.head("acme/checkout", "qa"), before);
+    let world = World::open().await;
+    let before = world.sim.github.head("acme/checkout", "qa");
+    world.dave().types("/promote checkout qa").await;
+    assert!(world.dave().reads().contains("you are a guest here"));
+    world.dave().posts("deploys", None, "@gantry promote checkout qa").await;
+    assert_eq!(world.sim.github.head("acme/checkout", "qa"), before);
 }
 
 #[tokio::test]
 async fn a_github_that_does_not_answer_the_questions_is_waited_for_and_then_told() {
-    let town = World::open().await;
+    let world = World::open().await;
     let down = RequestFault::Reply(503, "Service unavailable", vec![]);
-    town.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down.clone(), 4);
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.public_messages("deploys")[0].contains("running in *qa*"), "it comes back");
+    world.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down.clone(), 4);
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"), "it comes back");
 
-    town.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down, 999);
-    town.alice().types("/promote checkout staging").await;
-    assert_snapshot!(town.alice().reads(), @"
+    world.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down, 999);
+    world.alice().types("/promote checkout staging").await;
+    assert_snapshot!(world.alice().reads(), @"
     Nothing was done: GitHub is not available: it answered 503.
     Next: try again in a minute; if it stays so, ask whoever runs me.
     ");
@@ -310,8 +310,8 @@ async fn a_github_that_does_not_answer_the_questions_is_waited_for_and_then_told
 
 #[tokio::test]
 async fn nonsense_in_a_button_does_nothing() {
-    let town = World::open().await;
-    let before = town.sim.github.head("acme/checkout", "qa");
+    let world = World::open().await;
+    let before = world.sim.github.head("acme/checkout", "qa");
     for (action, value) in [
         ("plan_confirm", "x"),
         ("plan_confirm", "01939f3e-5c00-7000-8000-00000badcafe"),
@@ -328,11 +328,11 @@ async fn nonsense_in_a_button_does_nothing() {
         });
         let body =
             form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
-        let now = town.clock.now().as_second();
+        let now = world.clock.now().as_second();
         let (status, _) =
-            crate::ops::receiving::send_slack_request(&town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+            crate::ops::receiving::send_slack_request(&world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
         assert_eq!(status, 200, "{action} {value}");
-        town.settle().await;
+        world.settle().await;
     }
-    assert_eq!(town.sim.github.head("acme/checkout", "qa"), before);
+    assert_eq!(world.sim.github.head("acme/checkout", "qa"), before);
 }

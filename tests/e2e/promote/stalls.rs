@@ -14,120 +14,123 @@ use crate::harness::world::{World, redact_origin_and_ids};
 const PART: &str = "acme/part";
 
 /// The card of a change, without the part about the plan.
-fn card(town: &World, words: &str) -> String {
-    let all = town.public_messages("deploys");
+fn card(world: &World, words: &str) -> String {
+    let all = world.public_messages("deploys");
     let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
-    redact_origin_and_ids(town, found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")))
+    redact_origin_and_ids(world, found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")))
 }
 
 /// What it says of its silence.
-fn stall_notice(town: &World) -> String {
-    let card = card(town, "*part*");
+fn stall_notice(world: &World) -> String {
+    let card = card(world, "*part*");
     let lines = card.lines().skip_while(|line| !line.contains("no sign of life") && !line.contains("*Last seen:*"));
     let rest =
         |line: &&str| line.starts_with('[') || line.starts_with("asked by") || line.starts_with("Next: look at CI and");
     let lines: Vec<_> = lines.take_while(|line| !rest(line) || line.ends_with("I keep looking.")).collect();
-    let head = head(town);
+    let head = head(world);
     lines.join("\n").replace(head.as_str(), "<sha>").replace(head.short(), "<short>")
 }
 
-fn head(town: &World) -> Sha {
-    town.sim.github.head(PART, "qa").unwrap()
+fn head(world: &World) -> Sha {
+    world.sim.github.head(PART, "qa").unwrap()
 }
 
 /// A promotion into qa that is merged, and that nobody builds or rolls out.
 async fn open_with_merged_change() -> World {
-    let town = crate::promote::many_at_once::with_parts_and(&["part".to_owned()], |configuration| {
+    let world = crate::promote::many_at_once::with_parts_and(&["part".to_owned()], |configuration| {
         configuration.replace(
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 90s",
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 15m",
         )
     })
     .await;
-    town.alice().types_without_waiting("deploys", "/promote part qa").await;
-    town.wait_until_idle().await;
-    advance_by_seconds(&town, 5).await;
-    town
+    world.alice().types_without_waiting("deploys", "/promote part qa").await;
+    world.wait_until_idle().await;
+    advance_by_seconds(&world, 5).await;
+    world
 }
 
 /// Lets time pass second by second: the looks of the bot come on the way, and not all at the end.
-async fn advance_by_seconds(town: &World, seconds: i64) {
+async fn advance_by_seconds(world: &World, seconds: i64) {
     for _ in 0..seconds {
-        town.clock.advance(SignedDuration::from_secs(1));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_secs(1));
+        world.wait_until_idle().await;
     }
 }
 
 /// So long that the next look has come, and an edit that could wait was sent.
-async fn advance_past_poll(town: &World) {
+async fn advance_past_poll(world: &World) {
     for seconds in [60, 4] {
-        town.clock.advance(SignedDuration::from_secs(seconds));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_secs(seconds));
+        world.wait_until_idle().await;
     }
 }
 
-async fn advance_five_minutes(town: &World) {
+async fn advance_five_minutes(world: &World) {
     for _ in 0..5 {
-        advance_past_poll(town).await;
+        advance_past_poll(world).await;
     }
 }
 
-async fn send_report(town: &World, commit: &str, reason: &str, severity: &str, message: &str) {
+async fn send_report(world: &World, commit: &str, reason: &str, severity: &str, message: &str) {
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "part", "namespace": "flux-system" },
-        "severity": severity, "timestamp": town.clock.now().to_string(), "reason": reason, "message": message,
+        "severity": severity, "timestamp": world.clock.now().to_string(), "reason": reason, "message": message,
         "metadata": { "revision": format!("qa@sha1:{commit}") },
     });
-    assert_eq!(crate::ops::receiving::send_flux_report(town, "qa", &event.to_string(), "flux-secret-of-qa").await, 202);
-    town.wait_until_idle().await;
+    assert_eq!(
+        crate::ops::receiving::send_flux_report(world, "qa", &event.to_string(), "flux-secret-of-qa").await,
+        202
+    );
+    world.wait_until_idle().await;
 }
 
 #[tokio::test]
 async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_seen() {
-    let town = open_with_merged_change().await;
-    assert!(card(&town, "*part*").contains(":hourglass_flowing_sand: building"), "{}", card(&town, "*part*"));
-    assert_eq!(stall_notice(&town), "", "it is early");
-    advance_five_minutes(&town).await;
-    assert_snapshot!(stall_notice(&town), @"
+    let world = open_with_merged_change().await;
+    assert!(card(&world, "*part*").contains(":hourglass_flowing_sand: building"), "{}", card(&world, "*part*"));
+    assert_eq!(stall_notice(&world), "", "it is early");
+    advance_five_minutes(&world).await;
+    assert_snapshot!(stall_notice(&world), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
-    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • branch `qa` is at <http://world/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: nothing is known of this commit, it has not begun or does not tell GitHub
     • image: the registry has none for `<short>` yet
     • the cluster runs `c3465688c4ea`
     Next: look why CI does not build this commit. I keep looking.
     ");
 
-    town.sim.github.set_check(PART, &head(&town), "build", "in_progress").unwrap();
-    advance_past_poll(&town).await;
-    assert_snapshot!(stall_notice(&town), @"
+    world.sim.github.set_check(PART, &head(&world), "build", "in_progress").unwrap();
+    advance_past_poll(&world).await;
+    assert_snapshot!(stall_notice(&world), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
-    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • branch `qa` is at <http://world/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: `build` is still running
     • image: the registry has none for `<short>` yet
     • the cluster runs `c3465688c4ea`
     Next: wait for the build, or look what holds it up. I keep looking.
     ");
 
-    town.sim.github.set_check(PART, &head(&town), "build", "failure").unwrap();
-    send_report(&town, &"b".repeat(40), "ReconciliationFailed", "error", "kustomize build failed: no such file").await;
-    advance_past_poll(&town).await;
-    assert_snapshot!(stall_notice(&town), @"
+    world.sim.github.set_check(PART, &head(&world), "build", "failure").unwrap();
+    send_report(&world, &"b".repeat(40), "ReconciliationFailed", "error", "kustomize build failed: no such file").await;
+    advance_past_poll(&world).await;
+    assert_snapshot!(stall_notice(&world), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
-    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
-    • CI: `build` failed (<http://town/sim/github/acme/part/commit/<sha>/checks|see>)
+    • branch `qa` is at <http://world/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: `build` failed (<http://world/sim/github/acme/part/commit/<sha>/checks|see>)
     • image: the registry has none for `<short>` yet
     • Flux said <!date^1794819989^{date_short_pretty} {time}|2026-11-16 09:06 UTC> that `bbbbbbb` failed: kustomize build failed: no such file
     • the cluster runs `c3465688c4ea`
     Next: run the build again, or push a repair and promote it. I keep looking.
     ");
 
-    town.sim.github.set_check(PART, &head(&town), "build", "success").unwrap();
-    let tag = head(&town).as_str()[..12].to_owned();
-    town.sim.registry.publish("ghcr.io/acme/part", &tag, None, town.clock.now());
-    advance_past_poll(&town).await;
-    assert_snapshot!(stall_notice(&town).replace(&format!("<short>{}", &tag[7..]), "<tag>"), @"
+    world.sim.github.set_check(PART, &head(&world), "build", "success").unwrap();
+    let tag = head(&world).as_str()[..12].to_owned();
+    world.sim.registry.publish("ghcr.io/acme/part", &tag, None, world.clock.now());
+    advance_past_poll(&world).await;
+    assert_snapshot!(stall_notice(&world).replace(&format!("<short>{}", &tag[7..]), "<tag>"), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
-    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • branch `qa` is at <http://world/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: all is green
     • image: `<tag>` is in the registry
     • Flux said <!date^1794819989^{date_short_pretty} {time}|2026-11-16 09:06 UTC> that `bbbbbbb` failed: kustomize build failed: no such file
@@ -135,110 +138,110 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
     Next: look why the controller does not pick it up. I keep looking.
     ");
 
-    crate::promote::many_at_once::roll_out(&town, "part", &tag, None);
-    advance_by_seconds(&town, 4).await;
-    assert_eq!(stall_notice(&town), "", "there is a sign of life");
-    town.settle().await;
-    let card = card(&town, "*part*");
+    crate::promote::many_at_once::roll_out(&world, "part", &tag, None);
+    advance_by_seconds(&world, 4).await;
+    assert_eq!(stall_notice(&world), "", "there is a sign of life");
+    world.settle().await;
+    let card = card(&world, "*part*");
     assert!(card.contains("running in *qa*") && !card.contains("Last seen"), "{card}");
 }
 
 #[tokio::test]
 async fn a_look_at_what_has_not_changed_costs_nothing_of_the_hours_limit() {
-    let town = open_with_merged_change().await;
-    town.sim.github.set_check(PART, &head(&town), "build", "in_progress").unwrap();
-    advance_five_minutes(&town).await;
-    assert!(stall_notice(&town).contains("is still running"), "{}", stall_notice(&town));
-    let edits = |town: &World| town.sim.slack.messages("deploys", None).iter().map(|it| it.edited).sum::<usize>();
-    let (before, edited) = (town.github_cost(), edits(&town));
+    let world = open_with_merged_change().await;
+    world.sim.github.set_check(PART, &head(&world), "build", "in_progress").unwrap();
+    advance_five_minutes(&world).await;
+    assert!(stall_notice(&world).contains("is still running"), "{}", stall_notice(&world));
+    let edits = |world: &World| world.sim.slack.messages("deploys", None).iter().map(|it| it.edited).sum::<usize>();
+    let (before, edited) = (world.github_cost(), edits(&world));
     for _ in 0..3 {
-        advance_past_poll(&town).await;
+        advance_past_poll(&world).await;
     }
-    let cost = town.github_cost() - before;
+    let cost = world.github_cost() - before;
     assert!(cost.requests >= 9, "head, runs and statuses, three times: {cost:?}");
     assert_eq!(cost.counted_requests(), 0, "{cost:?}");
-    assert_eq!(edits(&town), edited, "nothing new is said");
+    assert_eq!(edits(&world), edited, "nothing new is said");
 }
 
 #[tokio::test]
 async fn a_report_about_the_commit_is_a_sign_of_life() {
-    let town = open_with_merged_change().await;
-    advance_five_minutes(&town).await;
-    assert!(!stall_notice(&town).is_empty());
-    let result = head(&town).as_str().to_owned();
-    send_report(&town, &result, "Progressing", "info", "applying").await;
-    advance_by_seconds(&town, 4).await;
-    assert_eq!(stall_notice(&town), "");
+    let world = open_with_merged_change().await;
+    advance_five_minutes(&world).await;
+    assert!(!stall_notice(&world).is_empty());
+    let result = head(&world).as_str().to_owned();
+    send_report(&world, &result, "Progressing", "info", "applying").await;
+    advance_by_seconds(&world, 4).await;
+    assert_eq!(stall_notice(&world), "");
 }
 
 #[tokio::test]
 async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
-    let town = open_with_merged_change().await;
-    let other = crate::promote::many_at_once::commit(&town.sim, PART, "qa", "A hotfix");
+    let world = open_with_merged_change().await;
+    let other = crate::promote::many_at_once::commit(&world.sim, PART, "qa", "A hotfix");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
-    town.sim.github.request_faults().inject("GET", "/check-runs", FaultTiming::BeforeEffect, down, 99);
-    town.sim.registry.set_down(true);
-    advance_five_minutes(&town).await;
-    assert!(stall_notice(&town).contains("cannot be asked"), "{}", stall_notice(&town));
-    assert_snapshot!(stall_notice(&town).replace(&other, "<other>").replace(&other[..7], "<other>"), @"
+    world.sim.github.request_faults().inject("GET", "/check-runs", FaultTiming::BeforeEffect, down, 99);
+    world.sim.registry.set_down(true);
+    advance_five_minutes(&world).await;
+    assert!(stall_notice(&world).contains("cannot be asked"), "{}", stall_notice(&world));
+    assert_snapshot!(stall_notice(&world).replace(&other, "<other>").replace(&other[..7], "<other>"), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
-    • branch `qa` has moved on to <http://town/sim/github/acme/part/commit/<sha>|<short>>
+    • branch `qa` has moved on to <http://world/sim/github/acme/part/commit/<sha>|<short>>
     • CI: cannot be asked: GitHub is not available: it answered 502
     • image: the registry cannot be asked: the registry is not available: it answered 503
     • the cluster runs `c3465688c4ea`
     Next: look at CI and at the controller. I keep looking.
     ");
-    town.sim.registry.set_down(false);
+    world.sim.registry.set_down(false);
 }
 
 #[tokio::test]
 async fn what_is_given_up_keeps_what_was_last_seen() {
-    let town = open_with_merged_change().await;
-    town.settle().await;
-    let shown = card(&town, "*part*");
+    let world = open_with_merged_change().await;
+    world.settle().await;
+    let shown = card(&world, "*part*");
     assert!(shown.contains("no proof that it runs in *qa*"), "{shown}");
-    assert_snapshot!(stall_notice(&town), @"
+    assert_snapshot!(stall_notice(&world), @"
     *Last seen:*
-    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • branch `qa` is at <http://world/sim/github/acme/part/commit/<sha>|<short>>, as merged
     • CI: nothing is known of this commit, it has not begun or does not tell GitHub
     • image: the registry has none for `<short>` yet
     ");
-    town.alice().types("/gantry status part qa").await;
-    let told = town.alice().reads();
+    world.alice().types("/gantry status part qa").await;
+    let told = world.alice().reads();
     assert!(told.contains("*Last seen:*"), "{told}");
 
     // And it is still watched.
-    let tag = head(&town).as_str()[..12].to_owned();
-    crate::promote::many_at_once::roll_out(&town, "part", &tag, None);
-    town.settle().await;
-    let shown = card(&town, "*part*");
+    let tag = head(&world).as_str()[..12].to_owned();
+    crate::promote::many_at_once::roll_out(&world, "part", &tag, None);
+    world.settle().await;
+    let shown = card(&world, "*part*");
     assert!(shown.contains("running in *qa*") && !shown.contains("Last seen"), "{shown}");
 }
 
 #[tokio::test]
 async fn with_every_webhook_lost_every_change_ends_right() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
-    town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
-    town.settle().await;
-    town.sim.faults.arm(Fault::LostWebhook, u32::MAX, None, None);
+    world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
+    world.settle().await;
+    world.sim.faults.arm(Fault::LostWebhook, u32::MAX, None, None);
 
-    town.alice().types("/promote checkout qa").await;
-    assert!(card(&town, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "*checkout*"));
-    crate::promote::by_manifest::push_and_settle(&town, "Find plurals").await;
-    town.alice().types("/promote search qa").await;
-    assert!(card(&town, "*search*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "*search*"));
-    town.alice().types("/rollback checkout qa").await;
-    assert!(card(&town, "restored").contains("running in *qa*"), "{}", card(&town, "restored"));
+    world.alice().types("/promote checkout qa").await;
+    assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&world, "*checkout*"));
+    crate::promote::by_manifest::push_and_settle(&world, "Find plurals").await;
+    world.alice().types("/promote search qa").await;
+    assert!(card(&world, "*search*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&world, "*search*"));
+    world.alice().types("/rollback checkout qa").await;
+    assert!(card(&world, "restored").contains("running in *qa*"), "{}", card(&world, "restored"));
 
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("staging".into()));
-    town.alice().types("/promote search staging").await;
-    assert!(card(&town, "*search*").contains("failed in *staging*"), "{}", card(&town, "*search*"));
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("staging".into()));
+    world.alice().types("/promote search staging").await;
+    assert!(card(&world, "*search*").contains("failed in *staging*"), "{}", card(&world, "*search*"));
 
     // Nothing tells which commit this image was built from but a report, and there is none.
-    town.alice().types("/promote mailer qa").await;
-    town.alice().clicks("Confirm").await;
-    let shown = card(&town, "*mailer*");
+    world.alice().types("/promote mailer qa").await;
+    world.alice().clicks("Confirm").await;
+    let shown = card(&world, "*mailer*");
     assert!(shown.contains("no proof that it runs in *qa*"), "{shown}");
     assert!(shown.contains("and nothing tells which commit that was built from"), "{shown}");
 }

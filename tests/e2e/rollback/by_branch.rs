@@ -9,76 +9,76 @@ use crate::harness::world::{World, has_button, redact_origin_and_ids};
 
 pub(crate) const REPOSITORY: &str = "acme/checkout";
 
-pub(crate) fn head(town: &World, branch: &str) -> Sha {
-    town.sim.github.head(REPOSITORY, branch).expect("a branch")
+pub(crate) fn head(world: &World, branch: &str) -> Sha {
+    world.sim.github.head(REPOSITORY, branch).expect("a branch")
 }
 
-pub(crate) fn parents(town: &World, of: &Sha) -> Vec<Sha> {
-    let graph = town.sim.github.graph(REPOSITORY, 1000);
+pub(crate) fn parents(world: &World, of: &Sha) -> Vec<Sha> {
+    let graph = world.sim.github.graph(REPOSITORY, 1000);
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
 }
 
 /// All files of a commit, by their content.
-pub(crate) fn tree(town: &World, at: &Sha) -> BTreeMap<String, Sha> {
-    town.sim.github.files(REPOSITORY, at).expect("a commit")
+pub(crate) fn tree(world: &World, at: &Sha) -> BTreeMap<String, Sha> {
+    world.sim.github.files(REPOSITORY, at).expect("a commit")
 }
 
 /// What the artefact's own file holds at a commit.
-pub(crate) fn text(town: &World, at: &Sha) -> String {
-    town.sim.github.read_file(REPOSITORY, at, "src/checkout.txt").expect("the file")
+pub(crate) fn text(world: &World, at: &Sha) -> String {
+    world.sim.github.read_file(REPOSITORY, at, "src/checkout.txt").expect("the file")
 }
 
 /// With our own commits masked: their names are chance.
-pub(crate) fn redact_commits(town: &World, text: &str, shas: &[(&Sha, &str)]) -> String {
+pub(crate) fn redact_commits(world: &World, text: &str, shas: &[(&Sha, &str)]) -> String {
     let text = shas.iter().fold(text.to_owned(), |text, (sha, name)| {
         text.replace(sha.as_str(), &format!("<{name}>")).replace(sha.short(), &format!("<{name}>"))
     });
-    redact_origin_and_ids(town, &text)
+    redact_origin_and_ids(world, &text)
 }
 
 /// The newest card in a channel.
-pub(crate) fn card(town: &World, channel: &str) -> String {
-    let cards = town.public_messages(channel).into_iter().rfind(|told| told.contains("asked by"));
-    cards.unwrap_or_else(|| panic!("no card in {channel}: {:#?}", town.public_messages(channel)))
+pub(crate) fn card(world: &World, channel: &str) -> String {
+    let cards = world.public_messages(channel).into_iter().rfind(|told| told.contains("asked by"));
+    cards.unwrap_or_else(|| panic!("no card in {channel}: {:#?}", world.public_messages(channel)))
 }
 
 /// How many commits of ours roll back.
-pub(crate) fn rollbacks(town: &World) -> usize {
-    let graph = town.sim.github.graph(REPOSITORY, 1000);
+pub(crate) fn rollbacks(world: &World) -> usize {
+    let graph = world.sim.github.graph(REPOSITORY, 1000);
     graph.iter().filter(|commit| commit.subject.starts_with("Roll checkout back to ")).count()
 }
 
 #[tokio::test]
 async fn a_rollback_brings_back_the_code_that_ran_before() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    town.alice().types("/promote checkout qa").await;
-    let bad = head(&town, "qa");
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    world.alice().types("/promote checkout qa").await;
+    let bad = head(&world, "qa");
 
-    let ack = town.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    let ack = world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     assert_eq!(ack, "Looking at what ran before of *checkout* in *qa*...");
 
-    let result = head(&town, "qa");
-    assert_eq!(parents(&town, &result), std::slice::from_ref(&bad), "one forward commit");
-    assert_eq!(text(&town, &result), text(&town, &good), "with the tree of what ran before");
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()), "and the cluster runs it");
+    let result = head(&world, "qa");
+    assert_eq!(parents(&world, &result), std::slice::from_ref(&bad), "one forward commit");
+    assert_eq!(text(&world, &result), text(&world, &good), "with the tree of what ran before");
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()), "and the cluster runs it");
 
-    let told = town.public_messages("deploys");
+    let told = world.public_messages("deploys");
     let card = told.iter().find(|card| card.contains("'s code")).expect("the card");
-    assert_snapshot!(redact_commits(&town, card, &[(&result, "result"), (&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&world, card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *checkout* `qa-6cff9ae`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
     :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
-    restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
-    `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
+    restored on `qa` as <http://world/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
+    `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://world/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC> to <!date^1794819602^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 21 h
     *Reason:* totals are wrong
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     Quarantined: `qa-<bad>` does not come back here or above before `/gantry release checkout qa-<bad>`. The next promotion asks once more.
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     let lost = told.iter().find(|said| said.contains("your commits")).expect("a word to the authors");
-    assert_snapshot!(redact_origin_and_ids(&town, lost), @"
+    assert_snapshot!(redact_origin_and_ids(&world, lost), @"
     <@U0ALICE> your commits do not run in *qa* any more: *checkout* was rolled back to `qa-6cff9ae`. Reason: totals are wrong.
     Next: push a repair; once it runs below, `/promote checkout qa` brings your commits back together with it.
     ");
@@ -88,62 +88,62 @@ async fn a_rollback_brings_back_the_code_that_ran_before() {
 
 #[tokio::test]
 async fn production_asks_first_and_tells_its_own_channel() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    let good = parents(&town, &before)[0].clone();
-    town.bob().types("/rollback checkout prod --reason <!channel> people cannot pay").await;
-    let asked = town.bob().reads();
-    assert_snapshot!(redact_commits(&town, &asked, &[(&good, "good"), (&before, "bad")]), @"
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    let good = parents(&world, &before)[0].clone();
+    world.bob().types("/rollback checkout prod --reason <!channel> people cannot pay").await;
+    let asked = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &asked, &[(&good, "good"), (&before, "bad")]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `prod-<good>` in *prod*, by a commit on `prod`
-    `prod-<bad>` → `prod-<good>`, commit `<good>` · <http://town/sim/github/acme/checkout/compare/<good>...<bad>|compare>
+    `prod-<bad>` → `prod-<good>`, commit `<good>` · <http://world/sim/github/acme/checkout/compare/<good>...<bad>|compare>
     I saw it run well there from <!date^1794664800^{date_short_pretty} {time}|2026-11-14 14:00 UTC> to <!date^1794751200^{date_short_pretty} {time}|2026-11-15 14:00 UTC>, for 24 h
     *Reason:* &lt;!channel&gt; people cannot pay
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/checkout/commit/c3353102330f55a1e65b8c4cd7d632caabf3f8cd|c335310> Show delivery costs before payment · Carol Castro
+    • <http://world/sim/github/acme/checkout/commit/c3353102330f55a1e65b8c4cd7d632caabf3f8cd|c335310> Show delivery costs before payment · Carol Castro
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
     assert_eq!(
-        (head(&town, "prod"), town.public_messages("releases").len()),
+        (head(&world, "prod"), world.public_messages("releases").len()),
         (before.clone(), 0),
         "nothing before the yes"
     );
 
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let result = head(&town, "prod");
-    assert_eq!(parents(&town, &result), std::slice::from_ref(&before));
-    assert_eq!(tree(&town, &result), tree(&town, &good));
-    assert!(town.running_tag("checkout", "prod").ends_with(result.short()));
-    assert!(town.sim.github.pulls(REPOSITORY).is_empty(), "straight, without a pull request or an approval");
-    assert!(card(&town, "releases").contains(": running in *prod*, 3 of 3 ready"), "{}", card(&town, "releases"));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let result = head(&world, "prod");
+    assert_eq!(parents(&world, &result), std::slice::from_ref(&before));
+    assert_eq!(tree(&world, &result), tree(&world, &good));
+    assert!(world.running_tag("checkout", "prod").ends_with(result.short()));
+    assert!(world.sim.github.pulls(REPOSITORY).is_empty(), "straight, without a pull request or an approval");
+    assert!(card(&world, "releases").contains(": running in *prod*, 3 of 3 ready"), "{}", card(&world, "releases"));
     assert!(
-        !town.public_messages("deploys").iter().any(|told| told.contains("asked by")),
+        !world.public_messages("deploys").iter().any(|told| told.contains("asked by")),
         "{:#?}",
-        town.public_messages("deploys")
+        world.public_messages("deploys")
     );
-    let pointer = town.bob().reads();
+    let pointer = world.bob().reads();
     assert!(pointer.contains("follow it here") && !pointer.contains("[Confirm]"), "{pointer}");
 }
 
 #[tokio::test]
 async fn a_question_can_be_answered_with_no() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    town.bob().types("/rollback checkout prod").await;
-    town.bob().clicks_in("deploys", "Cancel").await;
-    assert!(town.bob().reads().starts_with("Cancelled: nothing was done."), "{}", town.bob().reads());
-    assert_eq!((head(&town, "prod"), town.public_messages("releases").len()), (before, 0));
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    world.bob().types("/rollback checkout prod").await;
+    world.bob().clicks_in("deploys", "Cancel").await;
+    assert!(world.bob().reads().starts_with("Cancelled: nothing was done."), "{}", world.bob().reads());
+    assert_eq!((head(&world, "prod"), world.public_messages("releases").len()), (before, 0));
 }
 
 #[tokio::test]
 async fn what_is_lost_is_named_with_authors_and_pull_requests() {
-    let town = World::open().await;
-    town.push("checkout", "Pay by card (#42)");
-    town.sim.push("checkout", "develop", "Pay by <b>cheque</b>", BTreeMap::new(), "carol").unwrap();
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/rollback checkout qa").await;
-    let card = card(&town, "deploys");
+    let world = World::open().await;
+    world.push("checkout", "Pay by card (#42)");
+    world.sim.push("checkout", "develop", "Pay by <b>cheque</b>", BTreeMap::new(), "carol").unwrap();
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/rollback checkout qa").await;
+    let card = card(&world, "deploys");
     assert!(card.contains("*Lost by it:* 3 commits:"), "{card}");
     assert!(card.contains("/pull/42|#42>") && card.contains("Pay by card"), "{card}");
     assert!(card.contains("Pay by &lt;b&gt;cheque&lt;/b&gt; \u{b7} Carol Castro"), "{card}");
@@ -152,37 +152,37 @@ async fn what_is_lost_is_named_with_authors_and_pull_requests() {
 
 #[tokio::test]
 async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
-    let town = World::open().await;
-    let good = town.sim.github.head("acme/shop", "qa").unwrap();
+    let world = World::open().await;
+    let good = world.sim.github.head("acme/shop", "qa").unwrap();
     let file = |path: &str| BTreeMap::from([(path.to_owned(), Some("new".to_owned()))]);
-    town.sim.push("storefront", "develop", "Paint it blue", file("lib/colour"), "alice").unwrap();
-    town.settle().await;
-    town.alice().types("/promote storefront qa").await;
-    town.alice().clicks("Confirm").await;
-    let bad = town.sim.github.head("acme/shop", "qa").unwrap();
-    let mails = town.running_tag("storefront", "qa");
+    world.sim.push("storefront", "develop", "Paint it blue", file("lib/colour"), "alice").unwrap();
+    world.settle().await;
+    world.alice().types("/promote storefront qa").await;
+    world.alice().clicks("Confirm").await;
+    let bad = world.sim.github.head("acme/shop", "qa").unwrap();
+    let mails = world.running_tag("storefront", "qa");
 
-    town.bob().types("/rollback storefront qa").await;
-    let asked = town.bob().reads();
+    world.bob().types("/rollback storefront qa").await;
+    let asked = world.bob().reads();
     assert!(asked.contains("[Confirm] [Another version] [Cancel]"), "{asked}");
     assert!(asked.contains("Moves as well, as it is in the same repository: *mailer*"), "{asked}");
-    assert_eq!(town.sim.github.head("acme/shop", "qa").unwrap(), bad);
+    assert_eq!(world.sim.github.head("acme/shop", "qa").unwrap(), bad);
 
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let result = town.sim.github.head("acme/shop", "qa").unwrap();
-    let files = |at: &Sha| town.sim.github.files("acme/shop", at).unwrap();
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let result = world.sim.github.head("acme/shop", "qa").unwrap();
+    let files = |at: &Sha| world.sim.github.files("acme/shop", at).unwrap();
     assert_eq!(files(&result), files(&good));
-    assert_ne!(town.running_tag("storefront", "qa"), mails);
-    let card = card(&town, "deploys");
-    assert_snapshot!(redact_commits(&town, &card, &[(&result, "result"), (&bad, "bad")]), @"
+    assert_ne!(world.running_tag("storefront", "qa"), mails);
+    let card = card(&world, "deploys");
+    assert_snapshot!(redact_commits(&world, &card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *storefront* `qa-58c6a35`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
     :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
-    restored on `qa` as <http://town/sim/github/acme/shop/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
+    restored on `qa` as <http://world/sim/github/acme/shop/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
     :small_blue_diamond: *mailer* `build-11` runs, 4 of 4 ready
-    `qa-<bad>` → `qa-58c6a35`, commit `58c6a35` · <http://town/sim/github/acme/shop/compare/58c6a35c450e66a817309588ef113328953314a9...<bad>|compare>
+    `qa-<bad>` → `qa-58c6a35`, commit `58c6a35` · <http://world/sim/github/acme/shop/compare/58c6a35c450e66a817309588ef113328953314a9...<bad>|compare>
     I saw it run well there from <!date^1794398400^{date_short_pretty} {time}|2026-11-11 12:00 UTC> to <!date^1794819607^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 4 d
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/shop/commit/93a8acb014a12ebb17866d458363d48bb3aa2199|93a8acb> Paint it blue · Alice Adler
+    • <http://world/sim/github/acme/shop/commit/93a8acb014a12ebb17866d458363d48bb3aa2199|93a8acb> Paint it blue · Alice Adler
     :twisted_rightwards_arrows: Moves as well, as it is in the same repository: *mailer*
     Quarantined: `qa-<bad>` does not come back here or above before `/gantry release storefront qa-<bad>`. The next promotion asks once more.
     asked by <@U0BOB> · <!date^1794819610^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
@@ -191,96 +191,96 @@ async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
 
 #[tokio::test]
 async fn the_first_environment_is_repaired_by_a_push() {
-    let town = World::open().await;
-    let before = head(&town, "develop");
-    town.bob().types("/rollback checkout development").await;
-    assert_snapshot!(town.bob().reads(), @"
+    let world = World::open().await;
+    let before = head(&world, "develop");
+    world.bob().types("/rollback checkout development").await;
+    assert_snapshot!(world.bob().reads(), @"
     *development* is never rolled back: it is fed by pushes, and the next push would bring it all back.
     Next: repair it by a push to `develop`, for example of a `git revert`.
     ");
-    assert_eq!(head(&town, "develop"), before);
+    assert_eq!(head(&world, "develop"), before);
 }
 
 #[tokio::test]
 async fn without_an_environment_buttons_ask_for_it_and_keep_what_was_typed() {
-    let town = World::open().await;
-    let older = parents(&town, &parents(&town, &head(&town, "qa"))[0])[0].clone();
-    let ack = town.bob().types(&format!("/rollback checkout @qa-{} --reason it burns <!here>", older.short())).await;
+    let world = World::open().await;
+    let older = parents(&world, &parents(&world, &head(&world, "qa"))[0])[0].clone();
+    let ack = world.bob().types(&format!("/rollback checkout @qa-{} --reason it burns <!here>", older.short())).await;
     assert_eq!(ack, "Looking at what ran before of *checkout*...");
-    assert_snapshot!(redact_origin_and_ids(&town, &town.bob().reads()), @"
+    assert_snapshot!(redact_origin_and_ids(&world, &world.bob().reads()), @"
     In which environment is *checkout* to be rolled back?
     [qa] [staging] [prod]
     Or type it: `/rollback checkout qa`
     ");
-    town.bob().clicks_in("deploys", "qa").await;
-    let result = head(&town, "qa");
-    assert_eq!(tree(&town, &result), tree(&town, &older));
-    let card = card(&town, "deploys");
+    world.bob().clicks_in("deploys", "qa").await;
+    let result = head(&world, "qa");
+    assert_eq!(tree(&world, &result), tree(&world, &older));
+    let card = card(&world, "deploys");
     assert!(card.contains("*Reason:* it burns &lt;!here&gt;"), "{card}");
     assert!(card.contains(&format!("`qa-{}`'s code", older.short())), "{card}");
 }
 
 #[tokio::test]
 async fn the_button_of_a_card_rolls_it_back() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    town.alice().types("/promote checkout qa").await;
-    town.bob().clicks_in("deploys", "Roll back").await;
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good));
-    assert!(card(&town, "deploys").contains("asked by <@U0BOB>"), "{}", card(&town, "deploys"));
-    let messages = town.sim.slack.messages("deploys", Some("bob"));
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    world.alice().types("/promote checkout qa").await;
+    world.bob().clicks_in("deploys", "Roll back").await;
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &good));
+    assert!(card(&world, "deploys").contains("asked by <@U0BOB>"), "{}", card(&world, "deploys"));
+    let messages = world.sim.slack.messages("deploys", Some("bob"));
     assert!(!messages.iter().any(|message| has_button(message, "Roll back")), "{messages:#?}");
 }
 
 #[tokio::test]
 async fn the_button_of_a_card_asks_in_production() {
-    let town = World::open().await;
-    let good = head(&town, "prod");
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    town.bob().clicks_in("releases", "Approve").await;
-    let bad = head(&town, "prod");
-    town.carol().clicks_in("releases", "Roll back").await;
-    let asked = town.ephemeral_messages("carol", "releases").pop().expect("a question");
+    let world = World::open().await;
+    let good = head(&world, "prod");
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    world.bob().clicks_in("releases", "Approve").await;
+    let bad = head(&world, "prod");
+    world.carol().clicks_in("releases", "Roll back").await;
+    let asked = world.ephemeral_messages("carol", "releases").pop().expect("a question");
     assert!(asked.contains("[Confirm] [Another version] [Cancel]"), "{asked}");
-    assert_eq!(head(&town, "prod"), bad);
-    town.carol().clicks_in("releases", "Confirm").await;
-    assert_eq!(tree(&town, &head(&town, "prod")), tree(&town, &good));
+    assert_eq!(head(&world, "prod"), bad);
+    world.carol().clicks_in("releases", "Confirm").await;
+    assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &good));
 }
 
 #[tokio::test]
 async fn another_version_can_be_chosen_of_those_that_ran_well() {
-    let town = World::open().await;
-    let bad = head(&town, "prod");
-    let oldest = parents(&town, &parents(&town, &bad)[0])[0].clone();
-    town.bob().types("/rollback checkout prod --reason it burns").await;
-    town.bob().clicks_in("deploys", "Another version").await;
-    assert_snapshot!(redact_origin_and_ids(&town, &town.bob().reads()), @"
+    let world = World::open().await;
+    let bad = head(&world, "prod");
+    let oldest = parents(&world, &parents(&world, &bad)[0])[0].clone();
+    world.bob().types("/rollback checkout prod --reason it burns").await;
+    world.bob().clicks_in("deploys", "Another version").await;
+    assert_snapshot!(redact_origin_and_ids(&world, &world.bob().reads()), @"
     Versions of *checkout* in *prod* that ran well:
     • `prod-585116d` from <!date^1794664800^{date_short_pretty} {time}|2026-11-14 14:00 UTC>, for 24 h
     • `prod-1555c48` from <!date^1794578400^{date_short_pretty} {time}|2026-11-13 14:00 UTC>, for 24 h
     [prod-585116d] [prod-1555c48]
     A button rolls back to that version; in production you are asked once more.
     ");
-    town.bob().clicks_in("deploys", &format!("prod-{}", oldest.short())).await;
-    let asked = town.bob().reads();
+    world.bob().clicks_in("deploys", &format!("prod-{}", oldest.short())).await;
+    let asked = world.bob().reads();
     assert!(asked.contains(&format!("back to `prod-{}` in *prod*", oldest.short())), "{asked}");
     assert!(asked.contains("*Reason:* it burns"), "the reason is kept: {asked}");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let result = head(&town, "prod");
-    assert_eq!((tree(&town, &result), parents(&town, &result)), (tree(&town, &oldest), vec![bad]));
-    assert!(card(&town, "releases").contains(": running in *prod*"), "{}", card(&town, "releases"));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let result = head(&world, "prod");
+    assert_eq!((tree(&world, &result), parents(&world, &result)), (tree(&world, &oldest), vec![bad]));
+    assert!(card(&world, "releases").contains(": running in *prod*"), "{}", card(&world, "releases"));
 }
 
 #[tokio::test]
 async fn a_missing_old_image_is_only_a_warning() {
-    let town = World::open().await;
-    let (good, old) = (head(&town, "qa"), town.running_tag("checkout", "qa"));
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.sim.registry.remove("ghcr.io/acme/checkout", &old));
-    town.bob().types("/rollback checkout qa").await;
-    let card = card(&town, "deploys");
+    let world = World::open().await;
+    let (good, old) = (head(&world, "qa"), world.running_tag("checkout", "qa"));
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.sim.registry.remove("ghcr.io/acme/checkout", &old));
+    world.bob().types("/rollback checkout qa").await;
+    let card = card(&world, "deploys");
     assert!(card.contains(":warning: Its old image is not in the registry any more. That does no harm"), "{card}");
     assert!(card.contains(": running in *qa*"), "{card}");
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good));
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &good));
 }

@@ -11,28 +11,28 @@ use crate::promote::by_manifest::{
 };
 
 /// A newer version that was promoted to qa: its tag.
-pub(crate) async fn promote_newer(town: &World, message: &str) -> String {
-    let (_, tag) = push_and_settle(town, message).await;
-    town.alice().types("/promote search qa").await;
-    assert_eq!(running_image(town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().reads());
+pub(crate) async fn promote_newer(world: &World, message: &str) -> String {
+    let (_, tag) = push_and_settle(world, message).await;
+    world.alice().types("/promote search qa").await;
+    assert_eq!(running_image(world, "qa"), format!("{IMAGE}:{tag}"), "{}", world.alice().reads());
     tag
 }
 
 #[tokio::test]
 async fn a_rollback_brings_back_the_old_image_itself() {
-    let town = World::open().await;
-    let before = text(&town, &path("qa"));
-    let bad = promote_newer(&town, "Find plurals").await;
-    let (base, built) = (head(&town), town.sim.registry.tags(IMAGE));
+    let world = World::open().await;
+    let before = text(&world, &path("qa"));
+    let bad = promote_newer(&world, "Find plurals").await;
+    let (base, built) = (head(&world), world.sim.registry.tags(IMAGE));
 
-    let ack = town.bob().types("/rollback search qa --reason it finds too much").await;
+    let ack = world.bob().types("/rollback search qa --reason it finds too much").await;
     assert_eq!(ack, "Looking at what ran before of *search* in *qa*...");
 
-    assert_eq!(text(&town, &path("qa")), before);
-    assert_eq!(parents(&town, GITOPS, &head(&town)), [base], "one forward commit");
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    assert_eq!(town.sim.registry.tags(IMAGE), built, "nothing is built for it");
-    let message = api(&town, &format!("/repos/{GITOPS}/git/commits/{}", head(&town))).await;
+    assert_eq!(text(&world, &path("qa")), before);
+    assert_eq!(parents(&world, GITOPS, &head(&world)), [base], "one forward commit");
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!(world.sim.registry.tags(IMAGE), built, "nothing is built for it");
+    let message = api(&world, &format!("/repos/{GITOPS}/git/commits/{}", head(&world))).await;
     let (said, trailers) = message["message"].as_str().unwrap().split_once("\n\nGantry-").expect("trailers");
     assert_snapshot!(said.replace(&bad, "<bad>"), @"
     Roll search back to 1.0.2 in qa
@@ -40,84 +40,84 @@ async fn a_rollback_brings_back_the_old_image_itself() {
     Takes back <bad>. Reason: it finds too much
     ");
     assert!(trailers.contains("Rollback") || trailers.starts_with("Change"), "{trailers}");
-    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
+    assert_snapshot!(redact_own_commits(&world, &card(&world, "deploys")), @"
     :large_green_circle: *search* `1.0.2`, restored: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
-    written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 2>|<ours 2>> · tagged `qa/search/2026.11.16-2` · known by its image
-    `1.0.3` → `1.0.2`, commit `cd8f8f2` · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
+    written to `envs/qa/search/kustomization.yaml` as <http://world/sim/github/acme/gitops/commit/<ours 2>|<ours 2>> · tagged `qa/search/2026.11.16-2` · known by its image
+    `1.0.3` → `1.0.2`, commit `cd8f8f2` · <http://world/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
     I saw it run well there from <!date^1794398400^{date_short_pretty} {time}|2026-11-11 12:00 UTC> to <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 4 d
     *Reason:* it finds too much
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
+    • <http://world/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
     Quarantined: `1.0.3` does not come back here or above before `/gantry release search 1.0.3`. The next promotion asks once more.
     asked by <@U0BOB> · <!date^1794819608^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    let lost = town.public_messages("deploys").into_iter().find(|said| said.contains("your commits")).expect("a word");
-    assert_snapshot!(redact_own_commits(&town, &lost), @"
+    let lost = world.public_messages("deploys").into_iter().find(|said| said.contains("your commits")).expect("a word");
+    assert_snapshot!(redact_own_commits(&world, &lost), @"
     <@U0ALICE> your commits do not run in *qa* any more: *search* was rolled back to `1.0.2`. Reason: it finds too much.
     Next: push a repair; once it runs below, `/promote search qa` brings your commits back together with it.
     ");
     let promoted =
-        town.public_messages("deploys").into_iter().find(|told| told.contains("Rolled back")).expect("its card");
+        world.public_messages("deploys").into_iter().find(|told| told.contains("Rolled back")).expect("its card");
     assert!(!promoted.contains("[Roll back]"), "{promoted}");
 }
 
 #[tokio::test]
 async fn a_second_rollback_goes_further_back_and_the_next_version_just_works() {
-    let town = World::open().await;
-    let first = promote_newer(&town, "Find plurals").await;
-    promote_newer(&town, "Find synonyms").await;
-    town.bob().types("/rollback search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{first}"));
-    town.bob().types("/rollback search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    town.bob().types("/rollback search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"), "which ran there before the bot came");
-    town.bob().types("/rollback search qa").await;
-    assert_snapshot!(town.bob().reads(), @"
+    let world = World::open().await;
+    let first = promote_newer(&world, "Find plurals").await;
+    promote_newer(&world, "Find synonyms").await;
+    world.bob().types("/rollback search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{first}"));
+    world.bob().types("/rollback search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
+    world.bob().types("/rollback search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"), "which ran there before the bot came");
+    world.bob().types("/rollback search qa").await;
+    assert_snapshot!(world.bob().reads(), @"
     I know of no version of *search* that ran in *qa* before `1.0.1`, and that was not rolled back from.
     Next: repair it by a push and a promotion; or name a version that ran there: `/rollback search qa &lt;version&gt;`.
     ");
 
-    let (_, next) = push_and_settle(&town, "Find what is meant").await;
-    town.alice().types("/promote search qa").await;
-    let question = town.alice().reads();
+    let (_, next) = push_and_settle(&world, "Find what is meant").await;
+    world.alice().types("/promote search qa").await;
+    let question = world.alice().reads();
     assert!(question.contains("[Confirm]"), "it is held: {question}");
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{next}"));
-    assert_eq!(list_own_commits(&town).len(), 6, "one commit for each, and nothing to undo the rollbacks");
-    assert!(text(&town, &path("qa")).contains(&format!("newTag: \"{next}\"")));
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{next}"));
+    assert_eq!(list_own_commits(&world).len(), 6, "one commit for each, and nothing to undo the rollbacks");
+    assert!(text(&world, &path("qa")).contains(&format!("newTag: \"{next}\"")));
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
-    let town = World::open().await;
-    let bad = promote_newer(&town, "Find plurals").await;
-    town.alice().types("/promote search staging").await;
-    town.bob().types("/rollback search qa --reason too slow").await;
-    let after = head(&town);
-    town.alice().types("/promote search qa").await;
-    assert_snapshot!(redact_own_commits(&town, &town.alice().reads()), @"
+    let world = World::open().await;
+    let bad = promote_newer(&world, "Find plurals").await;
+    world.alice().types("/promote search staging").await;
+    world.bob().types("/rollback search qa --reason too slow").await;
+    let after = head(&world);
+    world.alice().types("/promote search qa").await;
+    assert_snapshot!(redact_own_commits(&world, &world.alice().reads()), @"
     *search* `1.0.3` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: too slow.
     [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release search 1.0.3`, or pass it with `--override reason` where you may.
     ");
 
     // The same image under another tag is known by its commit.
-    let revision = town.sim.github.head("acme/search", "develop").unwrap();
-    town.sim.registry.publish(IMAGE, "other", Some(&revision), town.clock.now());
+    let revision = world.sim.github.head("acme/search", "develop").unwrap();
+    world.sim.registry.publish(IMAGE, "other", Some(&revision), world.clock.now());
     let text = format!("images: [{{ name: {IMAGE}, newTag: other }}]\n");
-    put(&town.sim, &[(&path("development"), Some(&text))]);
-    town.settle().await;
-    town.alice().types("/promote search qa").await;
-    assert!(town.alice().reads().contains("may not come back to *qa*"), "{}", town.alice().reads());
-    assert_eq!(list_own_commits(&town)[0], after, "nothing moved");
+    put(&world.sim, &[(&path("development"), Some(&text))]);
+    world.settle().await;
+    world.alice().types("/promote search qa").await;
+    assert!(world.alice().reads().contains("may not come back to *qa*"), "{}", world.alice().reads());
+    assert_eq!(list_own_commits(&world)[0], after, "nothing moved");
 
-    town.bob().types(&format!("/gantry release search {bad}")).await;
-    town.alice().types(&format!("/promote search qa @{bad}")).await;
-    town.alice().clicks_in("deploys", "Confirm").await;
+    world.bob().types(&format!("/gantry release search {bad}")).await;
+    world.alice().types(&format!("/promote search qa @{bad}")).await;
+    world.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(
-        running_image(&town, "qa"),
+        running_image(&world, "qa"),
         format!("{IMAGE}:{bad}"),
         "the image that was shown, and no other of its commit"
     );
@@ -125,82 +125,82 @@ async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
 
 #[tokio::test]
 async fn production_is_asked_before_it_is_rolled_back() {
-    let town = World::open().await;
-    let before = head(&town);
-    town.bob().types("/rollback search prod").await;
-    assert_eq!(head(&town), before);
-    assert_snapshot!(redact_own_commits(&town, &town.bob().reads()), @"
+    let world = World::open().await;
+    let before = head(&world);
+    world.bob().types("/rollback search prod").await;
+    assert_eq!(head(&world), before);
+    assert_snapshot!(redact_own_commits(&world, &world.bob().reads()), @"
     :leftwards_arrow_with_hook: Roll *search* back to `1.0.1` in *prod*, by a commit to `envs/prod/search/kustomization.yaml`
-    `1.0.2` → `1.0.1`, commit `19e6a01` · <http://town/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
+    `1.0.2` → `1.0.1`, commit `19e6a01` · <http://world/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
     I saw it run well there from <!date^1794319200^{date_short_pretty} {time}|2026-11-10 14:00 UTC> to <!date^1794405600^{date_short_pretty} {time}|2026-11-11 14:00 UTC>, for 24 h
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/search/commit/cd8f8f26ad4965fc12d3673afb6513e44b891872|cd8f8f2> Rank exact matches first · Alice Adler
+    • <http://world/sim/github/acme/search/commit/cd8f8f26ad4965fc12d3673afb6513e44b891872|cd8f8f2> Rank exact matches first · Alice Adler
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "prod"), format!("{IMAGE}:1.0.1"));
-    assert_eq!(parents(&town, GITOPS, &head(&town)), [before], "by a commit: a rollback waits for nobody's approval");
-    assert!(card(&town, "releases").contains("restored: running in *prod*"), "{}", card(&town, "releases"));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:1.0.1"));
+    assert_eq!(parents(&world, GITOPS, &head(&world)), [before], "by a commit: a rollback waits for nobody's approval");
+    assert!(card(&world, "releases").contains("restored: running in *prod*"), "{}", card(&world, "releases"));
 }
 
 #[tokio::test]
 async fn a_rollback_can_be_told_to_go_by_pull_request() {
-    let town =
+    let world =
         World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    rollback: pull_request\n")).await;
-    promote_newer(&town, "Find plurals").await;
-    town.bob().types("/rollback search qa").await;
-    if town.bob().reads().contains("[Confirm]") {
-        town.bob().clicks_in("deploys", "Confirm").await;
+    promote_newer(&world, "Find plurals").await;
+    world.bob().types("/rollback search qa").await;
+    if world.bob().reads().contains("[Confirm]") {
+        world.bob().clicks_in("deploys", "Confirm").await;
     }
-    let pull = town.sim.github.pulls(GITOPS).pop().expect("a pull request");
+    let pull = world.sim.github.pulls(GITOPS).pop().expect("a pull request");
     assert_eq!((pull.state, pull.base.as_str()), ("merged", "main"));
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    assert!(!town.sim.github.branches(GITOPS).keys().any(|branch| branch.starts_with("gantry/")));
-    assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
+    assert!(!world.sim.github.branches(GITOPS).keys().any(|branch| branch.starts_with("gantry/")));
+    assert!(card(&world, "deploys").contains("restored: running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn a_failed_promotion_is_rolled_back_by_its_button() {
-    let town = World::open().await;
-    push_and_settle(&town, "Crash").await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
-    town.alice().types("/promote search qa").await;
-    assert!(card(&town, "deploys").contains("failed in *qa*"), "{}", card(&town, "deploys"));
-    town.carol().clicks_in("deploys", "Roll back").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
+    let world = World::open().await;
+    push_and_settle(&world, "Crash").await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
+    world.alice().types("/promote search qa").await;
+    assert!(card(&world, "deploys").contains("failed in *qa*"), "{}", card(&world, "deploys"));
+    world.carol().clicks_in("deploys", "Roll back").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
+    assert!(card(&world, "deploys").contains("restored: running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn a_rollback_that_fails_itself_says_what_is_left_to_do() {
-    let town = World::open().await;
-    promote_newer(&town, "Find plurals").await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
-    town.bob().types("/rollback search qa").await;
-    let card = card(&town, "deploys");
+    let world = World::open().await;
+    promote_newer(&world, "Find plurals").await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
+    world.bob().types("/rollback search qa").await;
+    let card = card(&world, "deploys");
     assert!(card.contains("*search* back to `1.0.2` in *qa*: the rollback failed"), "{card}");
     let next = card.lines().find(|line| line.starts_with("Next:")).expect("what to do");
     assert_snapshot!(next, @"Next: choose *Another version*, or repair it by a push and a promotion. It is still watched: should it come to run, this turns green.");
-    town.bob().clicks_in("deploys", "Another version").await;
-    assert!(town.bob().reads().contains("[1.0.1]"), "{}", town.bob().reads());
-    town.bob().clicks_in("deploys", "1.0.1").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.1"), "{}", town.bob().reads());
+    world.bob().clicks_in("deploys", "Another version").await;
+    assert!(world.bob().reads().contains("[1.0.1]"), "{}", world.bob().reads());
+    world.bob().clicks_in("deploys", "1.0.1").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"), "{}", world.bob().reads());
 }
 
 #[tokio::test]
 async fn a_failed_promotion_is_rolled_back_by_rule() {
-    let town =
+    let world =
         World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
-    let (_, bad) = push_and_settle(&town, "Crash").await;
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
-    town.alice().types("/promote search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:1.0.2"));
-    assert_eq!(list_own_commits(&town).len(), 2);
-    let card = card(&town, "deploys");
+    let (_, bad) = push_and_settle(&world, "Crash").await;
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
+    world.alice().types("/promote search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
+    assert_eq!(list_own_commits(&world).len(), 2);
+    let card = card(&world, "deploys");
     assert!(card.contains("restored: running in *qa*"), "{card}");
-    town.alice().types(&format!("/promote search qa @{bad}")).await;
-    assert!(town.alice().reads().contains("may not come back to *qa*"), "{}", town.alice().reads());
+    world.alice().types(&format!("/promote search qa @{bad}")).await;
+    assert!(world.alice().reads().contains("may not come back to *qa*"), "{}", world.alice().reads());
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
         let image = format!("{CHECKOUT}:nightly-7");
         sim.cluster.set_running("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
     };
-    let town = World::with_setup(prepare, |yaml| {
+    let world = World::with_setup(prepare, |yaml| {
         yaml.replace(
             "    workload: deployment/checkout\n    delivery: branch\n",
             &format!("    workload: deployment/checkout\n    delivery:\n      {by}\n"),
@@ -227,35 +227,35 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
     })
     .await;
     let in_development = |tag: &str| format!("images: [{{ name: {IMAGE}, newTag: {tag} }}]\n");
-    put(&town.sim, &[(&path("development"), Some(&in_development("nightly-7")))]);
-    town.settle().await;
-    town.alice().types("/promote search qa").await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.bob().types_without_waiting("deploys", "/rollback search qa").await;
+    put(&world.sim, &[(&path("development"), Some(&in_development("nightly-7")))]);
+    world.settle().await;
+    world.alice().types("/promote search qa").await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.bob().types_without_waiting("deploys", "/rollback search qa").await;
     for _ in 0..5 {
-        town.clock.advance(jiff::SignedDuration::from_secs(1));
-        town.wait_until_idle().await;
+        world.clock.advance(jiff::SignedDuration::from_secs(1));
+        world.wait_until_idle().await;
     }
-    let told = town.ephemeral_messages("bob", "deploys").concat();
+    let told = world.ephemeral_messages("bob", "deploys").concat();
     assert!(told.contains("is promoting *checkout* to *qa*"), "one change of a file at a time: {told}");
-    // The town's controller looks for each in a folder of its own.
-    town.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:nightly-7"));
-    town.settle().await;
-    assert!(card(&town, "deploys").contains("*checkout* `nightly-7`: running in *qa*"), "{}", card(&town, "deploys"));
-    put(&town.sim, &[(&path("development"), Some(&in_development("nightly-8")))]);
-    town.settle().await;
-    town.alice().types("/promote search qa").await;
-    assert_eq!(text(&town, &path("qa")), both("nightly-8", "nightly-7"));
+    // The world's controller looks for each in a folder of its own.
+    world.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:nightly-7"));
+    world.settle().await;
+    assert!(card(&world, "deploys").contains("*checkout* `nightly-7`: running in *qa*"), "{}", card(&world, "deploys"));
+    put(&world.sim, &[(&path("development"), Some(&in_development("nightly-8")))]);
+    world.settle().await;
+    world.alice().types("/promote search qa").await;
+    assert_eq!(text(&world, &path("qa")), both("nightly-8", "nightly-7"));
 
-    town.bob().types("/rollback search qa").await;
-    assert_eq!(text(&town, &path("qa")), both("nightly-7", "nightly-7"), "{}", town.bob().reads());
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:nightly-7"));
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    town.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:qa-6cff9ae"));
-    town.settle().await;
-    assert_eq!(text(&town, &path("qa")), both("nightly-7", "qa-6cff9ae"), "{}", town.bob().reads());
+    world.bob().types("/rollback search qa").await;
+    assert_eq!(text(&world, &path("qa")), both("nightly-7", "nightly-7"), "{}", world.bob().reads());
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:nightly-7"));
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    world.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:qa-6cff9ae"));
+    world.settle().await;
+    assert_eq!(text(&world, &path("qa")), both("nightly-7", "qa-6cff9ae"), "{}", world.bob().reads());
 }
 
 #[tokio::test]
@@ -264,14 +264,14 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
         sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
     };
-    let town = World::with_setup(prepare, |yaml| yaml).await;
+    let world = World::with_setup(prepare, |yaml| yaml).await;
     for tag in ["nightly-7", "nightly-8"] {
-        put(&town.sim, &[(&path("development"), Some(&format!("images: [{{ name: {IMAGE}, newTag: {tag} }}]\n")))]);
-        town.settle().await;
-        town.alice().types("/promote search qa").await;
-        assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().reads());
+        put(&world.sim, &[(&path("development"), Some(&format!("images: [{{ name: {IMAGE}, newTag: {tag} }}]\n")))]);
+        world.settle().await;
+        world.alice().types("/promote search qa").await;
+        assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"), "{}", world.alice().reads());
     }
-    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
+    assert_snapshot!(redact_own_commits(&world, &card(&world, "deploys")), @"
     :large_green_circle: *search* `nightly-8`: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
     written to `envs/qa/search/kustomization.yaml` as `<ours 2>` · known by its image
@@ -283,9 +283,9 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
     asked by <@U0ALICE> · <!date^1794819610^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
 
-    town.bob().types("/rollback search qa").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:nightly-7"), "{}", town.bob().reads());
-    assert_snapshot!(redact_own_commits(&town, &card(&town, "deploys")), @"
+    world.bob().types("/rollback search qa").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:nightly-7"), "{}", world.bob().reads());
+    assert_snapshot!(redact_own_commits(&world, &card(&world, "deploys")), @"
     :large_green_circle: *search* `nightly-7`, restored: running in *qa*, 2 of 2 ready
     :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
     written to `envs/qa/search/kustomization.yaml` as `<ours 3>` · known by its image
@@ -296,17 +296,17 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
     Quarantined: `nightly-8` does not come back here or above before `/gantry release search nightly-8`. The next promotion asks once more.
     asked by <@U0BOB> · <!date^1794819614^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    town.alice().types("/promote search qa").await;
+    world.alice().types("/promote search qa").await;
     assert!(
-        town.alice().reads().contains("may not come back to *qa*"),
+        world.alice().reads().contains("may not come back to *qa*"),
         "known by its image alone: {}",
-        town.alice().reads()
+        world.alice().reads()
     );
-    assert_eq!(town.sim.github.tags("acme/search").len(), 0);
-    town.bob().types("/gantry release search nightly-8").await;
-    town.alice().types("/promote search qa").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}:nightly-8"));
+    assert_eq!(world.sim.github.tags("acme/search").len(), 0);
+    world.bob().types("/gantry release search nightly-8").await;
+    world.alice().types("/promote search qa").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:nightly-8"));
 }
 
 #[tokio::test]
@@ -317,26 +317,26 @@ async fn a_bad_image_is_known_by_its_digest_and_released_by_it() {
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
         put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{first}\" }}]\n")))]);
     };
-    let town = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
-    put(&town.sim, &[(&path("development"), Some(&format!("images: [{{ name: {IMAGE}, newTag: nightly-8 }}]\n")))]);
-    town.settle().await;
-    town.alice().types("/promote search qa").await;
-    let digest = town.sim.registry.digest(IMAGE, "nightly-8").unwrap();
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}@{digest}"), "{}", town.alice().reads());
-    town.bob().types("/rollback search qa").await;
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    put(&world.sim, &[(&path("development"), Some(&format!("images: [{{ name: {IMAGE}, newTag: nightly-8 }}]\n")))]);
+    world.settle().await;
+    world.alice().types("/promote search qa").await;
+    let digest = world.sim.registry.digest(IMAGE, "nightly-8").unwrap();
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}@{digest}"), "{}", world.alice().reads());
+    world.bob().types("/rollback search qa").await;
     assert!(
-        running_image(&town, "qa").ends_with(&town.sim.registry.digest(IMAGE, "nightly-7").unwrap()),
+        running_image(&world, "qa").ends_with(&world.sim.registry.digest(IMAGE, "nightly-7").unwrap()),
         "{}",
-        running_image(&town, "qa")
+        running_image(&world, "qa")
     );
-    town.alice().types("/promote search qa").await;
-    let refused = town.alice().reads();
+    world.alice().types("/promote search qa").await;
+    let refused = world.alice().reads();
     assert!(refused.contains("*search* `nightly-8` may not come back to *qa*"), "{refused}");
     let (_, release) = refused.split_once("`/gantry release").expect("a way out");
     let release = format!("/gantry release{}", release.split('`').next().unwrap());
-    town.bob().types(&release).await;
-    assert!(town.bob().reads().contains("may come back"), "{release}: {}", town.bob().reads());
-    town.alice().types("/promote search qa").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&town, "qa"), format!("{IMAGE}@{digest}"));
+    world.bob().types(&release).await;
+    assert!(world.bob().reads().contains("may come back"), "{release}: {}", world.bob().reads());
+    world.alice().types("/promote search qa").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}@{digest}"));
 }

@@ -14,282 +14,283 @@ use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits
 
 /// Alice's promotion to qa is held right before its merge, and bob wants to roll back.
 async fn open_with_held_promotion() -> (World, Sha) {
-    let town = World::open().await;
-    let before = head(&town, "qa");
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let before = head(&world, "qa");
+    let faults = world.sim.github.request_faults();
     faults.inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.settle_until(|| faults.has_paused_request()).await;
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa --reason it burns").await;
-    let asked = || has_button(&town.last_message("bob", "deploys"), "Wait for it, then roll back");
-    town.settle_until(asked).await;
-    assert!(asked(), "{}", town.bob().reads());
-    (town, before)
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.settle_until(|| faults.has_paused_request()).await;
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa --reason it burns").await;
+    let asked = || has_button(&world.last_message("bob", "deploys"), "Wait for it, then roll back");
+    world.settle_until(asked).await;
+    assert!(asked(), "{}", world.bob().reads());
+    (world, before)
 }
 
 /// Waits until the bot has handled bob's press and put it off: it stays in the inbox, and is due only when the clock moves.
-async fn wait_until_put_off(town: &World) {
-    let store = &town.bot.store;
+async fn wait_until_put_off(world: &World) {
+    let store = &world.bot.store;
     wait_until("the press is put off", async || {
         store.list_due_inbox_items(InboxQueue::Requests, 1).await.unwrap().is_empty()
-            && store.find_next_inbox_due(InboxQueue::Requests, town.clock.now()).await.unwrap().is_some()
+            && store.find_next_inbox_due(InboxQueue::Requests, world.clock.now()).await.unwrap().is_some()
     })
     .await;
 }
 
 /// The card of alice's promotion.
-fn promotion_card(town: &World) -> String {
-    let mut cards = town.public_messages("deploys").into_iter();
+fn promotion_card(world: &World) -> String {
+    let mut cards = world.public_messages("deploys").into_iter();
     cards.rfind(|told| told.contains("asked by <@U0ALICE>")).expect("a card")
 }
 
 #[tokio::test]
 async fn while_a_promotion_is_merged_one_chooses_what_becomes_of_it() {
-    let (town, before) = open_with_held_promotion().await;
-    assert_snapshot!(redact_commits(&town, &town.bob().reads(), &[]), @"
+    let (world, before) = open_with_held_promotion().await;
+    assert_snapshot!(redact_commits(&world, &world.bob().reads(), &[]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `qa-d2aaacd` in *qa*, by a commit on `qa`
-    `qa-6cff9ae` → `qa-d2aaacd`, commit `d2aaacd` · <http://town/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
+    `qa-6cff9ae` → `qa-d2aaacd`, commit `d2aaacd` · <http://world/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
     I saw it run well there from <!date^1794657600^{date_short_pretty} {time}|2026-11-14 12:00 UTC> to <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC>, for 24 h
     *Reason:* it burns
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/checkout/commit/7d03d5abcfb3c4416e40d2d99f39b9780cf28818|7d03d5a> Accept vouchers of partners · Bob Brandt
+    • <http://world/sim/github/acme/checkout/commit/7d03d5abcfb3c4416e40d2d99f39b9780cf28818|7d03d5a> Accept vouchers of partners · Bob Brandt
     :warning: <@U0ALICE> promotes *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and it is being merged right now (change `<id>`). Should it come too late to be cancelled, it is rolled back as well.
     [Cancel it and roll back] [Wait for it, then roll back] [Cancel]
     ");
-    assert_eq!(head(&town, "qa"), before);
-    town.bob().clicks_without_waiting("deploys", "Cancel").await;
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    assert!(promotion_card(&town).contains("running in *qa*"), "{}", promotion_card(&town));
-    assert_eq!(rollbacks(&town), 0);
+    assert_eq!(head(&world, "qa"), before);
+    world.bob().clicks_without_waiting("deploys", "Cancel").await;
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    assert!(promotion_card(&world).contains("running in *qa*"), "{}", promotion_card(&world));
+    assert_eq!(rollbacks(&world), 0);
 }
 
 #[tokio::test]
 async fn a_promotion_is_waited_for_and_then_rolled_back_as_well() {
-    let (town, before) = open_with_held_promotion().await;
-    let restored = parents(&town, &before)[0].clone();
-    town.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
-    wait_until_put_off(&town).await;
-    assert_eq!(rollbacks(&town), 0, "not before it is merged");
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    let result = head(&town, "qa");
-    assert_eq!(tree(&town, &result), tree(&town, &restored));
-    assert_eq!(rollbacks(&town), 1);
-    let merged = parents(&town, &result)[0].clone();
-    assert_eq!(parents(&town, &merged)[0], before, "the promotion was merged before");
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()));
+    let (world, before) = open_with_held_promotion().await;
+    let restored = parents(&world, &before)[0].clone();
+    world.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
+    wait_until_put_off(&world).await;
+    assert_eq!(rollbacks(&world), 0, "not before it is merged");
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    let result = head(&world, "qa");
+    assert_eq!(tree(&world, &result), tree(&world, &restored));
+    assert_eq!(rollbacks(&world), 1);
+    let merged = parents(&world, &result)[0].clone();
+    assert_eq!(parents(&world, &merged)[0], before, "the promotion was merged before");
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
     assert!(
-        promotion_card(&town).contains("rolled back in *qa* before it ran")
-            || promotion_card(&town).contains("Rolled back"),
+        promotion_card(&world).contains("rolled back in *qa* before it ran")
+            || promotion_card(&world).contains("Rolled back"),
         "{}",
-        promotion_card(&town)
+        promotion_card(&world)
     );
-    assert!(card(&town, "deploys").contains("'s code, restored as"), "{}", card(&town, "deploys"));
+    assert!(card(&world, "deploys").contains("'s code, restored as"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn a_promotion_that_can_still_be_cancelled_is() {
-    let town = World::open().await;
-    let before = head(&town, "qa");
-    let restored = parents(&town, &before)[0].clone();
+    let world = World::open().await;
+    let before = head(&world, "qa");
+    let restored = parents(&world, &before)[0].clone();
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, down, 99);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    town.bob().clicks_without_waiting("deploys", "Cancel it and roll back").await;
-    town.settle().await;
-    assert!(promotion_card(&town).contains("not promoted to *qa*, cancelled"), "{}", promotion_card(&town));
-    assert!(promotion_card(&town).contains("Cancelled by <@U0BOB>"), "{}", promotion_card(&town));
-    let result = head(&town, "qa");
-    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![before], tree(&town, &restored)));
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, down, 99);
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    world.bob().clicks_without_waiting("deploys", "Cancel it and roll back").await;
+    world.settle().await;
+    assert!(promotion_card(&world).contains("not promoted to *qa*, cancelled"), "{}", promotion_card(&world));
+    assert!(promotion_card(&world).contains("Cancelled by <@U0BOB>"), "{}", promotion_card(&world));
+    let result = head(&world, "qa");
+    assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![before], tree(&world, &restored)));
 }
 
 #[tokio::test]
 async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_as_well() {
-    let (town, before) = open_with_held_promotion().await;
-    let restored = parents(&town, &before)[0].clone();
-    town.bob().clicks_without_waiting("deploys", "Cancel it and roll back").await;
-    wait_until_put_off(&town).await;
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    let result = head(&town, "qa");
-    assert_eq!(tree(&town, &result), tree(&town, &restored), "{}", town.bob().reads());
-    assert_eq!(rollbacks(&town), 1);
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()));
+    let (world, before) = open_with_held_promotion().await;
+    let restored = parents(&world, &before)[0].clone();
+    world.bob().clicks_without_waiting("deploys", "Cancel it and roll back").await;
+    wait_until_put_off(&world).await;
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    let result = head(&world, "qa");
+    assert_eq!(tree(&world, &result), tree(&world, &restored), "{}", world.bob().reads());
+    assert_eq!(rollbacks(&world), 1);
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
 }
 
 #[tokio::test]
 async fn a_second_press_does_nothing_more() {
-    let (town, _) = open_with_held_promotion().await;
-    let question = town.last_message("bob", "deploys").id;
+    let (world, _) = open_with_held_promotion().await;
+    let question = world.last_message("bob", "deploys").id;
     for _ in 0..2 {
-        town.sim.slack.click("bob", "deploys", &question, "Wait for it, then roll back").await.unwrap();
+        world.sim.slack.click("bob", "deploys", &question, "Wait for it, then roll back").await.unwrap();
     }
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 1, "{:#?}", town.public_messages("deploys"));
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 1, "{:#?}", world.public_messages("deploys"));
 }
 
 #[tokio::test]
 async fn who_waits_in_vain_is_told() {
-    let (town, before) = open_with_held_promotion().await;
-    town.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
-    wait_until_put_off(&town).await;
+    let (world, before) = open_with_held_promotion().await;
+    world.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
+    wait_until_put_off(&world).await;
     let told = || {
-        town.ephemeral_messages("bob", "deploys").into_iter().any(|told| told.starts_with("Nothing was rolled back"))
+        world.ephemeral_messages("bob", "deploys").into_iter().any(|told| told.starts_with("Nothing was rolled back"))
     };
     // No further: Slack takes an answer for half an hour only.
-    let end = town.clock.now() + SignedDuration::from_secs(750);
+    let end = world.clock.now() + SignedDuration::from_secs(750);
     wait_until("bob is told", async || {
-        town.clock.advance_to(end.min(town.clock.now() + SignedDuration::from_secs(10)));
+        world.clock.advance_to(end.min(world.clock.now() + SignedDuration::from_secs(10)));
         told()
     })
     .await;
-    assert_snapshot!(town.ephemeral_messages("bob", "deploys").pop().unwrap(), @"
+    assert_snapshot!(world.ephemeral_messages("bob", "deploys").pop().unwrap(), @"
     Nothing was rolled back: another change of *qa* was still being merged after 10 minutes.
     Next: `/gantry status` shows it; then `/rollback checkout qa`
     ");
-    assert_eq!(head(&town, "qa"), before);
-    town.sim.github.request_faults().resume();
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 0);
+    assert_eq!(head(&world, "qa"), before);
+    world.sim.github.request_faults().resume();
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 0);
 }
 
 #[tokio::test]
 async fn a_promotion_that_deploys_gives_way_after_a_yes() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    let bad = head(&town, "qa");
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    let bad = head(&world, "qa");
     assert_ne!(good, bad);
-    town.clock.advance(SignedDuration::from_secs(1));
-    town.wait_until_idle().await;
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa --reason it burns").await;
-    town.wait_until_idle().await;
-    let asked = town.bob().reads();
-    assert_snapshot!(redact_commits(&town, &asked, &[(&bad, "bad")]), @"
+    world.clock.advance(SignedDuration::from_secs(1));
+    world.wait_until_idle().await;
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa --reason it burns").await;
+    world.wait_until_idle().await;
+    let asked = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &asked, &[(&bad, "bad")]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `qa-6cff9ae` in *qa*, by a commit on `qa`
-    `develop-d6c66c2` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
+    `develop-d6c66c2` → `qa-6cff9ae`, commit `6cff9ae` · <http://world/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC>, and it still does: what was merged since has not arrived
     *Reason:* it burns
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     :warning: This takes the place of `develop-d6c66c2`, which <@U0ALICE> promoted and which rolls out since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(head(&town, "qa"), bad);
-    town.bob().clicks_without_waiting("deploys", "Confirm").await;
-    town.wait_until_idle().await;
-    let result = head(&town, "qa");
-    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![bad.clone()], tree(&town, &good)));
+    assert_eq!(head(&world, "qa"), bad);
+    world.bob().clicks_without_waiting("deploys", "Confirm").await;
+    world.wait_until_idle().await;
+    let result = head(&world, "qa");
+    assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![bad.clone()], tree(&world, &good)));
 
     // The image of the bad version comes first, and proves nothing; nor does what still runs from before.
     let mut seen_bad = false;
     for _ in 0..40 {
-        town.clock.advance(SignedDuration::from_millis(250));
-        town.wait_until_idle().await;
-        let runs = town.running_tag("checkout", "qa");
+        world.clock.advance(SignedDuration::from_millis(250));
+        world.wait_until_idle().await;
+        let runs = world.running_tag("checkout", "qa");
         seen_bad |= runs.ends_with(bad.short());
-        let card = card(&town, "deploys");
+        let card = card(&world, "deploys");
         assert!(runs.ends_with(result.short()) || !card.contains(": running in *qa*"), "{card}");
     }
-    assert!(seen_bad && card(&town, "deploys").contains("'s code, restored as"), "{}", card(&town, "deploys"));
-    town.settle().await;
-    let promoted = promotion_card(&town);
+    assert!(seen_bad && card(&world, "deploys").contains("'s code, restored as"), "{}", card(&world, "deploys"));
+    world.settle().await;
+    let promoted = promotion_card(&world);
     assert!(promoted.contains("rolled back in *qa* before it ran"), "{promoted}");
     assert!(!promoted.contains("[Roll back]") && promoted.contains("is taken back by change"), "{promoted}");
-    assert_ne!(text(&town, &bad), text(&town, &result));
+    assert_ne!(text(&world, &bad), text(&world, &result));
 }
 
 #[tokio::test]
 async fn a_promotion_that_waits_for_approval_gives_way_after_a_yes() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    let restored = parents(&town, &before)[0].clone();
-    pull_request::request_production(&town).await;
-    town.bob().types("/rollback checkout prod").await;
-    let asked = town.bob().reads();
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    let restored = parents(&world, &before)[0].clone();
+    pull_request::request_production(&world).await;
+    world.bob().types("/rollback checkout prod").await;
+    let asked = world.bob().reads();
     let line = asked.lines().find(|line| line.contains("waits")).unwrap_or_else(|| panic!("{asked}"));
     let waiting = line.split('`').nth(1).unwrap_or_default().to_owned();
     assert_snapshot!(line.replace(&waiting, "<version>"), @":warning: This takes the place of `<version>`, which <@U0ALICE> asked for and which waits for approval since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(tree(&town, &head(&town, "prod")), tree(&town, &restored));
-    assert_eq!(pull_request::pull(&town).unwrap().state, "closed");
-    let cards: Vec<_> = town.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &restored));
+    assert_eq!(pull_request::pull(&world).unwrap().state, "closed");
+    let cards: Vec<_> =
+        world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
     assert!(cards[0].contains("another change takes its place"), "{}", cards[0]);
     assert!(cards[1].contains(": running in *prod*"), "{}", cards[1]);
-    assert!(!town.sim.github.branches(REPOSITORY).keys().any(|branch| branch.starts_with("gantry/")));
+    assert!(!world.sim.github.branches(REPOSITORY).keys().any(|branch| branch.starts_with("gantry/")));
 }
 
 #[tokio::test]
 async fn another_rollback_is_not_disturbed() {
-    let town = World::open().await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| faults.has_paused_request()).await;
-    town.carol().types_without_waiting("deploys", "/rollback checkout qa").await;
-    let told = || town.ephemeral_messages("carol", "deploys").into_iter().any(|told| told.contains("<@U0BOB>"));
-    town.settle_until(told).await;
-    let said = town.ephemeral_messages("carol", "deploys").pop().unwrap();
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.settle_until(|| faults.has_paused_request()).await;
+    world.carol().types_without_waiting("deploys", "/rollback checkout qa").await;
+    let told = || world.ephemeral_messages("carol", "deploys").into_iter().any(|told| told.contains("<@U0BOB>"));
+    world.settle_until(told).await;
+    let said = world.ephemeral_messages("carol", "deploys").pop().unwrap();
     assert!(said.starts_with("<@U0BOB> rolls back *checkout* in *qa* since "), "{said}");
     assert!(said.contains("follow it here") && said.contains("Next: wait for it, or `/gantry cancel "), "{said}");
     faults.resume();
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 1);
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 1);
 }
 
 #[tokio::test]
 async fn a_rollback_that_rolls_out_gives_way_to_another_after_a_yes() {
-    let town = World::open().await;
-    let older = parents(&town, &parents(&town, &head(&town, "qa"))[0])[0].clone();
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    let first = head(&town, "qa");
-    town.carol().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    assert!(has_button(&town.last_message("carol", "deploys"), "Confirm"), "{}", town.carol().reads());
-    town.carol().clicks_in("deploys", "Confirm").await;
-    let second = head(&town, "qa");
-    assert_eq!((parents(&town, &second), tree(&town, &second)), (vec![first], tree(&town, &older)));
-    assert!(town.running_tag("checkout", "qa").ends_with(second.short()));
-    let cards: Vec<_> = town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    let world = World::open().await;
+    let older = parents(&world, &parents(&world, &head(&world, "qa"))[0])[0].clone();
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    let first = head(&world, "qa");
+    world.carol().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    assert!(has_button(&world.last_message("carol", "deploys"), "Confirm"), "{}", world.carol().reads());
+    world.carol().clicks_in("deploys", "Confirm").await;
+    let second = head(&world, "qa");
+    assert_eq!((parents(&world, &second), tree(&world, &second)), (vec![first], tree(&world, &older)));
+    assert!(world.running_tag("checkout", "qa").ends_with(second.short()));
+    let cards: Vec<_> = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
     assert!(cards[0].contains("another rollback takes its place"), "{}", cards[0]);
 }
 
 #[tokio::test]
 async fn two_who_roll_back_at_once_do_it_once() {
-    let town = World::open().await;
+    let world = World::open().await;
     for person in ["bob", "carol", "bob"] {
-        town.sim.slack.type_command(person, "deploys", "/rollback checkout qa").await.unwrap();
+        world.sim.slack.type_command(person, "deploys", "/rollback checkout qa").await.unwrap();
     }
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 1, "{:#?}", town.public_messages("deploys"));
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 1, "{:#?}", world.public_messages("deploys"));
     // Whoever was first, the other is told of them.
-    let (first, other) = if town.public_messages("deploys").iter().any(|told| told.contains("asked by <@U0BOB>")) {
+    let (first, other) = if world.public_messages("deploys").iter().any(|told| told.contains("asked by <@U0BOB>")) {
         ("<@U0BOB>", "carol")
     } else {
         ("<@U0CAROL>", "bob")
     };
-    let told = town.ephemeral_messages(other, "deploys");
+    let told = world.ephemeral_messages(other, "deploys");
     assert!(told.iter().any(|told| told.contains(first)), "{told:#?}");
 }
 
 #[tokio::test]
 async fn a_promotion_waits_until_a_rollback_is_over() {
-    let town = World::open().await;
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    let told = town.alice().reads();
+    let world = World::open().await;
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    let told = world.alice().reads();
     assert!(told.contains("<@U0BOB>") && !told.contains("[Confirm]"), "{told}");
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 1);
-    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 1);
+    assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
 }

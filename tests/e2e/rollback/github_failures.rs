@@ -12,10 +12,10 @@ use crate::harness::world::{World, render_message};
 use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 
 /// What the branch got since, by its first parents.
-fn count_commits_since(town: &World, before: &Sha) -> usize {
-    let (mut at, mut count) = (head(town, "qa"), 0);
+fn count_commits_since(world: &World, before: &Sha) -> usize {
+    let (mut at, mut count) = (head(world, "qa"), 0);
     while at != *before {
-        at = parents(town, &at)[0].clone();
+        at = parents(world, &at)[0].clone();
         count += 1;
     }
     count
@@ -46,19 +46,20 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
             if method == "GET" && matches!(&fault, RequestFault::Reply(403 | 429, ..)) {
                 continue;
             }
-            let town = World::open().await;
-            let good = head(&town, "qa");
-            town.alice().types("/promote checkout qa").await;
-            let bad = head(&town, "qa");
-            town.sim.github.request_faults().inject(method, path, when, fault.clone(), 2);
-            town.bob().types("/rollback checkout qa").await;
+            let world = World::open().await;
+            let good = head(&world, "qa");
+            world.alice().types("/promote checkout qa").await;
+            let bad = head(&world, "qa");
+            world.sim.github.request_faults().inject(method, path, when, fault.clone(), 2);
+            world.bob().types("/rollback checkout qa").await;
             let case = format!("{method} {path} {fault:?}");
-            assert_eq!(count_commits_since(&town, &bad), 1, "{case}: {}", card(&town, "deploys"));
-            let result = head(&town, "qa");
-            assert_eq!(tree(&town, &result), tree(&town, &good), "{case}");
-            assert!(town.running_tag("checkout", "qa").ends_with(result.short()), "{case}");
-            assert!(card(&town, "deploys").contains("'s code, restored as"), "{case}: {}", card(&town, "deploys"));
-            let lost = town.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).count();
+            assert_eq!(count_commits_since(&world, &bad), 1, "{case}: {}", card(&world, "deploys"));
+            let result = head(&world, "qa");
+            assert_eq!(tree(&world, &result), tree(&world, &good), "{case}");
+            assert!(world.running_tag("checkout", "qa").ends_with(result.short()), "{case}");
+            assert!(card(&world, "deploys").contains("'s code, restored as"), "{case}: {}", card(&world, "deploys"));
+            let lost =
+                world.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).count();
             assert_eq!(lost, 1, "{case}");
         }
     }
@@ -66,108 +67,108 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
 
 #[tokio::test]
 async fn where_nothing_can_be_looked_up_nothing_is_done() {
-    let town = World::open().await;
-    let before = head(&town, "qa");
+    let world = World::open().await;
+    let before = head(&world, "qa");
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "3000".to_owned())]);
-    town.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, limited, 1);
-    town.bob().types("/rollback checkout qa").await;
-    let told = town.bob().reads();
+    world.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, limited, 1);
+    world.bob().types("/rollback checkout qa").await;
+    let told = world.bob().reads();
     assert!(told.starts_with("Nothing was done: ") && told.contains("Next: try again"), "{told}");
-    assert_eq!(head(&town, "qa"), before);
+    assert_eq!(head(&world, "qa"), before);
 }
 
 #[tokio::test]
 async fn while_github_is_away_the_card_says_so() {
-    let town = World::open().await;
+    let world = World::open().await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
-    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 99);
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    let waiting = card(&town, "deploys");
+    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 99);
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    let waiting = card(&world, "deploys");
     assert!(waiting.contains("I keep trying.") && waiting.contains("[Cancel]"), "{waiting}");
-    town.settle().await;
-    let given_up = card(&town, "deploys");
+    world.settle().await;
+    let given_up = card(&world, "deploys");
     assert!(given_up.contains(": could not be done") && given_up.contains("[Roll back]"), "{given_up}");
-    assert_eq!(rollbacks(&town), 0);
-    assert_eq!(town.bot.store.list_quarantines().await.unwrap().len(), 0, "nothing was rolled back");
+    assert_eq!(rollbacks(&world), 0);
+    assert_eq!(world.bot.store.list_quarantines().await.unwrap().len(), 0, "nothing was rolled back");
 }
 
 #[tokio::test]
 async fn what_could_not_be_done_is_tried_again_by_its_button() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    town.alice().types("/promote checkout qa").await;
-    let bad = head(&town, "qa");
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    world.alice().types("/promote checkout qa").await;
+    let bad = head(&world, "qa");
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let errored = card(&town, "deploys");
+    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    let errored = card(&world, "deploys");
     let end: Vec<_> = errored.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
-    assert_snapshot!(redact_commits(&town, &end.join("\n"), &[]), @"
+    assert_snapshot!(redact_commits(&world, &end.join("\n"), &[]), @"
     *Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.
     Next: once that is repaired, `/rollback checkout qa` goes on from there.
     [Roll back]
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    assert_eq!(head(&town, "qa"), bad);
-    let cards = || town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
+    assert_eq!(head(&world, "qa"), bad);
+    let cards = || world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
     let before = cards();
 
-    town.carol().clicks_in("deploys", "Roll back").await;
-    let result = head(&town, "qa");
-    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![bad], tree(&town, &good)));
-    let green = card(&town, "deploys");
+    world.carol().clicks_in("deploys", "Roll back").await;
+    let result = head(&world, "qa");
+    assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![bad], tree(&world, &good)));
+    let green = card(&world, "deploys");
     assert!(green.contains("'s code, restored as") && green.contains("*Reason:* totals are wrong"), "{green}");
     assert_eq!(cards(), before, "the same change goes on");
 }
 
 #[tokio::test]
 async fn a_branch_that_moves_at_the_last_moment_is_said() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    town.alice().types("/promote checkout qa").await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    world.alice().types("/promote checkout qa").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| faults.has_paused_request()).await;
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.settle_until(|| faults.has_paused_request()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
-    let moved = town.sim.push("checkout", "qa", "At the last moment", file, "carol").unwrap();
+    let moved = world.sim.push("checkout", "qa", "At the last moment", file, "carol").unwrap();
     faults.resume();
-    town.settle().await;
-    let result = head(&town, "qa");
-    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![moved.clone()], tree(&town, &good)));
-    let card = card(&town, "deploys");
+    world.settle().await;
+    let result = head(&world, "qa");
+    assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![moved.clone()], tree(&world, &good)));
+    let card = card(&world, "deploys");
     let line = card.lines().find(|line| line.contains("last moment")).unwrap_or_else(|| panic!("{card}"));
-    assert_snapshot!(redact_commits(&town, line, &[(&moved, "moved")]), @":warning: `qa` moved to <http://town/sim/github/acme/checkout/commit/<moved>|<moved>> at the last moment: what came with that is taken back as well");
+    assert_snapshot!(redact_commits(&world, line, &[(&moved, "moved")]), @":warning: `qa` moved to <http://world/sim/github/acme/checkout/commit/<moved>|<moved>> at the last moment: what came with that is taken back as well");
     assert!(card.contains(": running in *qa*"), "{card}");
 }
 
 #[tokio::test]
 async fn a_branch_that_is_gone_is_said() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.settle_until(|| faults.has_paused_request()).await;
-    town.sim.github.delete_branch(REPOSITORY, "qa").unwrap();
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.settle_until(|| faults.has_paused_request()).await;
+    world.sim.github.delete_branch(REPOSITORY, "qa").unwrap();
     faults.resume();
-    town.settle().await;
-    let card = card(&town, "deploys");
+    world.settle().await;
+    let card = card(&world, "deploys");
     assert!(card.contains("*Why:* The branch qa is gone from acme/checkout."), "{card}");
 }
 
 #[tokio::test]
 async fn a_rollback_waits_its_turn_when_the_bot_was_away_for_long() {
-    let town = World::open().await;
+    let world = World::open().await;
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "2400".to_owned())]);
-    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, limited, 1);
-    let asked = town.clock.now();
-    town.bob().types("/rollback checkout qa").await;
-    town.wait(SignedDuration::from_secs(2)).await;
-    assert!(town.clock.now().duration_since(asked).as_secs() >= 2400);
-    assert_eq!(rollbacks(&town), 1);
-    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
+    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, limited, 1);
+    let asked = world.clock.now();
+    world.bob().types("/rollback checkout qa").await;
+    world.wait(SignedDuration::from_secs(2)).await;
+    assert!(world.clock.now().duration_since(asked).as_secs() >= 2400);
+    assert_eq!(rollbacks(&world), 1);
+    assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -190,20 +191,20 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
     let mut harness = ProcessHarness::open().await;
     let mut held_at: Vec<String> = Vec::new();
     for (round, point) in points.into_iter().enumerate() {
-        let head = |harness: &ProcessHarness| harness.town.github.head(REPOSITORY, "qa").unwrap();
+        let head = |harness: &ProcessHarness| harness.world.github.head(REPOSITORY, "qa").unwrap();
         let pinned =
-            harness.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+            harness.world.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
         wait_until("the push runs", async || harness.count_messages_with(&format!("Push {round} ")) > 0).await;
-        harness.town.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
+        harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         if !held_at.is_empty() {
             // The rollback before left a hold.
             let asked = |harness: &ProcessHarness| {
-                let last = harness.town.slack.messages("deploys", Some("alice")).pop().unwrap();
+                let last = harness.world.slack.messages("deploys", Some("alice")).pop().unwrap();
                 (render_message(&last).contains(pinned.short()) && render_message(&last).contains("[Confirm]"))
                     .then_some(last.id)
             };
             wait_until("the plan is shown", async || asked(&harness).is_some()).await;
-            harness.town.slack.click("alice", "deploys", &asked(&harness).unwrap(), "Confirm").await.unwrap();
+            harness.world.slack.click("alice", "deploys", &asked(&harness).unwrap(), "Confirm").await.unwrap();
         }
         let version = format!("`develop-{}`", pinned.short());
         let says = |harness: &ProcessHarness, version: &str, words: &str| {
@@ -219,7 +220,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         harness.interceptor.pause_at(point, pause);
         let reason = format!("round {round}.");
         let typed = format!("/rollback checkout qa --reason {reason}");
-        assert_eq!(harness.town.slack.type_command("bob", "deploys", &typed).await.unwrap().status, 200);
+        assert_eq!(harness.world.slack.type_command("bob", "deploys", &typed).await.unwrap().status, 200);
         let ended = |harness: &ProcessHarness| {
             let green =
                 |text: String| text.contains(&format!("*Reason:* {reason}")) && text.contains("running in *qa*");
@@ -240,13 +241,13 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         harness.restart().await;
         wait_until(&format!("it ends, though killed at {at}"), async || ended(&harness)).await;
 
-        let graph = harness.town.github.graph(REPOSITORY, 1000);
+        let graph = harness.world.github.graph(REPOSITORY, 1000);
         let result = head(&harness);
         let made = graph.iter().find(|commit| commit.sha == result).unwrap();
         assert_eq!(made.parents, [bad], "one commit, though killed at {at}");
-        let tags = harness.town.github.tags(REPOSITORY);
+        let tags = harness.world.github.tags(REPOSITORY);
         assert_eq!(tags.values().filter(|commit| **commit == result).count(), 1, "one tag, though killed at {at}");
-        let left = harness.town.github.branches(REPOSITORY).into_keys().filter(|it| it.starts_with("gantry/")).count();
+        let left = harness.world.github.branches(REPOSITORY).into_keys().filter(|it| it.starts_with("gantry/")).count();
         assert_eq!(left, 0, "everything is put away, though killed at {at}");
     }
     panic!("a rollback makes no hundred requests: {held_at:#?}");

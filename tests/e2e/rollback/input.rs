@@ -25,241 +25,241 @@ fn files(path: &str, text: &str) -> BTreeMap<String, Option<String>> {
 
 #[tokio::test]
 async fn a_version_that_never_ran_there_is_refused_with_those_that_did() {
-    let town = World::open().await;
-    let before = head(&town, "qa");
+    let world = World::open().await;
+    let before = head(&world, "qa");
     for typed in ["develop-d6c66c2", "1.4", "<!channel>"] {
-        town.bob().types(&format!("/rollback checkout qa @{typed}")).await;
-        let told = town.bob().reads();
+        world.bob().types(&format!("/rollback checkout qa @{typed}")).await;
+        let told = world.bob().reads();
         assert!(told.contains("has never run well in *qa*, as far as I have seen.") && !told.contains("<!"), "{told}");
         assert!(told.contains("choose one that has: `qa-d2aaacd`, `qa-99b4ea2`, `qa-fb8363b`"), "{told}");
     }
-    assert_eq!(head(&town, "qa"), before);
+    assert_eq!(head(&world, "qa"), before);
 }
 
 #[tokio::test]
 async fn what_is_there_already_is_nothing_to_go_back_to() {
-    let town = World::open().await;
-    let (before, runs) = (head(&town, "qa"), town.running_tag("checkout", "qa"));
-    town.bob().types(&format!("/rollback checkout qa {runs}")).await;
-    assert_snapshot!(town.bob().reads(), @"
+    let world = World::open().await;
+    let (before, runs) = (head(&world, "qa"), world.running_tag("checkout", "qa"));
+    world.bob().types(&format!("/rollback checkout qa {runs}")).await;
+    assert_snapshot!(world.bob().reads(), @"
     *checkout* `qa-6cff9ae` is what *qa* has already, so there is nothing to roll back.
     Next: choose another version: `/rollback checkout qa &lt;version&gt;`; `/list checkout` shows what runs where.
     ");
 
     // The version before has the same code, by another commit.
-    let same = town.sim.github.read_file(REPOSITORY, &before, "README.md").unwrap();
-    town.sim.push("checkout", "qa", "Nothing at all", files("README.md", &same), "carol").unwrap();
-    town.settle().await;
-    let again = head(&town, "qa");
-    town.bob().types("/rollback checkout qa").await;
-    assert!(town.bob().reads().contains("has already, so there is nothing to roll back."), "{}", town.bob().reads());
-    assert_eq!(head(&town, "qa"), again);
+    let same = world.sim.github.read_file(REPOSITORY, &before, "README.md").unwrap();
+    world.sim.push("checkout", "qa", "Nothing at all", files("README.md", &same), "carol").unwrap();
+    world.settle().await;
+    let again = head(&world, "qa");
+    world.bob().types("/rollback checkout qa").await;
+    assert!(world.bob().reads().contains("has already, so there is nothing to roll back."), "{}", world.bob().reads());
+    assert_eq!(head(&world, "qa"), again);
 }
 
 #[tokio::test]
 async fn after_a_rollback_what_it_restored_is_there_already() {
-    let town = World::open().await;
-    let good = town.running_tag("checkout", "qa");
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/rollback checkout qa").await;
-    town.bob().types(&format!("/rollback checkout qa {good}")).await;
-    assert!(town.bob().reads().contains("has already, so there is nothing to roll back."), "{}", town.bob().reads());
-    assert_eq!(rollbacks(&town), 1);
+    let world = World::open().await;
+    let good = world.running_tag("checkout", "qa");
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/rollback checkout qa").await;
+    world.bob().types(&format!("/rollback checkout qa {good}")).await;
+    assert!(world.bob().reads().contains("has already, so there is nothing to roll back."), "{}", world.bob().reads());
+    assert_eq!(rollbacks(&world), 1);
 }
 
 #[tokio::test]
 async fn a_version_can_be_named_by_tag_commit_source_or_the_tag_in_git() {
     for name in ["its tag", "the beginning of its commit", "what it was merged from", "its tag in Git"] {
-        let town = World::open().await;
-        let pinned = head(&town, "develop");
-        town.alice().types("/promote checkout qa").await;
-        let wanted = head(&town, "qa");
-        town.push("checkout", "One more");
-        town.settle().await;
-        town.alice().types("/promote checkout qa").await;
-        town.push("checkout", "And one more");
-        town.settle().await;
-        town.alice().types("/promote checkout qa").await;
+        let world = World::open().await;
+        let pinned = head(&world, "develop");
+        world.alice().types("/promote checkout qa").await;
+        let wanted = head(&world, "qa");
+        world.push("checkout", "One more");
+        world.settle().await;
+        world.alice().types("/promote checkout qa").await;
+        world.push("checkout", "And one more");
+        world.settle().await;
+        world.alice().types("/promote checkout qa").await;
         let called = match name {
             "its tag" => format!("qa-{}", wanted.short()),
             "the beginning of its commit" => wanted.as_str()[..10].to_owned(),
             "what it was merged from" => format!("develop-{}", pinned.short()),
             _ => "qa/2026.11.16-1".to_owned(),
         };
-        town.bob().types(&format!("/rollback checkout qa {called}")).await;
-        assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &wanted), "{name}: {}", town.bob().reads());
+        world.bob().types(&format!("/rollback checkout qa {called}")).await;
+        assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &wanted), "{name}: {}", world.bob().reads());
     }
 }
 
 #[tokio::test]
 async fn a_tag_in_git_that_was_moved_names_nothing() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    let wanted = head(&town, "qa");
-    town.push("checkout", "One more");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    let before = head(&town, "qa");
-    town.sim.github.point_tag(REPOSITORY, "qa/2026.11.16-1", &before).unwrap();
-    town.bob().types("/rollback checkout qa qa/2026.11.16-1").await;
-    assert_snapshot!(redact_commits(&town, &town.bob().reads(), &[(&wanted, "wanted"), (&before, "elsewhere")]), @"
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    let wanted = head(&world, "qa");
+    world.push("checkout", "One more");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    let before = head(&world, "qa");
+    world.sim.github.point_tag(REPOSITORY, "qa/2026.11.16-1", &before).unwrap();
+    world.bob().types("/rollback checkout qa qa/2026.11.16-1").await;
+    assert_snapshot!(redact_commits(&world, &world.bob().reads(), &[(&wanted, "wanted"), (&before, "elsewhere")]), @"
     The tag `qa/2026.11.16-1` was of *checkout* `qa-<wanted>`, and somebody moved it to `<elsewhere>`, so I do not know which of them you mean.
     Next: name the version itself: `/rollback checkout qa qa-<wanted>`.
     ");
-    assert_eq!(head(&town, "qa"), before);
+    assert_eq!(head(&world, "qa"), before);
 }
 
 #[tokio::test]
 async fn who_may_neither_promote_nor_approve_may_not_roll_back() {
-    let town = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
-    let before = head(&town, "qa");
-    town.alice().types("/rollback checkout qa").await;
-    assert_snapshot!(town.alice().reads(), @"
+    let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
+    let before = head(&world, "qa");
+    world.alice().types("/rollback checkout qa").await;
+    assert_snapshot!(world.alice().reads(), @"
     You may not roll back in *qa*.
     Next: ask @release-managers to do it.
     ");
-    assert_eq!(head(&town, "qa"), before);
-    town.bob().types("/rollback checkout qa").await;
-    assert_eq!(parents(&town, &head(&town, "qa")), [before]);
+    assert_eq!(head(&world, "qa"), before);
+    world.bob().types("/rollback checkout qa").await;
+    assert_eq!(parents(&world, &head(&world, "qa")), [before]);
 }
 
 #[tokio::test]
 async fn an_approver_may_roll_back_what_others_promote() {
-    let town = World::with_config(with_environment_line("prod", "promoters: [U0ALICE]")).await;
-    let before = head(&town, "prod");
-    town.carol().types("/rollback checkout prod").await;
-    town.carol().clicks_in("deploys", "Confirm").await;
-    assert_eq!(parents(&town, &head(&town, "prod")), [before], "without an approval");
+    let world = World::with_config(with_environment_line("prod", "promoters: [U0ALICE]")).await;
+    let before = head(&world, "prod");
+    world.carol().types("/rollback checkout prod").await;
+    world.carol().clicks_in("deploys", "Confirm").await;
+    assert_eq!(parents(&world, &head(&world, "prod")), [before], "without an approval");
 }
 
 #[tokio::test]
 async fn who_lost_the_right_after_the_question_rolls_nothing_back() {
-    let town = World::with_config(with_environment_line("prod", "promoters: [\"@release-managers\"]")).await;
-    let before = head(&town, "prod");
-    town.bob().types("/rollback checkout prod").await;
-    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
-    town.wait(SignedDuration::from_secs(61)).await;
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert!(town.bob().reads().starts_with("You may not roll back in *prod*."), "{}", town.bob().reads());
-    assert_eq!(head(&town, "prod"), before);
+    let world = World::with_config(with_environment_line("prod", "promoters: [\"@release-managers\"]")).await;
+    let before = head(&world, "prod");
+    world.bob().types("/rollback checkout prod").await;
+    world.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    world.wait(SignedDuration::from_secs(61)).await;
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert!(world.bob().reads().starts_with("You may not roll back in *prod*."), "{}", world.bob().reads());
+    assert_eq!(head(&world, "prod"), before);
 }
 
 #[tokio::test]
 async fn a_rollback_passes_a_freeze() {
     let freezes = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", timezone: Europe/Kyiv, reason: inventory }]";
-    let town = World::with_config(with_environment_line("qa", freezes)).await;
-    let before = head(&town, "qa");
-    town.bob().types("/rollback checkout qa").await;
-    assert_eq!(parents(&town, &head(&town, "qa")), [before]);
-    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
+    let world = World::with_config(with_environment_line("qa", freezes)).await;
+    let before = head(&world, "qa");
+    world.bob().types("/rollback checkout qa").await;
+    assert_eq!(parents(&world, &head(&world, "qa")), [before]);
+    assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn a_lock_is_passed_by_whoever_saw_it_and_its_owner_is_told() {
-    let town = World::open().await;
-    let before = head(&town, "qa");
-    town.carol().types("/gantry lock qa load test").await;
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let asked = town.bob().reads();
+    let world = World::open().await;
+    let before = head(&world, "qa");
+    world.carol().types("/gantry lock qa load test").await;
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    let asked = world.bob().reads();
     let line = asked.lines().find(|line| line.contains(":lock:")).unwrap_or_else(|| panic!("{asked}"));
     assert_snapshot!(line, @":lock: *qa* is locked by <@U0CAROL> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: load test. A rollback passes it, and its owner is told.");
-    assert_eq!((head(&town, "qa"), town.direct_messages("carol").len()), (before.clone(), 0));
+    assert_eq!((head(&world, "qa"), world.direct_messages("carol").len()), (before.clone(), 0));
 
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(parents(&town, &head(&town, "qa")), [before]);
-    let told = town.direct_messages("carol");
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(parents(&world, &head(&world, "qa")), [before]);
+    let told = world.direct_messages("carol");
     assert_eq!(told.len(), 1, "{told:#?}");
     let (told, card) = told[0].split_once("<https://acme.slack.com/").expect("a link");
     assert_snapshot!(format!("{told}<{}", &card[card.find('|').unwrap()..]), @"<@U0BOB> rolls *checkout* back to `qa-d2aaacd` in *qa* in spite of your lock: load test. The lock stays: <|follow it here>.");
-    assert_eq!(town.bot.store.list_locks(None).await.unwrap().len(), 1, "the lock stays");
+    assert_eq!(world.bot.store.list_locks(None).await.unwrap().len(), 1, "the lock stays");
 }
 
 #[tokio::test]
 async fn the_owner_of_a_lock_is_asked_too_and_not_told_of_their_own() {
-    let town = World::open().await;
-    town.bob().types("/gantry lock qa load test").await;
-    town.bob().types("/rollback checkout qa").await;
-    assert!(has_button(&town.last_message("bob", "deploys"), "Confirm"), "{}", town.bob().reads());
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
-    assert!(town.direct_messages("bob").is_empty());
+    let world = World::open().await;
+    world.bob().types("/gantry lock qa load test").await;
+    world.bob().types("/rollback checkout qa").await;
+    assert!(has_button(&world.last_message("bob", "deploys"), "Confirm"), "{}", world.bob().reads());
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
+    assert!(world.direct_messages("bob").is_empty());
 }
 
 #[tokio::test]
 async fn a_lock_that_comes_after_the_question_is_shown_first() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    town.bob().types("/rollback checkout prod").await;
-    town.carol().types("/gantry lock prod the database moves").await;
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let asked = town.bob().reads();
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    world.bob().types("/rollback checkout prod").await;
+    world.carol().types("/gantry lock prod the database moves").await;
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let asked = world.bob().reads();
     assert!(asked.contains("is locked by <@U0CAROL>") && asked.contains("[Confirm]"), "{asked}");
-    assert_eq!((head(&town, "prod"), town.direct_messages("carol").len()), (before.clone(), 0));
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(parents(&town, &head(&town, "prod")), [before]);
-    assert_eq!(town.direct_messages("carol").len(), 1);
+    assert_eq!((head(&world, "prod"), world.direct_messages("carol").len()), (before.clone(), 0));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(parents(&world, &head(&world, "prod")), [before]);
+    assert_eq!(world.direct_messages("carol").len(), 1);
 }
 
 #[tokio::test]
 async fn what_is_pushed_after_the_question_is_shown_first() {
-    let town = World::open().await;
-    town.bob().types("/rollback checkout prod").await;
-    let hotfix = town.sim.push("checkout", "prod", "Stop the bleeding", files("hotfix.txt", "x"), "carol").unwrap();
+    let world = World::open().await;
+    world.bob().types("/rollback checkout prod").await;
+    let hotfix = world.sim.push("checkout", "prod", "Stop the bleeding", files("hotfix.txt", "x"), "carol").unwrap();
     // Its image has not come yet.
-    town.bob().clicks_without_waiting("deploys", "Confirm").await;
-    town.wait_until_idle().await;
-    let asked = town.bob().reads();
+    world.bob().clicks_without_waiting("deploys", "Confirm").await;
+    world.wait_until_idle().await;
+    let asked = world.bob().reads();
     assert!(asked.contains("Stop the bleeding") && asked.contains("[Confirm]"), "{asked}");
-    assert_eq!(head(&town, "prod"), hotfix);
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(parents(&town, &head(&town, "prod")), [hotfix], "{}", town.bob().reads());
+    assert_eq!(head(&world, "prod"), hotfix);
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(parents(&world, &head(&world, "prod")), [hotfix], "{}", world.bob().reads());
 }
 
 #[tokio::test]
 async fn a_lock_that_comes_while_github_is_away_holds_a_rollback() {
-    let town = World::open().await;
-    let before = head(&town, "qa");
+    let world = World::open().await;
+    let before = head(&world, "qa");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
-    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 2);
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    town.carol().types_without_waiting("deploys", "/gantry lock qa load test").await;
-    town.wait_until_idle().await;
+    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 2);
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    world.carol().types_without_waiting("deploys", "/gantry lock qa load test").await;
+    world.wait_until_idle().await;
     for _ in 0..10 {
-        town.clock.advance(SignedDuration::from_secs(5));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_secs(5));
+        world.wait_until_idle().await;
     }
-    let waiting = card(&town, "deploys");
+    let waiting = card(&world, "deploys");
     assert!(waiting.contains("in *qa*: waiting for what the rules ask for"), "{waiting}");
     assert!(waiting.contains("*qa* is locked by <@U0CAROL>: load test."), "{waiting}");
-    assert_eq!(head(&town, "qa"), before);
+    assert_eq!(head(&world, "qa"), before);
     // Whoever has seen the lock passes it.
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
-    town.wait_until_idle().await;
-    assert!(town.bob().reads().contains(":lock: *qa* is locked by <@U0CAROL>"), "{}", town.bob().reads());
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(parents(&town, &head(&town, "qa")), [before]);
-    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.wait_until_idle().await;
+    assert!(world.bob().reads().contains(":lock: *qa* is locked by <@U0CAROL>"), "{}", world.bob().reads());
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(parents(&world, &head(&world, "qa")), [before]);
+    assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn a_question_grows_old() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    town.bob().types("/rollback checkout prod").await;
-    town.wait(SignedDuration::from_mins(31)).await;
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert!(town.bob().reads().contains("older than 30 minutes"), "{}", town.bob().reads());
-    assert_eq!(head(&town, "prod"), before);
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    world.bob().types("/rollback checkout prod").await;
+    world.wait(SignedDuration::from_mins(31)).await;
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert!(world.bob().reads().contains("older than 30 minutes"), "{}", world.bob().reads());
+    assert_eq!(head(&world, "prod"), before);
 }
 
 #[tokio::test]
 async fn nobody_else_says_yes_to_a_question() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    town.bob().types("/rollback checkout prod").await;
-    let question = town.last_message("bob", "deploys");
-    assert!(town.sim.slack.click("carol", "deploys", &question.id, "Confirm").await.is_err(), "she does not see it");
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    world.bob().types("/rollback checkout prod").await;
+    let question = world.last_message("bob", "deploys");
+    assert!(world.sim.slack.click("carol", "deploys", &question.id, "Confirm").await.is_err(), "she does not see it");
     let elements = question.blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
     let confirm = elements.clone().find(|element| element["text"]["text"] == "Confirm").unwrap();
     let payload = json!({
@@ -268,43 +268,43 @@ async fn nobody_else_says_yes_to_a_question() {
         "actions": [{ "action_id": confirm["action_id"], "value": confirm["value"] }],
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
-    let now = town.clock.now().as_second();
-    assert_eq!(receiving::send_slack_request(&town, "/slack/interactions", &body, SIGNING_SECRET, now).await.0, 200);
-    town.settle().await;
+    let now = world.clock.now().as_second();
+    assert_eq!(receiving::send_slack_request(&world, "/slack/interactions", &body, SIGNING_SECRET, now).await.0, 200);
+    world.settle().await;
     assert!(
-        town.carol().reads().starts_with("Only the one who asked can decide on this plan."),
+        world.carol().reads().starts_with("Only the one who asked can decide on this plan."),
         "{}",
-        town.carol().reads()
+        world.carol().reads()
     );
-    assert_eq!(head(&town, "prod"), before);
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(parents(&town, &head(&town, "prod")), [before], "it is still good for its owner");
+    assert_eq!(head(&world, "prod"), before);
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(parents(&world, &head(&world, "prod")), [before], "it is still good for its owner");
 }
 
 #[tokio::test]
 async fn the_button_of_an_old_card_rolls_nothing_back() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
     let old =
-        town.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| has_button(it, "Roll back")).unwrap();
-    town.push("checkout", "One more");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    let before = head(&town, "qa");
-    town.sim.slack.click("bob", "deploys", &old.id, "Roll back").await.unwrap();
-    town.settle().await;
-    let told = town.bob().reads();
-    assert_snapshot!(redact_commits(&town, &told, &[(&before, "now")]), @"
+        world.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| has_button(it, "Roll back")).unwrap();
+    world.push("checkout", "One more");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    let before = head(&world, "qa");
+    world.sim.slack.click("bob", "deploys", &old.id, "Roll back").await.unwrap();
+    world.settle().await;
+    let told = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &told, &[(&before, "now")]), @"
     *checkout* `develop-d6c66c2` is not what *qa* has any more: `qa-<now>` is. Nothing was rolled back.
     Next: to roll back what is there now: `/rollback checkout qa`.
     ");
-    assert_eq!(head(&town, "qa"), before);
+    assert_eq!(head(&world, "qa"), before);
 }
 
 #[tokio::test]
 async fn what_a_button_carries_is_read_as_a_command_and_no_more() {
-    let town = World::open().await;
-    let heads = town.sim.github.branches(REPOSITORY);
+    let world = World::open().await;
+    let heads = world.sim.github.branches(REPOSITORY);
     let values =
         ["", "x", "promote checkout qa", "rollback", "rollback checkout nowhere", "<!channel>", "lock qa mine"];
     for (action, values) in
@@ -318,17 +318,18 @@ async fn what_a_button_carries_is_read_as_a_command_and_no_more() {
             });
             let form =
                 form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
-            let now = town.clock.now().as_second();
+            let now = world.clock.now().as_second();
             assert_eq!(
-                receiving::send_slack_request(&town, "/slack/interactions", &form, SIGNING_SECRET, now).await.0,
+                receiving::send_slack_request(&world, "/slack/interactions", &form, SIGNING_SECRET, now).await.0,
                 200
             );
         }
     }
-    town.settle().await;
-    assert_eq!(town.sim.github.branches(REPOSITORY), heads);
+    world.settle().await;
+    assert_eq!(world.sim.github.branches(REPOSITORY), heads);
     assert!(
-        town.sim
+        world
+            .sim
             .slack
             .messages("deploys", Some("carol"))
             .iter()

@@ -17,161 +17,161 @@ fn shorten_deploy_timeout(yaml: &str) -> String {
     yaml.replace(&format!("{qa}90s"), &format!("{qa}3s"))
 }
 
-fn crash(town: &World, times: u32) {
-    town.sim.faults.arm(Fault::CrashLoop, times, Some("checkout".into()), Some("qa".into()));
+fn crash(world: &World, times: u32) {
+    world.sim.faults.arm(Fault::CrashLoop, times, Some("checkout".into()), Some("qa".into()));
 }
 
-fn cards(town: &World) -> Vec<String> {
-    town.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect()
+fn cards(world: &World) -> Vec<String> {
+    world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect()
 }
 
-/// The word in the thread at the end of a change.
-fn find_thread_reply(town: &World, words: &str) -> gantry::sim::slack::Message {
-    let mut messages = town.sim.slack.messages("deploys", None).into_iter();
+/// The reply in the thread at the end of a change.
+fn find_thread_reply(world: &World, words: &str) -> gantry::sim::slack::Message {
+    let mut messages = world.sim.slack.messages("deploys", None).into_iter();
     messages
         .find(|message| message.thread.is_some() && render_message(message).contains(words))
-        .expect("a word in the thread")
+        .expect("a reply in the thread")
 }
 
 #[tokio::test]
 async fn a_failed_promotion_offers_its_rollback_and_the_button_works() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    crash(&town, 1);
-    town.alice().types("/promote checkout qa").await;
-    let bad = head(&town, "qa");
-    let failed = card(&town, "deploys");
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    crash(&world, 1);
+    world.alice().types("/promote checkout qa").await;
+    let bad = head(&world, "qa");
+    let failed = card(&world, "deploys");
     let tail: Vec<_> = failed.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
-    assert_snapshot!(redact_commits(&town, &tail.join("\n"), &[(&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&world, &tail.join("\n"), &[(&bad, "bad")]), @"
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     Next: *Roll back*, or push a repair and promote it. It is still watched: should it come to run, this turns green.
     [Roll back] [Another version]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    let word = find_thread_reply(&town, "failed in *qa*");
-    assert_snapshot!(redact_commits(&town, &render_message(&word), &[(&bad, "bad")]), @"
+    let reply = find_thread_reply(&world, "failed in *qa*");
+    assert_snapshot!(redact_commits(&world, &render_message(&reply), &[(&bad, "bad")]), @"
     <@U0ALICE> *checkout* `develop-d6c66c2`: failed in *qa*.
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     [Roll back] [Another version]
     ");
-    assert!(has_button(&word, "Roll back"));
+    assert!(has_button(&reply, "Roll back"));
 
-    town.sim.slack.click("carol", "deploys", &word.id, "Roll back").await.unwrap();
-    town.settle().await;
-    let result = head(&town, "qa");
-    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![bad.clone()], tree(&town, &good)));
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()));
-    let all = cards(&town);
+    world.sim.slack.click("carol", "deploys", &reply.id, "Roll back").await.unwrap();
+    world.settle().await;
+    let result = head(&world, "qa");
+    assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![bad.clone()], tree(&world, &good)));
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
+    let all = cards(&world);
     assert!(all[0].contains("failed in *qa*") && all[0].contains("Rolled back"), "{}", all[0]);
     assert!(!all[0].contains("[Roll back]") && !all[0].contains("should it come to run"), "{}", all[0]);
     assert!(all[1].contains("'s code, restored as") && all[1].contains("asked by <@U0CAROL>"), "{}", all[1]);
 
-    // The word in the thread still has its button, and that is too late.
-    town.sim.slack.click("bob", "deploys", &word.id, "Roll back").await.unwrap();
-    town.settle().await;
-    assert!(town.bob().reads().contains("is not what *qa* has any more"), "{}", town.bob().reads());
-    assert_eq!(rollbacks(&town), 1);
+    // The reply in the thread still has its button, and that is too late.
+    world.sim.slack.click("bob", "deploys", &reply.id, "Roll back").await.unwrap();
+    world.settle().await;
+    assert!(world.bob().reads().contains("is not what *qa* has any more"), "{}", world.bob().reads());
+    assert_eq!(rollbacks(&world), 1);
 }
 
 #[tokio::test]
 async fn a_failed_promotion_offers_the_versions_that_ran_well() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    crash(&town, 1);
-    town.alice().types("/promote checkout qa").await;
-    town.bob().clicks_in("deploys", "Another version").await;
-    assert!(town.bob().reads().contains("`qa-6cff9ae`"), "{}", town.bob().reads());
-    town.bob().clicks_in("deploys", "qa-6cff9ae").await;
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good));
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    crash(&world, 1);
+    world.alice().types("/promote checkout qa").await;
+    world.bob().clicks_in("deploys", "Another version").await;
+    assert!(world.bob().reads().contains("`qa-6cff9ae`"), "{}", world.bob().reads());
+    world.bob().clicks_in("deploys", "qa-6cff9ae").await;
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &good));
 }
 
 #[tokio::test]
 async fn a_promotion_without_proof_offers_its_rollback_too() {
-    let town = World::with_config(|yaml| shorten_deploy_timeout(&yaml)).await;
-    let good = head(&town, "qa");
-    town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
+    let world = World::with_config(|yaml| shorten_deploy_timeout(&yaml)).await;
+    let good = head(&world, "qa");
+    world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
     for _ in 0..4 {
-        town.clock.advance(SignedDuration::from_millis(800));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_millis(800));
+        world.wait_until_idle().await;
     }
-    assert!(card(&town, "deploys").contains("no proof that it runs in *qa*"), "{}", card(&town, "deploys"));
-    town.bob().clicks_without_waiting("deploys", "Roll back").await;
-    town.wait_until_idle().await;
-    if has_button(&town.last_message("bob", "deploys"), "Confirm") {
-        town.bob().clicks_without_waiting("deploys", "Confirm").await;
+    assert!(card(&world, "deploys").contains("no proof that it runs in *qa*"), "{}", card(&world, "deploys"));
+    world.bob().clicks_without_waiting("deploys", "Roll back").await;
+    world.wait_until_idle().await;
+    if has_button(&world.last_message("bob", "deploys"), "Confirm") {
+        world.bob().clicks_without_waiting("deploys", "Confirm").await;
     }
-    town.settle().await;
-    let result = head(&town, "qa");
-    assert_eq!(tree(&town, &result), tree(&town, &good));
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()));
+    world.settle().await;
+    let result = head(&world, "qa");
+    assert_eq!(tree(&world, &result), tree(&world, &good));
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
     // The image of the bad version came meanwhile, and that turns nothing green.
-    let all = cards(&town);
+    let all = cards(&world);
     assert!(all[0].contains("no proof that it runs in *qa*") && all[0].contains("Rolled back"), "{}", all[0]);
     assert!(!all[0].contains("running in"), "{}", all[0]);
 }
 
 #[tokio::test]
 async fn by_rule_a_failed_promotion_is_rolled_back_once() {
-    let town = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
-    let good = head(&town, "qa");
-    crash(&town, 1);
-    town.alice().types("/promote checkout qa").await;
-    let result = head(&town, "qa");
-    let bad = parents(&town, &result)[0].clone();
-    assert_eq!((rollbacks(&town), tree(&town, &result)), (1, tree(&town, &good)));
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()));
-    let all = cards(&town);
+    let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
+    let good = head(&world, "qa");
+    crash(&world, 1);
+    world.alice().types("/promote checkout qa").await;
+    let result = head(&world, "qa");
+    let bad = parents(&world, &result)[0].clone();
+    assert_eq!((rollbacks(&world), tree(&world, &result)), (1, tree(&world, &good)));
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
+    let all = cards(&world);
     assert_eq!(all.len(), 2, "{all:#?}");
     assert!(all[0].contains("failed in *qa*") && all[0].contains("Rolled back"), "{}", all[0]);
-    assert_snapshot!(redact_commits(&town, &all[1], &[(&result, "result"), (&bad, "bad")]), @"
+    assert_snapshot!(redact_commits(&world, &all[1], &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *checkout* `qa-6cff9ae`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
     :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
-    restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
-    `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
+    restored on `qa` as <http://world/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
+    `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://world/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC> to <!date^1794819602^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 21 h
     *Reason:* develop-d6c66c2 failed: CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     Quarantined: `qa-<bad>` does not come back here or above before `/gantry release checkout qa-<bad>`. The next promotion asks once more.
     asked by the rule of *qa*, for <@U0ALICE> · <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    let word = render_message(&find_thread_reply(&town, "restored as"));
-    assert!(word.starts_with("<@U0ALICE> "), "whoever asked for the promotion is told: {word}");
+    let reply = render_message(&find_thread_reply(&world, "restored as"));
+    assert!(reply.starts_with("<@U0ALICE> "), "whoever asked for the promotion is told: {reply}");
 
-    // The rule's own word is in the quarantine.
-    town.bob().types("/promote checkout qa").await;
-    let told = town.bob().reads();
-    assert_snapshot!(redact_commits(&town, told.lines().next().unwrap_or_default(), &[(&bad, "bad")]), @"*checkout* `develop-d6c66c2` may not come back to *qa*: I, by the rule of that environment, rolled it back in *qa* <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: develop-d6c66c2 failed: CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts.");
+    // The rule's own reply is in the quarantine.
+    world.bob().types("/promote checkout qa").await;
+    let told = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, told.lines().next().unwrap_or_default(), &[(&bad, "bad")]), @"*checkout* `develop-d6c66c2` may not come back to *qa*: I, by the rule of that environment, rolled it back in *qa* <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: develop-d6c66c2 failed: CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts.");
 }
 
 #[tokio::test]
 async fn by_rule_what_never_comes_to_run_is_rolled_back() {
-    let town = World::with_config(|yaml| enable_auto_rollback(&shorten_deploy_timeout(&yaml))).await;
-    let good = head(&town, "qa");
-    town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
-    town.alice().types("/promote checkout qa").await;
-    let result = head(&town, "qa");
-    assert_eq!((rollbacks(&town), tree(&town, &result)), (1, tree(&town, &good)), "{:#?}", cards(&town));
-    assert!(town.running_tag("checkout", "qa").ends_with(result.short()));
+    let world = World::with_config(|yaml| enable_auto_rollback(&shorten_deploy_timeout(&yaml))).await;
+    let good = head(&world, "qa");
+    world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
+    world.alice().types("/promote checkout qa").await;
+    let result = head(&world, "qa");
+    assert_eq!((rollbacks(&world), tree(&world, &result)), (1, tree(&world, &good)), "{:#?}", cards(&world));
+    assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
 }
 
 #[tokio::test]
 async fn a_rollback_that_fails_is_not_rolled_back() {
-    let town = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
-    crash(&town, 2);
-    town.alice().types("/promote checkout qa").await;
-    town.wait(SignedDuration::from_mins(10)).await;
-    assert_eq!((rollbacks(&town), cards(&town).len()), (1, 2));
-    let result = head(&town, "qa");
-    let failed = card(&town, "deploys");
+    let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
+    crash(&world, 2);
+    world.alice().types("/promote checkout qa").await;
+    world.wait(SignedDuration::from_mins(10)).await;
+    assert_eq!((rollbacks(&world), cards(&world).len()), (1, 2));
+    let result = head(&world, "qa");
+    let failed = card(&world, "deploys");
     assert!(
         failed.starts_with(":red_circle: *checkout* back to `qa-6cff9ae` in *qa*: the rollback failed"),
         "{failed}"
     );
     let tail: Vec<_> = failed.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
-    assert_snapshot!(redact_commits(&town, &tail.join("\n"), &[(&result, "result")]), @"
+    assert_snapshot!(redact_commits(&world, &tail.join("\n"), &[(&result, "result")]), @"
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     *Now:* the cluster is told to run `qa-<result>`, and that does not run well.
     Next: choose *Another version*, or repair it by a push to `qa`. It is still watched: should it come to run, this turns green.
@@ -180,137 +180,137 @@ async fn a_rollback_that_fails_is_not_rolled_back() {
     ");
 
     // From there another version can be chosen.
-    town.bob().clicks_in("deploys", "Another version").await;
-    town.bob().clicks_in("deploys", "qa-d2aaacd").await;
-    let now = head(&town, "qa");
-    assert!(town.running_tag("checkout", "qa").ends_with(now.short()), "{}", town.bob().reads());
-    assert_eq!(parents(&town, &now), [result]);
+    world.bob().clicks_in("deploys", "Another version").await;
+    world.bob().clicks_in("deploys", "qa-d2aaacd").await;
+    let now = head(&world, "qa");
+    assert!(world.running_tag("checkout", "qa").ends_with(now.short()), "{}", world.bob().reads());
+    assert_eq!(parents(&world, &now), [result]);
 }
 
 #[tokio::test]
 async fn by_rule_nothing_is_rolled_back_that_was_not_merged() {
-    let town = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
-    let before = head(&town, "qa");
+    let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
+    let before = head(&world, "qa");
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, no, 1);
-    town.alice().types("/promote checkout qa").await;
-    town.wait(SignedDuration::from_mins(10)).await;
-    assert_eq!((head(&town, "qa"), rollbacks(&town), cards(&town).len()), (before, 0, 1));
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, no, 1);
+    world.alice().types("/promote checkout qa").await;
+    world.wait(SignedDuration::from_mins(10)).await;
+    assert_eq!((head(&world, "qa"), rollbacks(&world), cards(&world).len()), (before, 0, 1));
 }
 
 #[tokio::test]
 async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
-    let town = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.sim.cluster.set_down("qa", true);
+    let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.sim.cluster.set_down("qa", true);
     // In steps: the watch asks the cluster again only when the clock moves, and `settle` would never end.
     for _ in 0..50 {
-        town.clock.advance(SignedDuration::from_secs(2));
+        world.clock.advance(SignedDuration::from_secs(2));
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
     }
     crate::harness::process::wait_until("it is stalled", async || {
-        card(&town, "deploys").contains("no proof that it runs")
+        card(&world, "deploys").contains("no proof that it runs")
     })
     .await;
-    assert_eq!(rollbacks(&town), 0);
-    assert!(card(&town, "deploys").contains("nobody can tell what"), "{}", card(&town, "deploys"));
-    town.sim.cluster.set_down("qa", false);
+    assert_eq!(rollbacks(&world), 0);
+    assert!(card(&world, "deploys").contains("nobody can tell what"), "{}", card(&world, "deploys"));
+    world.sim.cluster.set_down("qa", false);
     for _ in 0..20 {
-        town.clock.advance(SignedDuration::from_secs(10));
+        world.clock.advance(SignedDuration::from_secs(10));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    crate::harness::process::wait_until("it is green", async || card(&town, "deploys").contains("running in *qa*"))
+    crate::harness::process::wait_until("it is green", async || card(&world, "deploys").contains("running in *qa*"))
         .await;
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 0);
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 0);
 }
 
 #[tokio::test]
 async fn what_the_rule_cannot_do_is_said() {
-    let town = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
-    crash(&town, 1);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.wait_until_idle().await;
-    town.carol().types_without_waiting("deploys", "/gantry lock qa load test").await;
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 0);
-    let failed = card(&town, "deploys");
+    let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
+    crash(&world, 1);
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.wait_until_idle().await;
+    world.carol().types_without_waiting("deploys", "/gantry lock qa load test").await;
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 0);
+    let failed = card(&world, "deploys");
     let tail: Vec<_> = failed.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
-    assert_snapshot!(redact_commits(&town, &tail.join("\n"), &[]), @"
+    assert_snapshot!(redact_commits(&world, &tail.join("\n"), &[]), @"
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     :warning: The environment's rule says to roll it back, but I cannot: it is locked, and only a person passes a lock. Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.
     [Roll back] [Another version]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     // A person does it, and passes the lock.
-    town.bob().clicks_in("deploys", "Roll back").await;
-    assert!(town.bob().reads().contains("is locked by <@U0CAROL>"), "{}", town.bob().reads());
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(rollbacks(&town), 1);
-    assert!(card(&town, "deploys").contains("'s code, restored as"), "{}", card(&town, "deploys"));
+    world.bob().clicks_in("deploys", "Roll back").await;
+    assert!(world.bob().reads().contains("is locked by <@U0CAROL>"), "{}", world.bob().reads());
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(rollbacks(&world), 1);
+    assert!(card(&world, "deploys").contains("'s code, restored as"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn by_rule_there_must_be_something_to_go_back_to() {
-    let town = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
-    town.alice().types("/promote checkout qa").await;
-    let same = town.sim.github.read_file(REPOSITORY, &head(&town, "develop"), "README.md").unwrap();
+    let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
+    world.alice().types("/promote checkout qa").await;
+    let same = world.sim.github.read_file(REPOSITORY, &head(&world, "develop"), "README.md").unwrap();
     let nothing = [("README.md".to_owned(), Some(same))].into();
-    town.sim.push("checkout", "develop", "Build it again", nothing, "alice").unwrap();
-    town.settle().await;
-    crash(&town, 1);
-    town.alice().types("/promote checkout qa").await;
-    let before = head(&town, "qa");
-    let failed = card(&town, "deploys");
+    world.sim.push("checkout", "develop", "Build it again", nothing, "alice").unwrap();
+    world.settle().await;
+    crash(&world, 1);
+    world.alice().types("/promote checkout qa").await;
+    let before = head(&world, "qa");
+    let failed = card(&world, "deploys");
     let line = failed.lines().find(|line| line.contains("rule")).unwrap_or_else(|| panic!("{failed}"));
-    let good = parents(&town, &before)[0].clone();
-    assert_snapshot!(redact_commits(&town, line, &[(&good, "good")]), @":warning: The environment's rule says to roll it back, but I cannot: *checkout* `qa-<good>` is what *qa* has already, so there is nothing to roll back. Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.");
-    assert_eq!((head(&town, "qa"), rollbacks(&town)), (before, 0));
+    let good = parents(&world, &before)[0].clone();
+    assert_snapshot!(redact_commits(&world, line, &[(&good, "good")]), @":warning: The environment's rule says to roll it back, but I cannot: *checkout* `qa-<good>` is what *qa* has already, so there is nothing to roll back. Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.");
+    assert_eq!((head(&world, "qa"), rollbacks(&world)), (before, 0));
 }
 
 #[tokio::test]
 async fn a_rollback_is_green_only_when_its_own_commit_runs() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    let bad = head(&town, "qa");
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    let bad = head(&world, "qa");
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
     let mut ready = Vec::new();
     for _ in 0..40 {
-        town.wait_until_idle().await;
-        let (card, result) = (card(&town, "deploys"), head(&town, "qa"));
+        world.wait_until_idle().await;
+        let (card, result) = (card(&world, "deploys"), head(&world, "qa"));
         if card.contains("asked by <@U0BOB>") {
             let line = card.lines().next().unwrap_or_default();
             assert!(
-                town.running_tag("checkout", "qa").ends_with(result.short()) || !line.contains("running in"),
+                world.running_tag("checkout", "qa").ends_with(result.short()) || !line.contains("running in"),
                 "{line}"
             );
             ready.extend(line.split("*qa*").nth(1).filter(|line| line.contains(" ready")).map(str::to_owned));
         }
-        town.clock.advance(SignedDuration::from_millis(500));
+        world.clock.advance(SignedDuration::from_millis(500));
     }
     ready.dedup();
-    assert_ne!(head(&town, "qa"), bad);
+    assert_ne!(head(&world, "qa"), bad);
     assert_eq!(ready.last().map(String::as_str), Some(", 2 of 2 ready"), "{ready:#?}");
     assert!(ready.contains(&": rolling out, 1 of 2 ready".to_owned()), "{ready:#?}");
 }
 
 #[tokio::test]
 async fn a_rollback_that_fails_says_what_runs_and_why() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    crash(&town, 1);
-    town.bob().types("/rollback checkout qa").await;
-    let result = head(&town, "qa");
-    let failed = card(&town, "deploys");
-    assert_snapshot!(redact_commits(&town, &failed, &[(&result, "result"), (&parents(&town, &result)[0], "bad")]), @"
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    crash(&world, 1);
+    world.bob().types("/rollback checkout qa").await;
+    let result = head(&world, "qa");
+    let failed = card(&world, "deploys");
+    assert_snapshot!(redact_commits(&world, &failed, &[(&result, "result"), (&parents(&world, &result)[0], "bad")]), @"
     :red_circle: *checkout* back to `qa-6cff9ae` in *qa*: the rollback failed
     :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :x: rollout failed after 7 s  ›  :white_circle: running
-    restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2`
-    `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
+    restored on `qa` as <http://world/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2`
+    `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://world/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC> to <!date^1794819602^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 21 h
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    • <http://world/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     *Now:* the cluster is told to run `qa-<result>`, and that does not run well.
     Next: choose *Another version*, or repair it by a push to `qa`. It is still watched: should it come to run, this turns green.
@@ -318,7 +318,7 @@ async fn a_rollback_that_fails_says_what_runs_and_why() {
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     // It is watched on: what comes to run late is green.
-    let word = render_message(&find_thread_reply(&town, "the rollback failed"));
-    assert!(word.starts_with("<@U0BOB> ") && word.contains("*Why:* CrashLoopBackOff"), "{word}");
-    assert_eq!(town.sim.github.head(REPOSITORY, "qa"), Some(result));
+    let reply = render_message(&find_thread_reply(&world, "the rollback failed"));
+    assert!(reply.starts_with("<@U0BOB> ") && reply.contains("*Why:* CrashLoopBackOff"), "{reply}");
+    assert_eq!(world.sim.github.head(REPOSITORY, "qa"), Some(result));
 }

@@ -11,158 +11,158 @@ use crate::production::pull_request;
 use crate::rollback::by_branch::{card, head, redact_commits, tree};
 
 /// Promotes checkout to qa and rolls it back; gives the bad version's commit there.
-async fn promote_and_roll_back(town: &World) -> Sha {
-    town.alice().types("/promote checkout qa").await;
-    let bad = head(town, "qa");
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
+async fn promote_and_roll_back(world: &World) -> Sha {
+    world.alice().types("/promote checkout qa").await;
+    let bad = head(world, "qa");
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     bad
 }
 
-fn is_asked(town: &World, person: &str) -> bool {
-    has_button(&town.last_message(person, "deploys"), "Confirm")
+fn is_asked(world: &World, person: &str) -> bool {
+    has_button(&world.last_message(person, "deploys"), "Confirm")
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_does_not_go_further_up_either() {
-    let town = World::open().await;
-    let bad = promote_and_roll_back(&town).await;
-    let before = head(&town, "staging");
-    town.carol().types(&format!("/promote checkout staging @qa-{}", bad.short())).await;
-    assert_snapshot!(redact_commits(&town, &town.carol().reads(), &[(&bad, "bad")]), @"
+    let world = World::open().await;
+    let bad = promote_and_roll_back(&world).await;
+    let before = head(&world, "staging");
+    world.carol().types(&format!("/promote checkout staging @qa-{}", bad.short())).await;
+    assert_snapshot!(redact_commits(&world, &world.carol().reads(), &[(&bad, "bad")]), @"
     *checkout* `qa-<bad>` may not come back to *staging*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
     [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release checkout qa-<bad>`, or pass it with `--override reason` where you may.
     ");
-    assert_eq!(head(&town, "staging"), before);
+    assert_eq!(head(&world, "staging"), before);
 }
 
 #[tokio::test]
 async fn it_holds_for_nothing_below() {
-    let town = World::open().await;
+    let world = World::open().await;
     // The same commit is on its way to qa, which staging is above of.
-    let pinned = head(&town, "staging");
-    town.alice().types("/promote checkout staging").await;
-    let bad = head(&town, "staging");
-    town.bob().types("/rollback checkout staging").await;
-    assert_eq!(tree(&town, &head(&town, "staging")), tree(&town, &pinned));
-    assert_ne!(head(&town, "staging"), bad);
-    town.alice().types("/promote checkout qa").await;
-    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+    let pinned = head(&world, "staging");
+    world.alice().types("/promote checkout staging").await;
+    let bad = head(&world, "staging");
+    world.bob().types("/rollback checkout staging").await;
+    assert_eq!(tree(&world, &head(&world, "staging")), tree(&world, &pinned));
+    assert_ne!(head(&world, "staging"), bad);
+    world.alice().types("/promote checkout qa").await;
+    assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
 async fn the_same_code_on_another_commit_is_the_same_version() {
-    let town = World::open().await;
-    promote_and_roll_back(&town).await;
-    let before = head(&town, "qa");
-    let bad = town.sim.github.read_file("acme/checkout", &head(&town, "develop"), "src/checkout.txt").unwrap();
-    town.push("checkout", "Something else");
+    let world = World::open().await;
+    promote_and_roll_back(&world).await;
+    let before = head(&world, "qa");
+    let bad = world.sim.github.read_file("acme/checkout", &head(&world, "develop"), "src/checkout.txt").unwrap();
+    world.push("checkout", "Something else");
     let put_back = BTreeMap::from([("src/checkout.txt".to_owned(), Some(bad))]);
-    town.sim.push("checkout", "develop", "No, not that", put_back, "carol").unwrap();
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
+    world.sim.push("checkout", "develop", "No, not that", put_back, "carol").unwrap();
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
     assert!(
-        town.alice().reads().contains("may not come back to *qa*: <@U0BOB> rolled it back in *qa*"),
+        world.alice().reads().contains("may not come back to *qa*: <@U0BOB> rolled it back in *qa*"),
         "{}",
-        town.alice().reads()
+        world.alice().reads()
     );
-    assert_eq!(head(&town, "qa"), before);
+    assert_eq!(head(&world, "qa"), before);
 }
 
 #[tokio::test]
 async fn who_may_can_override_a_quarantine_and_everybody_sees_it() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    town.bob().clicks_in("releases", "Approve").await;
-    let bad = head(&town, "prod");
-    town.bob().types("/rollback checkout prod --reason people cannot pay").await;
-    town.bob().clicks_in("deploys", "Confirm").await;
-    town.alice().types("/promote checkout prod").await;
-    assert!(town.alice().reads().contains("may not come back to *prod*"), "{}", town.alice().reads());
-    town.alice().types("/promote checkout prod --override it was the network").await;
-    assert!(town.alice().reads().starts_with("You may not override anything in *prod*."), "{}", town.alice().reads());
+    let world = World::open().await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    world.bob().clicks_in("releases", "Approve").await;
+    let bad = head(&world, "prod");
+    world.bob().types("/rollback checkout prod --reason people cannot pay").await;
+    world.bob().clicks_in("deploys", "Confirm").await;
+    world.alice().types("/promote checkout prod").await;
+    assert!(world.alice().reads().contains("may not come back to *prod*"), "{}", world.alice().reads());
+    world.alice().types("/promote checkout prod --override it was the network").await;
+    assert!(world.alice().reads().starts_with("You may not override anything in *prod*."), "{}", world.alice().reads());
 
-    town.bob().types("/promote checkout prod --override it was the network").await;
-    let asked = town.bob().reads();
+    world.bob().types("/promote checkout prod --override it was the network").await;
+    let asked = world.bob().reads();
     assert!(asked.contains(":rotating_light: <@U0BOB> overrides the quarantine: it was the network"), "{asked}");
-    town.bob().clicks_in("deploys", "Confirm").await;
+    world.bob().clicks_in("deploys", "Confirm").await;
     assert!(
-        card(&town, "releases").contains("<@U0BOB> overrides the quarantine: it was the network"),
+        card(&world, "releases").contains("<@U0BOB> overrides the quarantine: it was the network"),
         "{}",
-        card(&town, "releases")
+        card(&world, "releases")
     );
-    town.carol().clicks_in("releases", "Approve").await;
-    assert_eq!(tree(&town, &head(&town, "prod")), tree(&town, &bad), "{}", card(&town, "releases"));
-    assert!(card(&town, "releases").contains("running in *prod*"), "{}", card(&town, "releases"));
+    world.carol().clicks_in("releases", "Approve").await;
+    assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &bad), "{}", card(&world, "releases"));
+    assert!(card(&world, "releases").contains("running in *prod*"), "{}", card(&world, "releases"));
 }
 
 #[tokio::test]
 async fn a_release_is_for_those_who_may_and_is_done_once() {
-    let town = World::with_config(|yaml| {
+    let world = World::with_config(|yaml| {
         yaml.replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
     })
     .await;
-    town.bob().types("/promote checkout qa").await;
-    let bad = head(&town, "qa");
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let told = town.public_messages("deploys").len();
+    world.bob().types("/promote checkout qa").await;
+    let bad = head(&world, "qa");
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    let told = world.public_messages("deploys").len();
 
     let release = format!("/gantry release checkout qa-{}", bad.short());
-    town.alice().types(&release).await;
-    assert_snapshot!(town.alice().reads(), @"
+    world.alice().types(&release).await;
+    assert_snapshot!(world.alice().reads(), @"
     You may not release anything for *qa*.
     Next: ask @release-managers to do it.
     ");
-    assert_eq!(town.public_messages("deploys").len(), told, "nobody else hears of it");
-    town.carol().types("/gantry release checkout 1.4").await;
-    assert_snapshot!(redact_commits(&town, &town.carol().reads(), &[(&bad, "bad")]), @"
+    assert_eq!(world.public_messages("deploys").len(), told, "nobody else hears of it");
+    world.carol().types("/gantry release checkout 1.4").await;
+    assert_snapshot!(redact_commits(&world, &world.carol().reads(), &[(&bad, "bad")]), @"
     There is nothing to release: *checkout* `1.4` is not quarantined.
     These are: `qa-<bad>` in qa
     ");
-    town.carol().types(&release).await;
-    let whispered = town.ephemeral_messages("carol", "deploys").pop().unwrap();
-    assert_snapshot!(redact_commits(&town, &whispered, &[(&bad, "bad")]), @"
+    world.carol().types(&release).await;
+    let whispered = world.ephemeral_messages("carol", "deploys").pop().unwrap();
+    assert_snapshot!(redact_commits(&world, &whispered, &[(&bad, "bad")]), @"
     Released: *checkout* `qa-<bad>` may come back to *qa* and above.
     Next: `/promote checkout qa`
     ");
-    let announced = town.public_messages("deploys").pop().unwrap();
+    let announced = world.public_messages("deploys").pop().unwrap();
     assert!(announced.starts_with(":unlock: <@U0CAROL> released *checkout*"), "{announced}");
-    town.carol().types(&release).await;
-    let whispered = town.ephemeral_messages("carol", "deploys").pop().unwrap();
-    assert_snapshot!(redact_commits(&town, &whispered, &[(&bad, "bad")]), @"
+    world.carol().types(&release).await;
+    let whispered = world.ephemeral_messages("carol", "deploys").pop().unwrap();
+    assert_snapshot!(redact_commits(&world, &whispered, &[(&bad, "bad")]), @"
     There is nothing to release: *checkout* `qa-<bad>` is not quarantined.
     No version of it is.
     ");
-    assert_eq!(town.public_messages("deploys").len(), told + 1);
+    assert_eq!(world.public_messages("deploys").len(), told + 1);
 }
 
 #[tokio::test]
 async fn a_version_is_released_by_any_of_its_names() {
     for name in ["its commit there", "the beginning of it", "what it was merged from"] {
-        let town = World::open().await;
-        let pinned = head(&town, "develop");
-        let bad = promote_and_roll_back(&town).await;
+        let world = World::open().await;
+        let pinned = head(&world, "develop");
+        let bad = promote_and_roll_back(&world).await;
         let called = match name {
             "its commit there" => bad.as_str().to_owned(),
             "the beginning of it" => bad.as_str()[..9].to_owned(),
             _ => pinned.short().to_owned(),
         };
-        town.bob().types(&format!("/gantry release checkout {called}")).await;
-        town.bob().types("/promote checkout qa").await;
-        assert!(is_asked(&town, "bob"), "{name}: {}", town.bob().reads());
+        world.bob().types(&format!("/gantry release checkout {called}")).await;
+        world.bob().types("/promote checkout qa").await;
+        assert!(is_asked(&world, "bob"), "{name}: {}", world.bob().reads());
     }
 }
 
 #[tokio::test]
 async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
-    let town = World::open().await;
-    let before = head(&town, "prod");
-    pull_request::request_production(&town).await;
-    let bad = head(&town, "staging");
-    town.bob().types("/rollback checkout staging --reason totals are wrong").await;
-    town.carol().clicks_in("releases", "Approve").await;
-    let waiting = pull_request::card(&town);
+    let world = World::open().await;
+    let before = head(&world, "prod");
+    pull_request::request_production(&world).await;
+    let bad = head(&world, "staging");
+    world.bob().types("/rollback checkout staging --reason totals are wrong").await;
+    world.carol().clicks_in("releases", "Approve").await;
+    let waiting = pull_request::card(&world);
     let line = waiting.lines().find(|line| line.contains("totals are wrong")).unwrap_or_else(|| panic!("{waiting}"));
     // GitHub's mind about the pull request may take a second or two: the moment is nobody's concern here.
     let (said, rest) = line.split_once(" <!date^").unwrap_or_else(|| panic!("{line}"));
@@ -171,88 +171,88 @@ async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
     let release = format!("/gantry release checkout staging-{}", bad.short());
     assert_eq!(why, format!(": totals are wrong. It goes on after `{release}`"));
     assert!(waiting.contains("1 of 1 approval"), "{waiting}");
-    assert_eq!(head(&town, "prod"), before);
+    assert_eq!(head(&world, "prod"), before);
 
-    town.bob().types(&format!("/gantry release checkout staging-{}", bad.short())).await;
-    town.wait(SignedDuration::from_secs(61)).await;
-    assert!(pull_request::card(&town).contains("running in *prod*"), "{}", pull_request::card(&town));
-    assert_eq!(tree(&town, &head(&town, "prod")), tree(&town, &bad));
+    world.bob().types(&format!("/gantry release checkout staging-{}", bad.short())).await;
+    world.wait(SignedDuration::from_secs(61)).await;
+    assert!(pull_request::card(&world).contains("running in *prod*"), "{}", pull_request::card(&world));
+    assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &bad));
 }
 
 #[tokio::test]
 async fn the_next_promotion_asks_once_more_and_the_one_after_does_not() {
-    let town = World::open().await;
-    promote_and_roll_back(&town).await;
-    town.push("checkout", "Repair the totals");
-    town.push("search", "Nothing to do with it");
-    town.settle().await;
-    let back = head(&town, "qa");
+    let world = World::open().await;
+    promote_and_roll_back(&world).await;
+    world.push("checkout", "Repair the totals");
+    world.push("search", "Nothing to do with it");
+    world.settle().await;
+    let back = head(&world, "qa");
 
-    town.carol().types("/promote search qa").await;
-    assert!(!is_asked(&town, "carol"), "another artefact is not asked: {}", town.carol().reads());
+    world.carol().types("/promote search qa").await;
+    assert!(!is_asked(&world, "carol"), "another artefact is not asked: {}", world.carol().reads());
 
-    town.alice().types("/promote checkout qa").await;
-    let asked = town.alice().reads();
+    world.alice().types("/promote checkout qa").await;
+    let asked = world.alice().reads();
     let line = asked.lines().find(|line| line.contains("on hold")).unwrap_or_else(|| panic!("{asked}"));
     let bad = line.split('`').nth(1).unwrap();
     assert_snapshot!(line.replace(bad, "<bad>"), @":warning: *qa* is on hold: <@U0BOB> rolled `<bad>` back <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold");
-    assert_eq!(head(&town, "qa"), back);
+    assert_eq!(head(&world, "qa"), back);
     // A no leaves the hold as it is.
-    town.alice().clicks_in("deploys", "Cancel").await;
-    town.alice().types("/promote checkout qa").await;
-    assert!(is_asked(&town, "alice"), "{}", town.alice().reads());
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &head(&town, "develop")));
+    world.alice().clicks_in("deploys", "Cancel").await;
+    world.alice().types("/promote checkout qa").await;
+    assert!(is_asked(&world, "alice"), "{}", world.alice().reads());
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &head(&world, "develop")));
 
-    town.push("checkout", "And one more");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &head(&town, "develop")), "without a question");
+    world.push("checkout", "And one more");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &head(&world, "develop")), "without a question");
 }
 
 #[tokio::test]
 async fn a_rollback_does_not_bring_it_back_either() {
-    let town = World::open().await;
-    let bad = promote_and_roll_back(&town).await;
-    let before = head(&town, "qa");
-    town.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
-    assert_snapshot!(redact_commits(&town, &town.carol().reads(), &[(&bad, "bad")]), @"
+    let world = World::open().await;
+    let bad = promote_and_roll_back(&world).await;
+    let before = head(&world, "qa");
+    world.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
+    assert_snapshot!(redact_commits(&world, &world.carol().reads(), &[(&bad, "bad")]), @"
     *checkout* `qa-<bad>` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
     Next: choose another version; or, if it was not to blame, `/gantry release checkout qa-<bad>`.
     ");
-    assert_eq!(head(&town, "qa"), before);
-    town.carol().types(&format!("/gantry release checkout qa-{}", bad.short())).await;
-    town.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &bad), "{}", town.carol().reads());
+    assert_eq!(head(&world, "qa"), before);
+    world.carol().types(&format!("/gantry release checkout qa-{}", bad.short())).await;
+    world.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &bad), "{}", world.carol().reads());
 }
 
 #[tokio::test]
 async fn when_nothing_is_left_to_go_back_to_it_says_so() {
-    let town = World::open().await;
+    let world = World::open().await;
     for _ in 0..2 {
-        town.bob().types("/rollback checkout prod").await;
-        town.bob().clicks_in("deploys", "Confirm").await;
+        world.bob().types("/rollback checkout prod").await;
+        world.bob().clicks_in("deploys", "Confirm").await;
     }
-    let oldest = head(&town, "prod");
-    town.bob().types("/rollback checkout prod").await;
-    let told = town.bob().reads();
-    assert_snapshot!(redact_commits(&town, &told, &[(&oldest, "oldest")]), @"
+    let oldest = head(&world, "prod");
+    world.bob().types("/rollback checkout prod").await;
+    let told = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &told, &[(&oldest, "oldest")]), @"
     I know of no version of *checkout* that ran in *prod* before `prod-<oldest>`, and that was not rolled back from.
     Next: repair it by a push and a promotion; or name a version that ran there: `/rollback checkout prod &lt;version&gt;`.
     ");
-    assert_eq!(head(&town, "prod"), oldest);
+    assert_eq!(head(&world, "prod"), oldest);
 }
 
 #[tokio::test]
 async fn authors_are_told_once_and_only_those_who_are_here() {
-    let town = World::open().await;
+    let world = World::open().await;
     for (message, who) in [("One", "alice"), ("Two", "alice"), ("Three", "bob"), ("Four", "eve"), ("Five", "carol")] {
-        town.sim.push("checkout", "develop", message, BTreeMap::new(), who).unwrap();
+        world.sim.push("checkout", "develop", message, BTreeMap::new(), who).unwrap();
     }
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/rollback checkout qa").await;
-    let messages = town.sim.slack.messages("deploys", None);
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/rollback checkout qa").await;
+    let messages = world.sim.slack.messages("deploys", None);
     let about: Vec<_> = messages
         .iter()
         .filter(|message| crate::harness::world::render_message(message).contains("your commits"))
@@ -262,5 +262,5 @@ async fn authors_are_told_once_and_only_those_who_are_here() {
     assert!(told.starts_with("<@U0CAROL> <@U0ALICE> your commits do not run in *qa* any more"), "{told}");
     let thread = messages.iter().find(|message| Some(&message.id) == about[0].thread.as_ref()).expect("in a thread");
     assert!(crate::harness::world::render_message(thread).contains("'s code, restored as"), "of the rollback's card");
-    assert!(town.direct_messages("alice").is_empty() && town.direct_messages("carol").is_empty());
+    assert!(world.direct_messages("alice").is_empty() && world.direct_messages("carol").is_empty());
 }

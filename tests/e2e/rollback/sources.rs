@@ -21,24 +21,24 @@ fn qa(sim: &Sim) -> Sha {
 
 #[tokio::test]
 async fn without_a_ledger_the_branch_is_one_step_back() {
-    let town = World::without_history(|_| {}, |yaml| yaml).await;
-    let before = head(&town, "qa");
-    let good = parents(&town, &before)[0].clone();
-    town.bob().types("/rollback checkout qa").await;
-    assert_snapshot!(redact_commits(&town, &town.bob().reads(), &[]), @"
+    let world = World::without_history(|_| {}, |yaml| yaml).await;
+    let before = head(&world, "qa");
+    let good = parents(&world, &before)[0].clone();
+    world.bob().types("/rollback checkout qa").await;
+    assert_snapshot!(redact_commits(&world, &world.bob().reads(), &[]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `d2aaacd` in *qa*, by a commit on `qa`
-    `qa-6cff9ae` → `d2aaacd`, commit `d2aaacd` · <http://town/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
+    `qa-6cff9ae` → `d2aaacd`, commit `d2aaacd` · <http://world/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
     The branch stood there before. I have not seen it run there myself
     *Lost by it:* 1 commit:
-    • <http://town/sim/github/acme/checkout/commit/7d03d5abcfb3c4416e40d2d99f39b9780cf28818|7d03d5a> Accept vouchers of partners · Bob Brandt
+    • <http://world/sim/github/acme/checkout/commit/7d03d5abcfb3c4416e40d2d99f39b9780cf28818|7d03d5a> Accept vouchers of partners · Bob Brandt
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(head(&town, "qa"), before, "nothing before the yes");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let result = head(&town, "qa");
-    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![before], tree(&town, &good)));
-    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
+    assert_eq!(head(&world, "qa"), before, "nothing before the yes");
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let result = head(&world, "qa");
+    assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![before], tree(&world, &good)));
+    assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
 }
 
 #[tokio::test]
@@ -50,14 +50,14 @@ async fn without_a_ledger_the_last_tag_of_the_environment_is_taken() {
         sim.github.tag(REPOSITORY, "qa/2026.11.15-1", &qa(sim), "what is there").unwrap();
         sim.github.tag(REPOSITORY, "qa-old/2026.11.16-1", &parent(sim, &qa(sim)), "not of this one").unwrap();
     };
-    let town = World::without_history(tagged, |yaml| yaml).await;
-    let older = parents(&town, &parents(&town, &head(&town, "qa"))[0])[0].clone();
-    town.bob().types("/rollback checkout qa").await;
-    let asked = town.bob().reads();
+    let world = World::without_history(tagged, |yaml| yaml).await;
+    let older = parents(&world, &parents(&world, &head(&world, "qa"))[0])[0].clone();
+    world.bob().types("/rollback checkout qa").await;
+    let asked = world.bob().reads();
     assert!(asked.contains("back to `qa/2026.11.14-10` in *qa*"), "{asked}");
     assert!(asked.contains("The branch stood there before. I have not seen it run there myself"), "{asked}");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &older));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &older));
 }
 
 #[tokio::test]
@@ -65,23 +65,23 @@ async fn without_a_ledger_a_place_of_the_branch_can_be_named() {
     let tagged = |sim: &Sim| {
         sim.github.tag(REPOSITORY, "qa/2026.11.12-1", &parent(sim, &parent(sim, &qa(sim))), "by somebody").unwrap();
     };
-    let town = World::without_history(tagged, |yaml| yaml).await;
-    let before = head(&town, "qa");
-    let older = parents(&town, &parents(&town, &before)[0])[0].clone();
+    let world = World::without_history(tagged, |yaml| yaml).await;
+    let before = head(&world, "qa");
+    let older = parents(&world, &parents(&world, &before)[0])[0].clone();
     for name in ["qa/2026.11.12-1", &older.as_str()[..9]] {
-        town.bob().types(&format!("/rollback checkout qa {name}")).await;
-        let asked = town.bob().reads();
+        world.bob().types(&format!("/rollback checkout qa {name}")).await;
+        let asked = world.bob().reads();
         assert!(asked.contains("The branch stood there before") && asked.contains("[Confirm]"), "{name}: {asked}");
     }
     // What the branch never stood on is not.
-    town.bob().types(&format!("/rollback checkout qa {}", head(&town, "develop").short())).await;
-    assert!(town.bob().reads().contains("has never run well in *qa*"), "{}", town.bob().reads());
-    assert_eq!(head(&town, "qa"), before);
+    world.bob().types(&format!("/rollback checkout qa {}", head(&world, "develop").short())).await;
+    assert!(world.bob().reads().contains("has never run well in *qa*"), "{}", world.bob().reads());
+    assert_eq!(head(&world, "qa"), before);
 }
 
 const IMAGE: &str = "ghcr.io/acme/part";
 
-/// A town with one more artefact, of which CI and the controller know nothing: its branch of qa has a single commit, and
+/// A world with one more artefact, of which CI and the controller know nothing: its branch of qa has a single commit, and
 /// `place` says what ran there, given that commit and a later one.
 async fn with_part(place: impl FnOnce(&Sim, &Sha, &Sha)) -> World {
     let prepare = |sim: &Sim| {
@@ -113,54 +113,54 @@ fn deploy_to_qa(sim: &Sim, tag: &str, commit: &Sha) {
     sim.cluster.set_running("qa", &workload, "part", &format!("{IMAGE}:{tag}"), 1);
 }
 
-async fn request_rollback(town: &World) -> String {
-    let before = town.sim.github.head("acme/part", "qa");
-    town.bob().types("/rollback part qa").await;
-    assert_eq!(town.sim.github.head("acme/part", "qa"), before, "nothing before the yes");
-    town.bob().reads()
+async fn request_rollback(world: &World) -> String {
+    let before = world.sim.github.head("acme/part", "qa");
+    world.bob().types("/rollback part qa").await;
+    assert_eq!(world.sim.github.head("acme/part", "qa"), before, "nothing before the yes");
+    world.bob().reads()
 }
 
 #[tokio::test]
 async fn without_anything_in_git_the_cluster_remembers() {
-    let town = with_part(|sim, first, later| {
+    let world = with_part(|sim, first, later| {
         deploy_to_qa(sim, later.short(), later);
         deploy_to_qa(sim, first.short(), first);
     })
     .await;
-    let asked = request_rollback(&town).await;
+    let asked = request_rollback(&world).await;
     assert!(
         asked.contains("The cluster remembers that it ran there before. I have not seen it run well myself"),
         "{asked}"
     );
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let result = town.sim.github.head("acme/part", "qa").unwrap();
-    assert_eq!(town.sim.github.read_file("acme/part", &result, "a.txt").as_deref(), Some("Go on"));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let result = world.sim.github.head("acme/part", "qa").unwrap();
+    assert_eq!(world.sim.github.read_file("acme/part", &result, "a.txt").as_deref(), Some("Go on"));
 }
 
 #[tokio::test]
 async fn at_last_the_registry_is_a_guess() {
-    let town = with_part(|sim, first, later| {
+    let world = with_part(|sim, first, later| {
         for (tag, commit) in [("1.9.0", later), ("1.8.0", first), ("1.11.0", later), ("2-beta", later)] {
             sim.registry.publish(IMAGE, tag, Some(commit), sim.clock.now());
         }
         deploy_to_qa(sim, "1.10.0", first);
     })
     .await;
-    let asked = request_rollback(&town).await;
+    let asked = request_rollback(&world).await;
     assert!(asked.contains("`1.10.0` \u{2192} `1.9.0`"), "{asked}");
     assert!(asked.contains(":warning: A guess: it is the tag before the current one in the registry."), "{asked}");
-    town.bob().clicks_in("deploys", "Confirm").await;
-    let result = town.sim.github.head("acme/part", "qa").unwrap();
-    assert_eq!(town.sim.github.read_file("acme/part", &result, "a.txt").as_deref(), Some("Go on"));
+    world.bob().clicks_in("deploys", "Confirm").await;
+    let result = world.sim.github.head("acme/part", "qa").unwrap();
+    assert_eq!(world.sim.github.read_file("acme/part", &result, "a.txt").as_deref(), Some("Go on"));
 }
 
 #[tokio::test]
 async fn where_nothing_tells_of_a_version_before_there_is_none() {
-    let town = with_part(|sim, first, later| {
+    let world = with_part(|sim, first, later| {
         sim.registry.publish(IMAGE, later.short(), Some(later), sim.clock.now());
         deploy_to_qa(sim, first.short(), first);
     })
     .await;
-    let told = request_rollback(&town).await;
+    let told = request_rollback(&world).await;
     assert!(told.starts_with("I know of no version of *part* that ran in *qa* before"), "{told}");
 }

@@ -16,105 +16,106 @@ fn bad_gateway() -> RequestFault {
 
 /// Lets time pass in steps while something is away that is asked for again and again: `settle` would never end, and GitHub is
 /// asked again only when the clock moves. At the end the bot has seen all that the cluster did in that time.
-async fn advance_by_seconds(town: &World, seconds: i64) {
+async fn advance_by_seconds(world: &World, seconds: i64) {
     for _ in 0..seconds / 2 {
-        town.clock.advance(SignedDuration::from_secs(2));
+        world.clock.advance(SignedDuration::from_secs(2));
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
     }
     crate::harness::process::wait_until("the bot's watches have seen all", async || {
-        let nothing_is_due = town.sim.scheduler.next_due().is_none_or(|due| due > town.clock.now());
-        nothing_is_due && town.watches_are_up_to_date()
+        let nothing_is_due = world.sim.scheduler.next_due().is_none_or(|due| due > world.clock.now());
+        nothing_is_due && world.watches_are_up_to_date()
     })
     .await;
 }
 
 #[tokio::test]
 async fn what_git_has_is_written_down_when_an_error_is_retried() {
-    let town = World::open().await;
-    let good = head(&town, "qa");
-    town.alice().types("/promote checkout qa").await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let good = head(&world, "qa");
+    world.alice().types("/promote checkout qa").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::AfterEffect, bad_gateway(), 1);
     faults.inject("GET", "/repos/acme/checkout/compare/qa", FaultTiming::BeforeEffect, bad_gateway(), 999);
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    assert!(card(&town, "deploys").contains("could not be done"), "{}", card(&town, "deploys"));
-    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good), "though Git has it");
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    assert!(card(&world, "deploys").contains("could not be done"), "{}", card(&world, "deploys"));
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &good), "though Git has it");
 
     faults.clear();
-    town.bob().clicks_in("deploys", "Roll back").await;
-    assert!(card(&town, "deploys").contains("restored as"), "{}", card(&town, "deploys"));
-    assert_eq!(rollbacks(&town), 1);
-    assert_eq!(town.bot.store.list_quarantines().await.unwrap().len(), 1);
-    town.alice().types("/promote checkout qa").await;
-    assert!(town.alice().reads().contains("may not come back"), "{}", town.alice().reads());
+    world.bob().clicks_in("deploys", "Roll back").await;
+    assert!(card(&world, "deploys").contains("restored as"), "{}", card(&world, "deploys"));
+    assert_eq!(rollbacks(&world), 1);
+    assert_eq!(world.bot.store.list_quarantines().await.unwrap().len(), 1);
+    world.alice().types("/promote checkout qa").await;
+    assert!(world.alice().reads().contains("may not come back"), "{}", world.alice().reads());
 }
 
 #[tokio::test]
 async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
-    let town = World::open().await;
-    let bad = crate::rollback::by_manifest::promote_newer(&town, "Find plurals").await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let bad = crate::rollback::by_manifest::promote_newer(&world, "Find plurals").await;
+    let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/git/refs/heads/main", FaultTiming::AfterEffect, bad_gateway(), 1);
     faults.inject("GET", "/repos/acme/gitops/compare", FaultTiming::BeforeEffect, bad_gateway(), 999);
-    town.bob().types("/rollback search qa").await;
-    assert!(card(&town, "deploys").contains("could not be done"), "{}", card(&town, "deploys"));
+    world.bob().types("/rollback search qa").await;
+    assert!(card(&world, "deploys").contains("could not be done"), "{}", card(&world, "deploys"));
 
     faults.clear();
-    town.bob().clicks_in("deploys", "Roll back").await;
-    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
-    let quarantined = town.bot.store.list_quarantines().await.unwrap();
+    world.bob().clicks_in("deploys", "Roll back").await;
+    assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
+    let quarantined = world.bot.store.list_quarantines().await.unwrap();
     assert_eq!(quarantined.iter().map(|it| it.version.label().to_owned()).collect::<Vec<_>>(), [bad]);
-    town.bob()
-        .types(&format!("/rollback search qa {}", by_manifest::running_image(&town, "qa").rsplit(':').next().unwrap()))
+    world
+        .bob()
+        .types(&format!("/rollback search qa {}", by_manifest::running_image(&world, "qa").rsplit(':').next().unwrap()))
         .await;
-    assert!(town.bob().reads().contains("has already"), "{}", town.bob().reads());
+    assert!(world.bob().reads().contains("has already"), "{}", world.bob().reads());
 }
 
 #[tokio::test]
 async fn the_button_of_an_old_error_takes_nothing_newer_back() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    town.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
-    town.bob().types("/rollback checkout qa").await;
+    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
+    world.bob().types("/rollback checkout qa").await;
     let is_old = |message: &gantry::sim::slack::Message| {
         has_button(message, "Roll back") && render_message(message).contains("could not be done")
     };
-    let old = town.sim.slack.messages("deploys", Some("bob")).into_iter().rfind(is_old).expect("the card");
-    town.push("checkout", "Much newer");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    let newer = head(&town, "qa");
+    let old = world.sim.slack.messages("deploys", Some("bob")).into_iter().rfind(is_old).expect("the card");
+    world.push("checkout", "Much newer");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    let newer = head(&world, "qa");
 
-    town.sim.slack.click("bob", "deploys", &old.id, "Roll back").await.unwrap();
-    town.settle().await;
-    assert!(town.bob().reads().contains("is not what *qa* has any more"), "{}", town.bob().reads());
-    assert_eq!(head(&town, "qa"), newer);
+    world.sim.slack.click("bob", "deploys", &old.id, "Roll back").await.unwrap();
+    world.settle().await;
+    assert!(world.bob().reads().contains("is not what *qa* has any more"), "{}", world.bob().reads());
+    assert_eq!(head(&world, "qa"), newer);
 }
 
 #[tokio::test]
 async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen() {
-    let town = World::open().await;
-    let faults = town.sim.github.request_faults();
+    let world = World::open().await;
+    let faults = world.sim.github.request_faults();
     faults.inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    town.settle_until(|| faults.has_paused_request()).await;
-    town.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    world.settle_until(|| faults.has_paused_request()).await;
+    world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
     let label = "Wait for it, then roll back";
-    town.settle_until(|| has_button(&town.last_message("bob", "deploys"), label)).await;
-    let question = town.last_message("bob", "deploys").id;
+    world.settle_until(|| has_button(&world.last_message("bob", "deploys"), label)).await;
+    let question = world.last_message("bob", "deploys").id;
     faults.resume();
-    town.settle().await;
-    town.push("checkout", "Much newer");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    town.carol().types("/gantry lock qa do not touch").await;
-    let newer = head(&town, "qa");
+    world.settle().await;
+    world.push("checkout", "Much newer");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    world.carol().types("/gantry lock qa do not touch").await;
+    let newer = head(&world, "qa");
 
-    town.sim.slack.click("bob", "deploys", &question, label).await.unwrap();
-    town.settle().await;
-    assert_eq!(head(&town, "qa"), newer, "nothing was done");
-    let answers = town.sim.slack.messages("deploys", Some("bob"));
+    world.sim.slack.click("bob", "deploys", &question, label).await.unwrap();
+    world.settle().await;
+    assert_eq!(head(&world, "qa"), newer, "nothing was done");
+    let answers = world.sim.slack.messages("deploys", Some("bob"));
     let asked =
         answers.iter().find(|message| message.id == question).map(render_message).expect("the answer takes its place");
     assert!(asked.contains("[Confirm]") && asked.contains("do not touch"), "it is asked anew: {asked}");
@@ -123,85 +124,85 @@ async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen(
 #[tokio::test]
 async fn a_rule_takes_nothing_back_that_came_to_run_meanwhile() {
     let rule = |yaml: String| yaml.replacen("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n", 1);
-    let town = World::with_config(rule).await;
-    let faults = town.sim.github.request_faults();
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+    let world = World::with_config(rule).await;
+    let faults = world.sim.github.request_faults();
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     faults.inject("GET", "/git/ref/heads/qa", FaultTiming::BeforeEffect, bad_gateway(), 4000);
-    town.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    advance_by_seconds(&town, 60).await;
-    assert!(card(&town, "deploys").contains("failed in *qa*"), "{}", card(&town, "deploys"));
+    world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
+    advance_by_seconds(&world, 60).await;
+    assert!(card(&world, "deploys").contains("failed in *qa*"), "{}", card(&world, "deploys"));
     // What it depends on is back, and it is rolled out once more.
     let workload = "deployment/checkout".parse().unwrap();
-    let image = town.sim.cluster.state("qa", &workload).image.expect("an image");
-    town.sim.cluster.set_image("qa", &workload, "checkout", "ghcr.io/acme/checkout:qa-6cff9ae");
-    advance_by_seconds(&town, 20).await;
-    town.sim.cluster.set_image("qa", &workload, "checkout", &image);
-    advance_by_seconds(&town, 40).await;
+    let image = world.sim.cluster.state("qa", &workload).image.expect("an image");
+    world.sim.cluster.set_image("qa", &workload, "checkout", "ghcr.io/acme/checkout:qa-6cff9ae");
+    advance_by_seconds(&world, 20).await;
+    world.sim.cluster.set_image("qa", &workload, "checkout", &image);
+    advance_by_seconds(&world, 40).await;
     faults.clear();
-    advance_by_seconds(&town, 120).await;
-    town.settle().await;
-    assert_eq!(rollbacks(&town), 0);
-    let told = town.public_messages("deploys");
+    advance_by_seconds(&world, 120).await;
+    world.settle().await;
+    assert_eq!(rollbacks(&world), 0);
+    let told = world.public_messages("deploys");
     assert!(told.iter().any(|told| told.contains("running in *qa*")), "late proof counts: {told:#?}");
 }
 
 #[tokio::test]
 async fn what_was_taken_away_before_is_not_lost_once_more() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/rollback checkout qa").await;
-    assert!(card(&town, "deploys").contains("Retry the payment provider once"), "{}", card(&town, "deploys"));
-    town.carol().types("/rollback checkout qa").await;
-    let second = card(&town, "deploys");
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/rollback checkout qa").await;
+    assert!(card(&world, "deploys").contains("Retry the payment provider once"), "{}", card(&world, "deploys"));
+    world.carol().types("/rollback checkout qa").await;
+    let second = card(&world, "deploys");
     assert!(second.contains("*Lost by it:* 1 commit:"), "{second}");
     assert!(!second.contains("Retry the payment provider once"), "{second}");
     let told =
-        town.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).collect::<Vec<_>>();
+        world.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).collect::<Vec<_>>();
     assert_eq!(told.len(), 2, "each author for what is theirs: {told:#?}");
     assert!(told[0].contains("<@U0ALICE>") && told[1].contains("<@U0BOB>"), "{told:#?}");
 }
 
 #[tokio::test]
 async fn what_is_rolled_back_below_while_it_waits_above_is_held() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout staging").await;
-    town.wait(SignedDuration::from_mins(2)).await;
-    let before = head(&town, "prod");
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    town.bob().clicks_in("releases", "Approve").await;
-    assert_eq!(head(&town, "prod"), before);
-    let waits = card(&town, "releases");
+    let world = World::open().await;
+    world.alice().types("/promote checkout staging").await;
+    world.wait(SignedDuration::from_mins(2)).await;
+    let before = head(&world, "prod");
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    world.bob().clicks_in("releases", "Approve").await;
+    assert_eq!(head(&world, "prod"), before);
+    let waits = card(&world, "releases");
     assert!(waits.contains("it is quarantined") && waits.contains("totals are wrong"), "{waits}");
 }
 
 #[tokio::test]
 async fn a_hotfix_beside_it_does_not_hide_what_was_rolled_back_below() {
-    let town = World::open().await;
+    let world = World::open().await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
-    town.sim.push("checkout", "staging", "Hotfix", file, "carol").unwrap();
-    town.settle().await;
-    town.alice().types("/promote checkout staging").await;
-    town.wait(SignedDuration::from_mins(2)).await;
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    town.alice().types("/promote checkout prod").await;
-    assert!(town.alice().reads().contains("may not come back to *prod*"), "{}", town.alice().reads());
+    world.sim.push("checkout", "staging", "Hotfix", file, "carol").unwrap();
+    world.settle().await;
+    world.alice().types("/promote checkout staging").await;
+    world.wait(SignedDuration::from_mins(2)).await;
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    world.alice().types("/promote checkout prod").await;
+    assert!(world.alice().reads().contains("may not come back to *prod*"), "{}", world.alice().reads());
 }
 
 #[tokio::test]
 async fn a_conflict_leaves_no_branch_behind() {
-    let town = World::open().await;
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/rollback checkout qa").await;
+    let world = World::open().await;
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/rollback checkout qa").await;
     let file = BTreeMap::from([("src/checkout.txt".to_owned(), Some("other\n".to_owned()))]);
-    town.sim.push("checkout", "qa", "Hotfix in the same place", file, "carol").unwrap();
-    town.settle().await;
-    town.push("checkout", "Newer");
-    town.settle().await;
-    town.alice().types("/promote checkout qa").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    assert!(card(&town, "deploys").contains("conflicts with *qa*"), "{}", card(&town, "deploys"));
-    let branches = town.sim.github.branches(REPOSITORY);
+    world.sim.push("checkout", "qa", "Hotfix in the same place", file, "carol").unwrap();
+    world.settle().await;
+    world.push("checkout", "Newer");
+    world.settle().await;
+    world.alice().types("/promote checkout qa").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    assert!(card(&world, "deploys").contains("conflicts with *qa*"), "{}", card(&world, "deploys"));
+    let branches = world.sim.github.branches(REPOSITORY);
     assert!(!branches.keys().any(|branch| branch.starts_with("gantry/")), "{branches:?}");
 }

@@ -12,10 +12,10 @@ use crate::harness::world::{World, has_button, redact_origin_and_ids};
 use crate::production::pull_request::{pull, request_production};
 
 /// A person's Home as they read it, without the digits that are chance.
-fn home(town: &World, person: &str) -> String {
-    let home = town.sim.slack.home(person);
+fn home(world: &World, person: &str) -> String {
+    let home = world.sim.slack.home(person);
     let blocks = home["blocks"].as_array().cloned().unwrap_or_default();
-    redact_origin_and_ids(town, &crate::harness::world::render_blocks(&blocks))
+    redact_origin_and_ids(world, &crate::harness::world::render_blocks(&blocks))
 }
 
 /// The part below a heading.
@@ -26,24 +26,24 @@ fn section_below<'a>(home: &'a str, heading: &str) -> &'a str {
     behind[..end.min().unwrap_or(behind.len())].trim()
 }
 
-async fn open_home(town: &World, person: &str) -> String {
-    let ack = town.sim.slack.open_home(person).await.unwrap();
+async fn open_home(world: &World, person: &str) -> String {
+    let ack = world.sim.slack.open_home(person).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
-    town.settle().await;
-    home(town, person)
+    world.settle().await;
+    home(world, person)
 }
 
-async fn click_home_button(town: &World, person: &str, button: &str) {
-    let ack = town.sim.slack.click_view(person, "home", button).await.unwrap();
+async fn click_home_button(world: &World, person: &str, button: &str) {
+    let ack = world.sim.slack.click_view(person, "home", button).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
-    town.settle().await;
+    world.settle().await;
 }
 
 #[tokio::test]
 async fn a_quiet_home_shows_the_ladder_and_what_can_be_done() {
-    let town = World::open().await;
-    assert_eq!(town.sim.slack.home("alice"), Value::Null);
-    let seen = open_home(&town, "alice").await;
+    let world = World::open().await;
+    assert_eq!(world.sim.slack.home("alice"), Value::Null);
+    let seen = open_home(&world, "alice").await;
     assert_eq!(section_below(&seen, "*Waits for your approval*"), "Nothing.");
     assert_eq!(section_below(&seen, "*Your changes*"), "You have asked for nothing that is still under way.");
     assert_eq!(section_below(&seen, "*Changes of others*"), "Nobody else has anything under way.");
@@ -58,46 +58,46 @@ async fn a_quiet_home_shows_the_ladder_and_what_can_be_done() {
 
 #[tokio::test]
 async fn what_waits_for_me_stands_first_with_its_buttons_and_others_see_it_without() {
-    let town = World::open().await;
-    request_production(&town).await;
+    let world = World::open().await;
+    request_production(&world).await;
     for (person, waits) in [("alice", false), ("bob", true), ("carol", true)] {
-        let seen = open_home(&town, person).await;
+        let seen = open_home(&world, person).await;
         let part = section_below(&seen, "*Waits for your approval*").to_owned();
         assert_eq!(part.contains("[Approve] [Reject]"), waits, "{person}: {part}");
         assert_eq!(part == "Nothing.", !waits, "{person}: {part}");
     }
-    assert!(section_below(&home(&town, "alice"), "*Your changes*").contains("asked by <@U0ALICE>"));
-    assert!(!section_below(&home(&town, "alice"), "*Your changes*").contains("[Approve]"));
+    assert!(section_below(&home(&world, "alice"), "*Your changes*").contains("asked by <@U0ALICE>"));
+    assert!(!section_below(&home(&world, "alice"), "*Your changes*").contains("[Approve]"));
     assert!(
-        section_below(&home(&town, "bob"), "*Waits for your approval*").contains("|card>"),
+        section_below(&home(&world, "bob"), "*Waits for your approval*").contains("|card>"),
         "{}",
-        home(&town, "bob")
+        home(&world, "bob")
     );
 
-    click_home_button(&town, "bob", "Approve").await;
-    assert_eq!(town.sim.github.head("acme/checkout", "prod"), pull(&town).and_then(|pull| pull.merge_commit));
+    click_home_button(&world, "bob", "Approve").await;
+    assert_eq!(world.sim.github.head("acme/checkout", "prod"), pull(&world).and_then(|pull| pull.merge_commit));
     wait_until("bob's Home moves on", async || {
-        town.wait(SignedDuration::from_secs(6)).await;
-        section_below(&home(&town, "bob"), "*Waits for your approval*") == "Nothing."
+        world.wait(SignedDuration::from_secs(6)).await;
+        section_below(&home(&world, "bob"), "*Waits for your approval*") == "Nothing."
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_rejection_from_the_home_asks_for_its_reason() {
-    let town = World::open().await;
-    request_production(&town).await;
-    open_home(&town, "bob").await;
-    click_home_button(&town, "bob", "Reject").await;
-    town.bob().submits(json!({ "reason": "not today" })).await;
-    let card = town.public_messages("releases").concat();
+    let world = World::open().await;
+    request_production(&world).await;
+    open_home(&world, "bob").await;
+    click_home_button(&world, "bob", "Reject").await;
+    world.bob().submits(json!({ "reason": "not today" })).await;
+    let card = world.public_messages("releases").concat();
     assert!(card.contains("not today"), "{card}");
 }
 
 #[tokio::test]
 async fn quick_actions_are_answered_directly() {
-    let town = World::open().await;
-    open_home(&town, "alice").await;
+    let world = World::open().await;
+    open_home(&world, "alice").await;
     for (button, words) in [
         ("List", "*What runs where*"),
         ("Status", "Nothing is under way"),
@@ -106,139 +106,139 @@ async fn quick_actions_are_answered_directly() {
         ("Diff development qa", "*qa*"),
         ("Help", "/promote"),
     ] {
-        let before = town.direct_messages("alice").len();
-        click_home_button(&town, "alice", button).await;
-        let told = town.direct_messages("alice");
+        let before = world.direct_messages("alice").len();
+        click_home_button(&world, "alice", button).await;
+        let told = world.direct_messages("alice");
         assert_eq!(told.len(), before + 1, "{button}: {told:#?}");
         assert!(told[before].contains(words), "{button}: {}", told[before]);
     }
-    let before = town.running_tag("checkout", "qa");
-    click_home_button(&town, "alice", "Promote checkout to qa").await;
-    assert_ne!(town.running_tag("checkout", "qa"), before, "{:#?}", town.direct_messages("alice"));
-    let told = town.direct_messages("alice").pop().unwrap();
+    let before = world.running_tag("checkout", "qa");
+    click_home_button(&world, "alice", "Promote checkout to qa").await;
+    assert_ne!(world.running_tag("checkout", "qa"), before, "{:#?}", world.direct_messages("alice"));
+    let told = world.direct_messages("alice").pop().unwrap();
     assert!(told.contains("/archives/C0DEPLOYS/"), "where its card stands: {told}");
-    assert!(town.public_messages("deploys").concat().contains("checkout"), "its card stands in the channel");
+    assert!(world.public_messages("deploys").concat().contains("checkout"), "its card stands in the channel");
 }
 
 #[tokio::test]
 async fn what_was_rolled_back_is_not_offered() {
-    let town = World::open().await;
+    let world = World::open().await;
     let offers = async |artefact: &str| -> Vec<String> {
-        let home = open_home(&town, "alice").await;
+        let home = open_home(&world, "alice").await;
         let buttons =
             home.split(['[', ']']).filter_map(|button| button.strip_prefix(&format!("Promote {artefact} to ")));
         buttons.map(ToOwned::to_owned).collect()
     };
     let refused = async |wish: &str| {
-        town.alice().types(wish).await;
-        assert!(town.alice().reads().contains(" rolled "), "{wish}: {}", town.alice().reads());
+        world.alice().types(wish).await;
+        assert!(world.alice().reads().contains(" rolled "), "{wish}: {}", world.alice().reads());
     };
-    let bad = crate::rollback::by_manifest::promote_newer(&town, "Find plurals").await;
-    town.bob().types("/rollback search qa --reason it finds too much").await;
+    let bad = crate::rollback::by_manifest::promote_newer(&world, "Find plurals").await;
+    world.bob().types("/rollback search qa --reason it finds too much").await;
     refused("/promote search qa").await;
     assert!(!offers("search").await.contains(&"qa".to_owned()), "what was rolled back may not come back");
-    town.bob().types(&format!("/gantry release search {bad}")).await;
+    world.bob().types(&format!("/gantry release search {bad}")).await;
     assert!(offers("search").await.contains(&"qa".to_owned()), "once it is released it may");
 
-    town.alice().types("/promote checkout qa").await;
-    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    world.alice().types("/promote checkout qa").await;
+    world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     refused("/promote checkout staging").await;
     assert_eq!(offers("checkout").await, ["prod"], "what a rollback made goes nowhere");
-    town.push("checkout", "Repair the totals");
-    town.settle().await;
+    world.push("checkout", "Repair the totals");
+    world.settle().await;
     assert_eq!(offers("checkout").await, ["qa", "prod"]);
-    town.alice().types("/promote checkout qa").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
+    world.alice().types("/promote checkout qa").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(offers("checkout").await, ["staging", "prod"]);
 }
 
 #[tokio::test]
 async fn it_moves_on_for_those_who_opened_it_lately_and_for_nobody_else() {
-    let town = World::open().await;
+    let world = World::open().await;
     for person in ["alice", "bob"] {
-        open_home(&town, person).await;
+        open_home(&world, person).await;
     }
-    let published = |town: &World| town.sim.slack.calls()["views.publish"];
-    assert_eq!(published(&town), 2);
-    town.alice().types("/promote checkout qa").await;
+    let published = |world: &World| world.sim.slack.calls()["views.publish"];
+    assert_eq!(published(&world), 2);
+    world.alice().types("/promote checkout qa").await;
     wait_until("both are renewed", async || {
-        town.wait(SignedDuration::from_secs(6)).await;
-        published(&town) >= 4
+        world.wait(SignedDuration::from_secs(6)).await;
+        published(&world) >= 4
     })
     .await;
-    town.wait(SignedDuration::from_mins(40)).await;
-    let before = published(&town);
-    town.alice().types("/promote checkout staging").await;
-    town.wait(SignedDuration::from_secs(10)).await;
-    assert_eq!(published(&town), before, "nobody looks any more");
+    world.wait(SignedDuration::from_mins(40)).await;
+    let before = published(&world);
+    world.alice().types("/promote checkout staging").await;
+    world.wait(SignedDuration::from_secs(10)).await;
+    assert_eq!(published(&world), before, "nobody looks any more");
 }
 
 #[tokio::test]
 async fn what_could_not_be_stored_is_made_anew_a_moment_later() {
     let mut database = String::new();
     let start = "2026-11-16T09:00:00Z".parse().unwrap();
-    let town = World::with_existing_database(start, async |folder: &Path, _: &str| {
+    let world = World::with_existing_database(start, async |folder: &Path, _: &str| {
         database = format!("sqlite://{}", folder.join("gantry.db").display());
     })
     .await;
-    open_home(&town, "alice").await;
+    open_home(&world, "alice").await;
     let mut beside = SqliteConnection::connect(&database).await.unwrap();
     let breaks = "CREATE TRIGGER breaks BEFORE INSERT ON outbox WHEN NEW.key LIKE 'home:%'
                   BEGIN SELECT RAISE(ABORT, 'the disk is full'); END";
     sqlx::query(breaks).execute(&mut beside).await.unwrap();
-    let before = home(&town, "alice");
-    town.bob().types("/promote checkout qa").await;
+    let before = home(&world, "alice");
+    world.bob().types("/promote checkout qa").await;
     for _ in 0..3 {
-        town.wait(SignedDuration::from_secs(6)).await;
+        world.wait(SignedDuration::from_secs(6)).await;
     }
-    assert_eq!(home(&town, "alice"), before, "nothing could be stored");
+    assert_eq!(home(&world, "alice"), before, "nothing could be stored");
 
     sqlx::query("DROP TRIGGER breaks").execute(&mut beside).await.unwrap();
     wait_until("what changed is shown", async || {
-        town.wait(SignedDuration::from_secs(6)).await;
-        !home(&town, "alice").contains("[Promote checkout to qa]")
+        world.wait(SignedDuration::from_secs(6)).await;
+        !home(&world, "alice").contains("[Promote checkout to qa]")
     })
     .await;
 }
 
 #[tokio::test]
 async fn that_time_passes_is_no_reason_to_make_it_anew() {
-    let town = World::open().await;
-    request_production(&town).await;
-    open_home(&town, "bob").await;
-    let published = || town.sim.slack.calls()["views.publish"];
+    let world = World::open().await;
+    request_production(&world).await;
+    open_home(&world, "bob").await;
+    let published = || world.sim.slack.calls()["views.publish"];
     let before = published();
     for _ in 0..10 {
         // Each look at what it waits for is stored, and finds the same.
-        town.wait(SignedDuration::from_secs(61)).await;
+        world.wait(SignedDuration::from_secs(61)).await;
     }
     assert_eq!(published(), before, "nothing but its age has changed");
 
-    town.carol().clicks_in("releases", "Approve").await;
+    world.carol().clicks_in("releases", "Approve").await;
     wait_until("bob's Home moves on", async || {
-        town.wait(SignedDuration::from_secs(6)).await;
-        section_below(&home(&town, "bob"), "*Waits for your approval*") == "Nothing."
+        world.wait(SignedDuration::from_secs(6)).await;
+        section_below(&home(&world, "bob"), "*Waits for your approval*") == "Nothing."
     })
     .await;
 }
 
 #[tokio::test]
 async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
-    let town = World::open().await;
+    let world = World::open().await;
     assert_eq!(
-        open_home(&town, "dave").await,
+        open_home(&world, "dave").await,
         "I answer members of this workspace only, and you are a guest here. Ask a member to do it for you."
     );
-    open_home(&town, "alice").await;
-    let made = town.sim.slack.home("alice")["hash"].clone();
+    open_home(&world, "alice").await;
+    let made = world.sim.slack.home("alice")["hash"].clone();
     let event = json!({
         "type": "event_callback", "team_id": "T0ACME", "event_id": "Ev0ONCE",
         "event": { "type": "app_home_opened", "user": "U0ALICE", "channel": "D0ALICE", "tab": "messages" },
     });
-    let now = town.clock.now().as_second();
+    let now = world.clock.now().as_second();
     let send = async || {
         crate::ops::receiving::send_slack_request(
-            &town,
+            &world,
             "/slack/events",
             &event.to_string(),
             gantry::sim::world::SIGNING_SECRET,
@@ -248,25 +248,25 @@ async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
         .0
     };
     assert_eq!(send().await, 200);
-    town.settle().await;
-    assert_eq!(town.sim.slack.home("alice")["hash"], made, "the other tab is none of ours");
+    world.settle().await;
+    assert_eq!(world.sim.slack.home("alice")["hash"], made, "the other tab is none of ours");
 }
 
 #[tokio::test]
 async fn the_one_who_invites_us_is_told_what_to_do_once() {
-    let town = World::open().await;
-    town.sim.slack.add_channel(gantry::sim::slack::Channel {
+    let world = World::open().await;
+    world.sim.slack.add_channel(gantry::sim::slack::Channel {
         id: "C0NEW".to_owned(),
         name: "new".to_owned(),
         bot_is_member: false,
         archived: false,
     });
     for _ in 0..2 {
-        assert_eq!(town.sim.slack.invite("alice", "new").await.unwrap().status, 200);
-        town.settle().await;
+        assert_eq!(world.sim.slack.invite("alice", "new").await.unwrap().status, 200);
+        world.settle().await;
     }
-    assert_eq!(town.public_messages("new").len(), 1, "{:#?}", town.public_messages("new"));
-    assert_snapshot!(town.public_messages("new")[0], @"
+    assert_eq!(world.public_messages("new").len(), 1, "{:#?}", world.public_messages("new"));
+    assert_snapshot!(world.public_messages("new")[0], @"
     I move artefacts from one environment to the next, and tell what really runs there. Type a command, or mention me in a thread: `/gantry help` shows all that I understand.
     • `/list qa` which version runs where, in what state
     • `/promote checkout to qa` move an artefact to the next environment, or to the one named
@@ -280,14 +280,15 @@ async fn the_one_who_invites_us_is_told_what_to_do_once() {
         })
         .to_string()
     };
-    let now = town.clock.now().as_second();
+    let now = world.clock.now().as_second();
     for (who, team, id) in [("U0BOB", "T0ACME", "Ev1"), ("U0GANTRY", "T0OTHER", "Ev2")] {
         let secret = gantry::sim::world::SIGNING_SECRET;
         let (status, _) =
-            crate::ops::receiving::send_slack_request(&town, "/slack/events", &joins(who, team, id), secret, now).await;
+            crate::ops::receiving::send_slack_request(&world, "/slack/events", &joins(who, team, id), secret, now)
+                .await;
         assert_eq!(status, 200);
     }
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
-    assert!(!has_button(&town.last_message("alice", "new"), "Promote"));
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
+    assert!(!has_button(&world.last_message("alice", "new"), "Promote"));
 }

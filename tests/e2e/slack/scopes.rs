@@ -34,31 +34,31 @@ fn the_commands_are_those_of_the_grammar() {
 #[tokio::test]
 async fn every_scope_is_used() {
     // Who carol is on GitHub is told by her address.
-    let town = World::with_config(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
-    town.alice().posts("deploys", None, "@gantry list").await;
-    town.alice().posts("@gantry", None, "list").await;
+    let world = World::with_config(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
+    world.alice().posts("deploys", None, "@gantry list").await;
+    world.alice().posts("@gantry", None, "list").await;
     let long = (0..400).map(|line| format!("let line_{line} = {line};\n")).collect::<Vec<_>>().concat();
     let files = [("src/long.rs".to_owned(), Some(long))].into();
-    town.sim.push("checkout", "develop", "Something long", files, "alice").unwrap();
-    town.settle().await;
-    town.alice().types("/diff development qa checkout --code").await;
-    town.alice().types("/promote checkout qa").await;
-    request_production(&town).await;
-    town.sim.slack.open_home("alice").await.unwrap();
-    town.sim.slack.invite("alice", "deploys").await.unwrap();
-    town.settle().await;
-    town.bob().clicks_in("releases", "Reject").await;
-    town.bob().submits(json!({ "reason": "not today" })).await;
-    let pull = request_production(&town).await;
-    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
-    town.settle().await;
+    world.sim.push("checkout", "develop", "Something long", files, "alice").unwrap();
+    world.settle().await;
+    world.alice().types("/diff development qa checkout --code").await;
+    world.alice().types("/promote checkout qa").await;
+    request_production(&world).await;
+    world.sim.slack.open_home("alice").await.unwrap();
+    world.sim.slack.invite("alice", "deploys").await.unwrap();
+    world.settle().await;
+    world.bob().clicks_in("releases", "Reject").await;
+    world.bob().submits(json!({ "reason": "not today" })).await;
+    let pull = request_production(&world).await;
+    world.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
+    world.settle().await;
 
     let granted = Manifest::parse(HTTP).unwrap();
-    let by_methods = town.sim.slack.calls().keys().flat_map(|method| scopes_of(method)).collect::<Vec<_>>();
+    let by_methods = world.sim.slack.calls().keys().flat_map(|method| scopes_of(method)).collect::<Vec<_>>();
     let by_events = granted.events.iter().flat_map(|event| scopes_of_event(event));
     let used: BTreeSet<String> =
         by_methods.into_iter().chain(by_events).chain([&"commands"]).map(|it| (*it).to_owned()).collect();
-    assert_eq!(granted.scopes, used, "{:#?}", town.sim.slack.calls());
+    assert_eq!(granted.scopes, used, "{:#?}", world.sim.slack.calls());
     for event in ["app_mention", "message.im", "app_home_opened", "member_joined_channel"] {
         assert!(granted.events.contains(event), "{event}");
     }
@@ -68,10 +68,10 @@ async fn every_scope_is_used() {
 /// What a workspace has not granted is refused as Slack does, and says what is missing.
 #[tokio::test]
 async fn what_is_not_granted_is_refused() {
-    let town = World::open().await;
+    let world = World::open().await;
     let ask = |method: &str| {
         reqwest::Client::new()
-            .get(format!("{}/sim/slack/api/{method}", town.origin))
+            .get(format!("{}/sim/slack/api/{method}", world.origin))
             .bearer_auth(gantry::sim::world::BOT_TOKEN)
             .send()
     };

@@ -8,37 +8,37 @@ use crate::harness::world::World;
 
 #[tokio::test]
 async fn a_message_waits_as_long_as_slack_asks_for() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::Slack429, 2, None, None);
-    town.push("checkout", "Patience");
-    town.settle().await;
-    let told = town.public_messages("deploys");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::Slack429, 2, None, None);
+    world.push("checkout", "Patience");
+    world.settle().await;
+    let told = world.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
 }
 
 #[tokio::test]
 async fn nothing_is_lost_while_slack_is_down() {
-    let town = World::open().await;
-    town.sim.faults.arm(Fault::SlackDown, 5, None, None);
-    town.push("checkout", "First");
-    town.settle().await;
-    town.push("storefront", "Second");
-    town.settle().await;
-    let told = town.public_messages("deploys");
+    let world = World::open().await;
+    world.sim.faults.arm(Fault::SlackDown, 5, None, None);
+    world.push("checkout", "First");
+    world.settle().await;
+    world.push("storefront", "Second");
+    world.settle().await;
+    let told = world.public_messages("deploys");
     assert_eq!(told.iter().filter(|text| text.contains("*checkout*")).count(), 1, "{told:#?}");
     assert_eq!(told.iter().filter(|text| text.contains("*storefront*")).count(), 1, "{told:#?}");
 }
 
 #[tokio::test]
 async fn messages_keep_their_order_and_slacks_pace() {
-    let town = World::open().await;
+    let world = World::open().await;
     for n in 0..12 {
-        town.push("checkout", &format!("Change {n:02}"));
-        town.clock.advance(SignedDuration::from_secs(1));
-        town.wait_until_idle().await;
+        world.push("checkout", &format!("Change {n:02}"));
+        world.clock.advance(SignedDuration::from_secs(1));
+        world.wait_until_idle().await;
     }
-    town.settle().await;
-    let told = town.public_messages("deploys");
+    world.settle().await;
+    let told = world.public_messages("deploys");
     let order: Vec<_> =
         told.iter().filter_map(|text| text.split("Change ").nth(1)).map(|rest| rest[..2].to_owned()).collect();
     let mut sorted = order.clone();
@@ -46,7 +46,7 @@ async fn messages_keep_their_order_and_slacks_pace() {
     assert_eq!(order, sorted);
     assert_eq!(order.last().map(String::as_str), Some("11"), "the last one runs, so it is told");
     assert_eq!(
-        town.sim.slack.last_requests().iter().filter(|request| request.answer == "ratelimited").count(),
+        world.sim.slack.last_requests().iter().filter(|request| request.answer == "ratelimited").count(),
         0,
         "never faster than Slack allows"
     );
@@ -54,7 +54,7 @@ async fn messages_keep_their_order_and_slacks_pace() {
 
 #[tokio::test]
 async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
-    let town = World::with_setup(
+    let world = World::with_setup(
         |sim| {
             sim.slack.add_channel(gantry::sim::slack::Channel {
                 id: "C0DEPLOYS".to_owned(),
@@ -66,11 +66,11 @@ async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
         |yaml| yaml,
     )
     .await;
-    town.push("checkout", "Nobody hears me");
-    town.settle().await;
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
-    let pending = town.bot.store.measure_outstanding_work().await.unwrap();
+    world.push("checkout", "Nobody hears me");
+    world.settle().await;
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
+    let pending = world.bot.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "given up, and kept in the ledger");
-    let ledger = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
+    let ledger = world.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
     assert!(ledger.iter().any(|entry| format!("{:?}", entry.details).contains("not_in_channel")), "{ledger:#?}");
 }

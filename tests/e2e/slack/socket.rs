@@ -11,7 +11,7 @@ use gantry::adapters::slack::socket::{ConnectionState, ConnectionWatch, Socket};
 use gantry::adapters::store::Store;
 use gantry::app::{App, Setup};
 use gantry::config::{Config, Secrets};
-use gantry::sim::world::{APP_TOKEN, BOT_TOKEN, World as SimTown};
+use gantry::sim::world::{APP_TOKEN, BOT_TOKEN, World as SimWorld};
 use jiff::SignedDuration;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -19,36 +19,36 @@ use tokio_util::sync::CancellationToken;
 use crate::harness::process::wait_until;
 use crate::harness::world::{World, redact_origin_and_ids};
 
-/// A town whose Slack has no address of the bot.
+/// A world whose Slack has no address of the bot.
 async fn by_socket() -> World {
-    let town = World::with_setup(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
-    wait_until_connected(&town, 1).await;
-    town
+    let world = World::with_setup(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
+    wait_until_connected(&world, 1).await;
+    world
 }
 
-async fn wait_until_connected(town: &World, connections: usize) {
+async fn wait_until_connected(world: &World, connections: usize) {
     wait_until("the bot is connected", async || {
-        town.sim.slack.socket_count() == connections
-            && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
+        world.sim.slack.socket_count() == connections
+            && matches!(world.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
 }
 
 /// It hears, and is heard.
-async fn assert_answers(town: &World) {
-    town.alice().types("/list checkout").await;
-    assert!(town.alice().reads().contains("Where *checkout* runs"), "{}", town.alice().reads());
+async fn assert_answers(world: &World) {
+    world.alice().types("/list checkout").await;
+    assert!(world.alice().reads().contains("Where *checkout* runs"), "{}", world.alice().reads());
 }
 
 /// Everything that people see, without what is chance.
-fn list_visible_messages(town: &World) -> Vec<String> {
-    let mut all = [town.public_messages("deploys"), town.public_messages("releases")].concat();
+fn list_visible_messages(world: &World) -> Vec<String> {
+    let mut all = [world.public_messages("deploys"), world.public_messages("releases")].concat();
     for person in ["alice", "bob"] {
-        all.extend(town.ephemeral_messages(person, "deploys"));
-        all.extend(town.ephemeral_messages(person, "releases"));
-        all.extend(town.direct_messages(person));
+        all.extend(world.ephemeral_messages(person, "deploys"));
+        all.extend(world.ephemeral_messages(person, "releases"));
+        all.extend(world.direct_messages(person));
     }
-    all.iter().map(|text| without_digits(&redact_origin_and_ids(town, text))).collect()
+    all.iter().map(|text| without_digits(&redact_origin_and_ids(world, text))).collect()
 }
 
 /// The digits of commits and changes, and with them how long things took.
@@ -64,27 +64,27 @@ fn without_digits(text: &str) -> String {
 }
 
 /// A list, a promotion until it runs, a refusal, production with its buttons and its modal, a mention and a direct message.
-async fn run_conversation(town: &World) -> Vec<String> {
-    let mut told = vec![town.alice().types("/list checkout").await, town.alice().types("/list checkout").await];
-    told.push(town.alice().types("/gantry help").await);
-    told.push(town.alice().types("/promote checkout qa").await);
+async fn run_conversation(world: &World) -> Vec<String> {
+    let mut told = vec![world.alice().types("/list checkout").await, world.alice().types("/list checkout").await];
+    told.push(world.alice().types("/gantry help").await);
+    told.push(world.alice().types("/promote checkout qa").await);
     assert_eq!(told.len(), 4);
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    town.bob().clicks_in("releases", "Reject").await;
-    town.bob().submits(json!({ "reason": "not today" })).await;
-    town.alice().types("/promote checkout prod").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    town.bob().clicks_in("releases", "Approve").await;
-    town.alice().posts("deploys", None, "@gantry list checkout").await;
-    town.alice().posts("@gantry", None, "why checkout prod").await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    world.bob().clicks_in("releases", "Reject").await;
+    world.bob().submits(json!({ "reason": "not today" })).await;
+    world.alice().types("/promote checkout prod").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    world.bob().clicks_in("releases", "Approve").await;
+    world.alice().posts("deploys", None, "@gantry list checkout").await;
+    world.alice().posts("@gantry", None, "why checkout prod").await;
     assert!(
-        town.direct_messages("alice").len() >= 2,
+        world.direct_messages("alice").len() >= 2,
         "the direct message and its answer: {:#?}",
-        town.direct_messages("alice")
+        world.direct_messages("alice")
     );
-    told.extend(list_visible_messages(town));
-    told.iter().map(|text| without_digits(&redact_origin_and_ids(town, text))).collect()
+    told.extend(list_visible_messages(world));
+    told.iter().map(|text| without_digits(&redact_origin_and_ids(world, text))).collect()
 }
 
 #[tokio::test]
@@ -105,12 +105,12 @@ async fn a_socket_brings_the_same_as_http() {
 }
 
 /// Commands by two people at once, while `disturb` happens; each is answered once.
-async fn check_answers_during(town: &World, disturb: impl AsyncFn(usize)) {
-    town.alice().types("/list").await;
-    let before = town.sim.slack.calls().get("response_url").copied().unwrap_or_default();
+async fn check_answers_during(world: &World, disturb: impl AsyncFn(usize)) {
+    world.alice().types("/list").await;
+    let before = world.sim.slack.calls().get("response_url").copied().unwrap_or_default();
     let commands: Vec<_> = (0..24)
         .map(|number| {
-            let slack = town.sim.slack.clone();
+            let slack = world.sim.slack.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(number * 10)).await;
                 slack.type_command("alice", "deploys", "/gantry why checkout qa").await.unwrap()
@@ -126,48 +126,48 @@ async fn check_answers_during(town: &World, disturb: impl AsyncFn(usize)) {
         let ack = command.await.unwrap();
         assert_eq!(ack.status, 200, "{ack:?}");
     }
-    town.settle().await;
-    assert_eq!(town.sim.slack.calls()["response_url"] - before, 24, "each is answered once");
+    world.settle().await;
+    assert_eq!(world.sim.slack.calls()["response_url"] - before, 24, "each is answered once");
 }
 
 #[tokio::test]
 async fn a_connection_that_is_asked_to_go_loses_and_doubles_nothing() {
-    let town = by_socket().await;
+    let world = by_socket().await;
     let reasons = ["warning", "refresh_requested", "link_disabled", "warning"];
-    check_answers_during(&town, async |round| town.sim.slack.send_disconnect(reasons[round])).await;
-    assert!(town.sim.slack.calls()["apps.connections.open"] >= 2, "another was opened");
-    assert!(town.sim.slack.socket_count() >= 2, "before the old one is gone");
+    check_answers_during(&world, async |round| world.sim.slack.send_disconnect(reasons[round])).await;
+    assert!(world.sim.slack.calls()["apps.connections.open"] >= 2, "another was opened");
+    assert!(world.sim.slack.socket_count() >= 2, "before the old one is gone");
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_or_delivers_twice_loses_and_doubles_nothing() {
-    let town = by_socket().await;
-    check_answers_during(&town, async |round| match round {
-        1 => town.sim.slack.break_sockets(),
-        _ => town.sim.slack.resend(),
+    let world = by_socket().await;
+    check_answers_during(&world, async |round| match round {
+        1 => world.sim.slack.break_sockets(),
+        _ => world.sim.slack.resend(),
     })
     .await;
-    wait_until_connected(&town, 1).await;
+    wait_until_connected(&world, 1).await;
 }
 
 #[tokio::test]
 async fn a_connection_that_fell_silent_is_noticed() {
-    let town = by_socket().await;
+    let world = by_socket().await;
     // A clock that jumps alone is no silence: the other side gives a sign of life.
-    town.wait(SignedDuration::from_hours(1)).await;
-    town.alice().types("/list checkout").await;
-    assert_eq!(town.sim.slack.calls()["apps.connections.open"], 1);
-    town.sim.slack.silence_sockets();
-    town.wait(SignedDuration::from_secs(31)).await;
-    wait_until("another is opened", async || town.sim.slack.calls()["apps.connections.open"] == 2).await;
-    town.sim.slack.break_sockets();
-    wait_until("another is opened", async || town.sim.slack.socket_count() == 1).await;
-    assert_answers(&town).await;
+    world.wait(SignedDuration::from_hours(1)).await;
+    world.alice().types("/list checkout").await;
+    assert_eq!(world.sim.slack.calls()["apps.connections.open"], 1);
+    world.sim.slack.silence_sockets();
+    world.wait(SignedDuration::from_secs(31)).await;
+    wait_until("another is opened", async || world.sim.slack.calls()["apps.connections.open"] == 2).await;
+    world.sim.slack.break_sockets();
+    wait_until("another is opened", async || world.sim.slack.socket_count() == 1).await;
+    assert_answers(&world).await;
 }
 
 #[tokio::test]
 async fn a_wrong_token_is_said_and_tried_again_slowly() {
-    let town = World::with_setup(
+    let world = World::with_setup(
         |sim| {
             sim.slack.use_sockets();
             sim.slack.set_app_token("xapp-another");
@@ -178,45 +178,45 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     let why = "Slack refuses the app-level token: invalid_auth";
     wait_until(
         "it is said",
-        async || matches!(town.bot.socket_status.current_state(), ConnectionState::Closed { why: said, .. } if said == why),
+        async || matches!(world.bot.socket_status.current_state(), ConnectionState::Closed { why: said, .. } if said == why),
     )
     .await;
-    let ready = reqwest::get(format!("{}/readyz", town.origin)).await.unwrap().text().await.unwrap();
+    let ready = reqwest::get(format!("{}/readyz", world.origin)).await.unwrap().text().await.unwrap();
     assert!(ready.contains(why), "{ready}");
     for _ in 0..10 {
-        town.wait(SignedDuration::from_secs(60)).await;
+        world.wait(SignedDuration::from_secs(60)).await;
     }
-    let tries = town.sim.slack.calls()["apps.connections.open"];
+    let tries = world.sim.slack.calls()["apps.connections.open"];
     assert!((3..=7).contains(&tries), "{tries} in ten minutes");
-    town.sim.slack.set_app_token(APP_TOKEN);
+    world.sim.slack.set_app_token(APP_TOKEN);
     wait_until("it is connected", async || {
-        town.wait(SignedDuration::from_secs(60)).await;
-        matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
+        world.wait(SignedDuration::from_secs(60)).await;
+        matches!(world.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
-    assert_answers(&town).await;
+    assert_answers(&world).await;
 }
 
 #[tokio::test]
 async fn slack_may_be_down_or_ask_us_to_wait() {
     use gantry::sim::faults::Fault;
 
-    let town = by_socket().await;
-    town.sim.faults.arm(Fault::SlackDown, 2, None, None);
-    town.sim.faults.arm(Fault::Slack429, 1, None, None);
-    town.sim.slack.break_sockets();
+    let world = by_socket().await;
+    world.sim.faults.arm(Fault::SlackDown, 2, None, None);
+    world.sim.faults.arm(Fault::Slack429, 1, None, None);
+    world.sim.slack.break_sockets();
     wait_until("it is connected again", async || {
-        town.wait(SignedDuration::from_secs(1)).await;
-        town.sim.slack.socket_count() == 1
-            && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
+        world.wait(SignedDuration::from_secs(1)).await;
+        world.sim.slack.socket_count() == 1
+            && matches!(world.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
-    assert!(town.sim.slack.calls()["apps.connections.open"] >= 4);
+    assert!(world.sim.slack.calls()["apps.connections.open"] >= 4);
 }
 
 #[tokio::test]
 async fn what_cannot_be_read_harms_nobody() {
-    let town = by_socket().await;
+    let world = by_socket().await;
     let malformed = [
         "",
         "{",
@@ -231,29 +231,29 @@ async fn what_cannot_be_read_harms_nobody() {
         r#"{"type":"hello"}"#,
     ];
     for text in malformed {
-        town.sim.slack.send_raw(text);
+        world.sim.slack.send_raw(text);
     }
-    assert_answers(&town).await;
-    assert_eq!(town.sim.slack.calls()["apps.connections.open"], 1, "on the same connection");
+    assert_answers(&world).await;
+    assert_eq!(world.sim.slack.calls()["apps.connections.open"], 1, "on the same connection");
 }
 
-/// A socket with an answer of the test's own, in a town whose bot listens over HTTP.
-async fn socket(town: &World, answer: RequestHandler) -> CancellationToken {
-    let api = format!("{}/sim/slack/api", town.origin);
-    let client = Client::new(&api, &town.origin, BOT_TOKEN.to_owned().into()).unwrap();
+/// A socket with an answer of the test's own, in a world whose bot listens over HTTP.
+async fn socket(world: &World, answer: RequestHandler) -> CancellationToken {
+    let api = format!("{}/sim/slack/api", world.origin);
+    let client = Client::new(&api, &world.origin, BOT_TOKEN.to_owned().into()).unwrap();
     let standing = ConnectionWatch::default();
     let cancel = CancellationToken::new();
-    town.sim.slack.use_sockets();
+    world.sim.slack.use_sockets();
     let token = APP_TOKEN.to_owned().into();
-    let socket = Socket { client, token, clock: town.clock.clone(), connection: standing, handler: answer };
+    let socket = Socket { client, token, clock: world.clock.clone(), connection: standing, handler: answer };
     tokio::spawn(socket.run(cancel.clone()));
-    wait_until("it is connected", async || town.sim.slack.socket_count() == 1).await;
+    wait_until("it is connected", async || world.sim.slack.socket_count() == 1).await;
     cancel
 }
 
 #[tokio::test]
 async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
-    let town = World::open().await;
+    let world = World::open().await;
     let (heard, slow_begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counted = (heard.clone(), slow_begun.clone());
     let answer: RequestHandler = Arc::new(move |incoming| {
@@ -272,40 +272,40 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
             }
         })
     });
-    let cancel = socket(&town, answer).await;
-    let slack = town.sim.slack.clone();
+    let cancel = socket(&world, answer).await;
+    let slack = world.sim.slack.clone();
     let slow = tokio::spawn(async move { slack.type_command("alice", "deploys", "/gantry slow").await.unwrap() });
     wait_until("the slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 1).await;
     let begun = std::time::Instant::now();
-    let quick = town.sim.slack.type_command("bob", "deploys", "/gantry quick").await.unwrap();
+    let quick = world.sim.slack.type_command("bob", "deploys", "/gantry quick").await.unwrap();
     assert_eq!(quick.body["text"], "quick");
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(slow.await.unwrap().body["text"], "slow");
 
-    let ack = town.sim.slack.type_command("alice", "deploys", "/gantry panic").await.unwrap();
+    let ack = world.sim.slack.type_command("alice", "deploys", "/gantry panic").await.unwrap();
     assert_eq!(ack.body, "operation_timeout", "not acknowledged, and nobody else suffers");
-    let said = town.sim.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
+    let said = world.sim.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
     assert_eq!((said.ack.unwrap().status, heard.load(Ordering::Relaxed)), (200, 2), "not kept, and sent again");
 
     // What was read before the end is answered, and nothing is read after it.
-    let slack = town.sim.slack.clone();
+    let slack = world.sim.slack.clone();
     let slow = tokio::spawn(async move { slack.type_command("alice", "deploys", "/gantry slow").await.unwrap() });
     wait_until("another slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 2).await;
     cancel.cancel();
     assert_eq!(slow.await.unwrap().body["text"], "slow");
-    wait_until("the socket is closed", async || town.sim.slack.socket_count() == 0).await;
+    wait_until("the socket is closed", async || world.sim.slack.socket_count() == 0).await;
 }
 
 #[tokio::test]
 async fn without_either_way_in_it_says_which_there_are() {
-    let town = World::open().await;
+    let world = World::open().await;
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
-    let config = Config::parse("the town", &town.sim.configuration(&directory.path().join("kubeconfig"))).unwrap();
-    let mut secrets = Secrets::read(&config, SimTown::secret).unwrap();
+    let config = Config::parse("the world", &world.sim.configuration(&directory.path().join("kubeconfig"))).unwrap();
+    let mut secrets = Secrets::read(&config, SimWorld::secret).unwrap();
     secrets.slack_signing_secret = None;
-    let store = Store::open(&database, town.clock.clone()).await.unwrap();
-    let refused = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await;
+    let store = Store::open(&database, world.clock.clone()).await.unwrap();
+    let refused = App::build(Setup { config, secrets, clock: world.clock.clone(), store }).await;
     let sentence = refused.err().expect("it does not start").to_string();
     insta::assert_snapshot!(sentence, @"Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set: Slack cannot reach Gantry. Set the first, or `SLACK_SIGNING_SECRET_FILE`, where Slack sends its requests over HTTP; or the second, or `SLACK_APP_TOKEN_FILE`, for Socket Mode, which needs no public address.");
 }

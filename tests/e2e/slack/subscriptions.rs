@@ -18,28 +18,28 @@ async fn open_with_subscriptions(rules: &str) -> World {
     World::with_setup(with_channels, |yaml| format!("{yaml}\nchannels:\n{rules}\n")).await
 }
 
-fn channel_messages(town: &World, channel: &str) -> Vec<Message> {
-    town.sim.slack.messages(channel, None)
+fn channel_messages(world: &World, channel: &str) -> Vec<Message> {
+    world.sim.slack.messages(channel, None)
 }
 
-async fn push_newer(town: &World, artefact: &str) {
-    town.push(artefact, "Something newer");
-    town.settle().await;
+async fn push_newer(world: &World, artefact: &str) {
+    world.push(artefact, "Something newer");
+    world.settle().await;
 }
 
-fn fail_once(town: &World) {
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+fn fail_once(world: &World) {
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
 }
 
 #[tokio::test]
 async fn a_change_is_told_where_its_artefact_is_at_home_and_edited_as_it_goes() {
-    let town = open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout] }").await;
-    town.alice().types("/promote checkout qa").await;
-    let [message] = &channel_messages(&town, "checkout")[..] else {
-        panic!("{:#?}", channel_messages(&town, "checkout"))
+    let world = open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout] }").await;
+    world.alice().types("/promote checkout qa").await;
+    let [message] = &channel_messages(&world, "checkout")[..] else {
+        panic!("{:#?}", channel_messages(&world, "checkout"))
     };
-    let card = town.sim.slack.messages("deploys", None)[0].id.replace('.', "");
-    assert_snapshot!(redact_origin_and_ids(&town, &render_message(message)).replace(&card, "<card>"), @"
+    let card = world.sim.slack.messages("deploys", None)[0].id.replace('.', "");
+    assert_snapshot!(redact_origin_and_ids(&world, &render_message(message)).replace(&card, "<card>"), @"
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
     <https://acme.slack.com/archives/C0DEPLOYS/p1794819600000100|The card> follows it.
     ");
@@ -47,21 +47,21 @@ async fn a_change_is_told_where_its_artefact_is_at_home_and_edited_as_it_goes() 
     let first = message.history[0].blocks[0]["text"]["text"].as_str().unwrap();
     assert!(first.starts_with(":hourglass_flowing_sand:"), "{first}");
 
-    push_newer(&town, "search").await;
-    town.alice().types("/promote search qa").await;
-    assert_eq!(channel_messages(&town, "checkout").len(), 1, "another artefact is none of its business");
+    push_newer(&world, "search").await;
+    world.alice().types("/promote search qa").await;
+    assert_eq!(channel_messages(&world, "checkout").len(), 1, "another artefact is none of its business");
 }
 
 #[tokio::test]
 async fn who_listens_to_failures_hears_of_nothing_else_and_also_of_the_recovery() {
-    let town = World::with_setup(with_channels, |yaml| {
+    let world = World::with_setup(with_channels, |yaml| {
         let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
         let yaml = yaml.replace(&format!("{qa}90s"), &format!("{qa}3s"));
         format!("{yaml}\nchannels:\n  - {{ channel: '#alarms', environments: [qa], states: [failed] }}\n")
     })
     .await;
-    town.alice().types("/promote checkout qa").await;
-    let alarms = channel_messages(&town, "alarms");
+    world.alice().types("/promote checkout qa").await;
+    let alarms = channel_messages(&world, "alarms");
     assert!(render_message(&alarms[0]).contains("running in *qa*"), "late proof has turned it green: {alarms:#?}");
     let first = alarms[0].history[0].blocks[0]["text"]["text"].as_str().unwrap();
     assert!(first.contains("no proof that it runs in *qa*"), "{first}");
@@ -72,12 +72,12 @@ async fn who_listens_to_failures_hears_of_nothing_else_and_also_of_the_recovery(
 
 #[tokio::test]
 async fn a_failure_wakes_those_who_were_told_of_the_start() {
-    let town =
+    let world =
         open_with_subscriptions("  - { channel: '#checkout', artefacts: ['check*'], environments: [qa, prod] }").await;
-    fail_once(&town);
-    town.alice().types("/promote checkout qa").await;
-    let [message, news] = &channel_messages(&town, "checkout")[..] else {
-        panic!("{:#?}", channel_messages(&town, "checkout"))
+    fail_once(&world);
+    world.alice().types("/promote checkout qa").await;
+    let [message, news] = &channel_messages(&world, "checkout")[..] else {
+        panic!("{:#?}", channel_messages(&world, "checkout"))
     };
     assert!(
         render_message(message).contains("failed in *qa*")
@@ -92,62 +92,62 @@ async fn a_failure_wakes_those_who_were_told_of_the_start() {
 
 #[tokio::test]
 async fn who_wants_only_the_end_is_told_only_the_end() {
-    let town = open_with_subscriptions("  - { channel: '#shop', environments: [qa], states: [deployed] }").await;
-    fail_once(&town);
-    town.alice().types("/promote checkout qa").await;
-    assert_eq!(channel_messages(&town, "shop"), [], "it failed");
-    push_newer(&town, "search").await;
-    town.alice().types("/promote search qa").await;
-    let [message] = &channel_messages(&town, "shop")[..] else { panic!("{:#?}", channel_messages(&town, "shop")) };
+    let world = open_with_subscriptions("  - { channel: '#shop', environments: [qa], states: [deployed] }").await;
+    fail_once(&world);
+    world.alice().types("/promote checkout qa").await;
+    assert_eq!(channel_messages(&world, "shop"), [], "it failed");
+    push_newer(&world, "search").await;
+    world.alice().types("/promote search qa").await;
+    let [message] = &channel_messages(&world, "shop")[..] else { panic!("{:#?}", channel_messages(&world, "shop")) };
     assert!(render_message(message).contains("*search*") && message.edited == 0, "{message:#?}");
 }
 
 #[tokio::test]
 async fn what_moves_along_is_told_to_its_own_channel_too() {
-    let town = open_with_subscriptions(
+    let world = open_with_subscriptions(
         "  - { channel: '#shop', artefacts: [mailer], environments: [qa], states: [deployed] }",
     )
     .await;
-    push_newer(&town, "storefront").await;
-    town.alice().types("/promote storefront qa").await;
-    town.alice().clicks_in("deploys", "Confirm").await;
-    let [message] = &channel_messages(&town, "shop")[..] else { panic!("{:#?}", channel_messages(&town, "shop")) };
+    push_newer(&world, "storefront").await;
+    world.alice().types("/promote storefront qa").await;
+    world.alice().clicks_in("deploys", "Confirm").await;
+    let [message] = &channel_messages(&world, "shop")[..] else { panic!("{:#?}", channel_messages(&world, "shop")) };
     assert!(render_message(message).contains("Along with it moves *mailer*."), "{}", render_message(message));
 }
 
 #[tokio::test]
 async fn what_waits_is_told_when_it_starts_and_what_came_to_nothing_not_at_all() {
-    let town =
+    let world =
         open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout], environments: [production] }")
             .await;
-    crate::production::pull_request::request_production(&town).await;
-    assert_eq!(channel_messages(&town, "checkout"), [], "nobody has said yes");
-    town.alice().clicks_in("releases", "Cancel").await;
-    assert_eq!(channel_messages(&town, "checkout"), [], "and it will not come");
+    crate::production::pull_request::request_production(&world).await;
+    assert_eq!(channel_messages(&world, "checkout"), [], "nobody has said yes");
+    world.alice().clicks_in("releases", "Cancel").await;
+    assert_eq!(channel_messages(&world, "checkout"), [], "and it will not come");
 }
 
 #[tokio::test]
 async fn an_arrival_is_told_to_those_who_listen_and_calls_nobody_there() {
-    let town = open_with_subscriptions(
+    let world = open_with_subscriptions(
         "  - { channel: '#checkout', artefacts: [checkout] }\n  - { channel: '#alarms', states: [failed] }\n  - { channel: '#shop', artefacts: [search] }",
     )
     .await;
-    push_newer(&town, "checkout").await;
-    let [message] = &channel_messages(&town, "checkout")[..] else {
-        panic!("{:#?}", channel_messages(&town, "checkout"))
+    push_newer(&world, "checkout").await;
+    let [message] = &channel_messages(&world, "checkout")[..] else {
+        panic!("{:#?}", channel_messages(&world, "checkout"))
     };
     assert!(
         render_message(message).contains("*checkout* `develop-")
             && render_message(message).contains(" runs in *development*")
     );
-    assert_eq!((channel_messages(&town, "alarms").len(), channel_messages(&town, "shop").len()), (0, 0));
+    assert_eq!((channel_messages(&world, "alarms").len(), channel_messages(&world, "shop").len()), (0, 0));
 
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
-    push_newer(&town, "checkout").await;
-    let home = town.public_messages("deploys").into_iter().find(|told| told.contains("failed in *development*"));
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
+    push_newer(&world, "checkout").await;
+    let home = world.public_messages("deploys").into_iter().find(|told| told.contains("failed in *development*"));
     assert!(home.unwrap().contains("<@U0ALICE>"), "the author is called once, where the environment is at home");
     for channel in ["checkout", "alarms"] {
-        let last = channel_messages(&town, channel).pop().unwrap();
+        let last = channel_messages(&world, channel).pop().unwrap();
         assert!(
             render_message(&last).contains("failed in *development*") && !render_message(&last).contains("<@"),
             "{last:#?}"
@@ -157,27 +157,27 @@ async fn an_arrival_is_told_to_those_who_listen_and_calls_nobody_there() {
 
 #[tokio::test]
 async fn an_environments_own_channel_can_be_spared_what_runs() {
-    let town =
+    let world =
         open_with_subscriptions("  - { channel: '#deploys', environments: [development], states: [failed] }").await;
-    push_newer(&town, "checkout").await;
-    assert_eq!(town.public_messages("deploys"), Vec::<String>::new());
-    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
-    push_newer(&town, "checkout").await;
-    assert_eq!(town.public_messages("deploys").len(), 1);
-    town.alice().types("/promote checkout qa").await;
-    assert!(!town.public_messages("deploys").is_empty(), "and what it is asked for it is told");
+    push_newer(&world, "checkout").await;
+    assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
+    world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
+    push_newer(&world, "checkout").await;
+    assert_eq!(world.public_messages("deploys").len(), 1);
+    world.alice().types("/promote checkout qa").await;
+    assert!(!world.public_messages("deploys").is_empty(), "and what it is asked for it is told");
 }
 
 #[tokio::test]
 async fn of_a_burst_a_channel_is_told_its_own_part_on_one_card() {
     let rules =
         "channels:\n  - { channel: '#shop', artefacts: ['room-*1'] }\n  - { channel: '#alarms', states: [failed] }\n";
-    let town = crate::deployments::arrival_batch::open_with_artefacts_and(12, with_channels, |yaml| {
+    let world = crate::deployments::arrival_batch::open_with_artefacts_and(12, with_channels, |yaml| {
         yaml.replace("people:", &format!("{rules}people:"))
     })
     .await;
-    crate::deployments::arrival_batch::push_to_all_artefacts(&town, 12, 1).await;
-    let shop = channel_messages(&town, "shop");
+    crate::deployments::arrival_batch::push_to_all_artefacts(&world, 12, 1).await;
+    let shop = channel_messages(&world, "shop");
     let [card, ..] = &shop[..] else { panic!("{shop:#?}") };
     assert!(render_message(card).contains("*2* artefacts arrived in *development*"), "{}", render_message(card));
     assert!(
@@ -187,6 +187,6 @@ async fn of_a_burst_a_channel_is_told_its_own_part_on_one_card() {
     );
     let posted = shop.iter().filter(|message| message.thread.is_none()).count();
     assert_eq!(posted, 1, "{shop:#?}");
-    let alarms = channel_messages(&town, "alarms");
+    let alarms = channel_messages(&world, "alarms");
     assert!(!alarms.is_empty() && alarms.iter().all(|one| !render_message(one).contains("<@")), "{alarms:#?}");
 }

@@ -87,7 +87,7 @@ pub(super) async fn token(State(github): State<GitHub>, Path(_): Path<u64>) -> A
     }
     let expires = time(github.0.clock.now() + jiff::SignedDuration::from_hours(1));
     Ok(created_response(json!({
-        "token": "ghs_town_gantry_installed", "expires_at": expires, "permissions": permissions(&installed),
+        "token": "ghs_world_gantry_installed", "expires_at": expires, "permissions": permissions(&installed),
         "repository_selection": "all",
     })))
 }

@@ -8,16 +8,16 @@ use super::{REPOSITORY, World, new_commit, status_and_message, unwrap_github_err
 
 #[tokio::test]
 async fn a_repository_and_its_branches_are_shown() {
-    let town = World::with_history().await;
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     assert_eq!(repos.get().await.unwrap().default_branch.as_deref(), Some("develop"));
     let branches = repos.list_branches().send().await.unwrap().items;
     let branches: Vec<_> = branches.iter().map(|branch| (branch.name.as_str(), branch.commit.sha.as_str())).collect();
-    assert_eq!(branches, [("develop", town.head("develop").as_str()), ("qa", town.head("qa").as_str())]);
-    let (status, qa) = town.get("/repos/Acme/Checkout/branches/qa").await;
-    assert_eq!((status, qa["commit"]["sha"].as_str()), (200, Some(town.head("qa").as_str())));
-    let (status, none) = town.get("/repos/acme/checkout/branches/feature/x").await;
+    assert_eq!(branches, [("develop", world.head("develop").as_str()), ("qa", world.head("qa").as_str())]);
+    let (status, qa) = world.get("/repos/Acme/Checkout/branches/qa").await;
+    assert_eq!((status, qa["commit"]["sha"].as_str()), (200, Some(world.head("qa").as_str())));
+    let (status, none) = world.get("/repos/acme/checkout/branches/feature/x").await;
     assert_eq!(
         (status, none["message"].as_str(), none["status"].as_str()),
         (404, Some("Branch not found"), Some("404"))
@@ -26,10 +26,10 @@ async fn a_repository_and_its_branches_are_shown() {
 
 #[tokio::test]
 async fn a_commit_is_found_by_whatever_names_it() {
-    let town = World::with_history().await;
-    let develop = town.head("develop");
-    town.github.create_branch(REPOSITORY, "feature/x", &develop).unwrap();
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let develop = world.head("develop");
+    world.github.create_branch(REPOSITORY, "feature/x", &develop).unwrap();
+    let octocrab = world.octocrab();
     let commits = octocrab.commits("acme", "checkout");
     for name in [develop.as_str(), develop.short(), &develop.as_str()[..4], "develop", "heads/develop", "feature/x"] {
         let commit = commits.get(name).await.unwrap();
@@ -48,11 +48,11 @@ async fn a_commit_is_found_by_whatever_names_it() {
 
 #[tokio::test]
 async fn an_author_without_an_account_has_no_login() {
-    let town = World::open().await;
-    let mut new = new_commit("develop", "m", BTreeMap::new(), town.clock.now());
+    let world = World::open().await;
+    let mut new = new_commit("develop", "m", BTreeMap::new(), world.clock.now());
     (new.author.email, new.author.login) = ("stranger@acme.test".to_owned(), None);
-    let sha = town.github.commit(new).unwrap();
-    let (_, commit) = town.get(&format!("/repos/acme/checkout/commits/{sha}")).await;
+    let sha = world.github.commit(new).unwrap();
+    let (_, commit) = world.get(&format!("/repos/acme/checkout/commits/{sha}")).await;
     assert_eq!(
         (&commit["author"], commit["commit"]["author"]["email"].as_str()),
         (&Value::Null, Some("stranger@acme.test"))
@@ -61,43 +61,44 @@ async fn an_author_without_an_account_has_no_login() {
 
 #[tokio::test]
 async fn commits_are_listed_newest_first_by_page_and_by_path() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     let messages = |page: &Value| {
         page.as_array().unwrap().iter().map(|c| c["commit"]["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let (_, all) = town.get("/repos/acme/checkout/commits").await;
+    let (_, all) = world.get("/repos/acme/checkout/commits").await;
     assert_eq!(messages(&all), ["Round the price", "Add a price", "Add the cart\n\nIt holds things."]);
-    let (_, page) = town.get("/repos/acme/checkout/commits?sha=develop&per_page=2&page=2").await;
+    let (_, page) = world.get("/repos/acme/checkout/commits?sha=develop&per_page=2&page=2").await;
     assert_eq!(messages(&page), ["Add the cart\n\nIt holds things."]);
-    let (_, touched) = town.get("/repos/acme/checkout/commits?path=src/price.rs&sha=develop").await;
+    let (_, touched) = world.get("/repos/acme/checkout/commits?path=src/price.rs&sha=develop").await;
     assert_eq!(messages(&touched), ["Round the price", "Add a price"]);
-    let (_, touched) = town.get("/repos/acme/checkout/commits?path=README.md").await;
+    let (_, touched) = world.get("/repos/acme/checkout/commits?path=README.md").await;
     assert_eq!(messages(&touched), ["Add a price"]);
-    assert_eq!(town.get("/repos/acme/checkout/commits?sha=nothing").await.0, 404);
+    assert_eq!(world.get("/repos/acme/checkout/commits?sha=nothing").await.0, 404);
 
-    let page = town.octocrab().repos("acme", "checkout").list_commits().per_page(1).send().await.unwrap();
+    let page = world.octocrab().repos("acme", "checkout").list_commits().per_page(1).send().await.unwrap();
     let next: Option<octocrab::Page<octocrab::models::repos::RepoCommit>> =
-        town.octocrab().get_page(&page.next).await.unwrap();
+        world.octocrab().get_page(&page.next).await.unwrap();
     assert_eq!(next.unwrap().items[0].commit.message, "Add a price");
 }
 
 #[tokio::test]
 async fn a_comparison_counts_from_the_merge_base() {
-    let town = World::with_history().await;
-    let base = town.head("qa");
-    town.commit("qa", "A hotfix", &[("fix.txt", "now")]);
-    town.commit("develop", "Move the cart", &[("src/basket.rs", "one\ntwo\nthree\n")]);
-    town.github
-        .commit(new_commit("develop", "m", [("src/cart.rs".to_owned(), None)].into(), town.clock.now()))
+    let world = World::with_history().await;
+    let base = world.head("qa");
+    world.commit("qa", "A hotfix", &[("fix.txt", "now")]);
+    world.commit("develop", "Move the cart", &[("src/basket.rs", "one\ntwo\nthree\n")]);
+    world
+        .github
+        .commit(new_commit("develop", "m", [("src/cart.rs".to_owned(), None)].into(), world.clock.now()))
         .unwrap();
-    let octocrab = town.octocrab();
+    let octocrab = world.octocrab();
     let commits = octocrab.commits("acme", "checkout");
     let compared = commits.compare("qa", "develop").per_page(100).send().await.unwrap();
     assert_eq!((compared.ahead_by, compared.behind_by, compared.total_commits), (3, 1, 3));
     assert_eq!(format!("{:?}", compared.status), "Diverged");
     assert_eq!(
         (compared.merge_base_commit.sha.as_str(), compared.base_commit.sha.as_str()),
-        (base.as_str(), town.head("qa").as_str())
+        (base.as_str(), world.head("qa").as_str())
     );
     assert_eq!(compared.commits[0].commit.message, "Round the price", "oldest first");
     let files = compared.files.unwrap();
@@ -107,20 +108,20 @@ async fn a_comparison_counts_from_the_merge_base() {
     let second = commits.compare("qa", "develop").per_page(2).page(2_u32).send().await.unwrap();
     assert_eq!((second.commits.len(), second.total_commits, second.files.unwrap().len()), (1, 3, 0));
     for (range, status) in [("develop...develop", "identical"), ("develop...qa", "diverged")] {
-        let (_, compared) = town.get(&format!("/repos/acme/checkout/compare/{range}")).await;
+        let (_, compared) = world.get(&format!("/repos/acme/checkout/compare/{range}")).await;
         assert_eq!(compared["status"], status);
     }
-    let back = format!("/repos/acme/checkout/compare/{}...{base}", town.head("develop"));
-    assert_eq!(town.get(&back).await.1["status"], "behind");
+    let back = format!("/repos/acme/checkout/compare/{}...{base}", world.head("develop"));
+    assert_eq!(world.get(&back).await.1["status"], "behind");
 }
 
 #[tokio::test]
 async fn a_comparison_shows_each_file_as_github_does() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     let lines = |last: &str| format!("one\ntwo\nthree\nfour\nfive\n{last}\n");
-    town.commit("qa", "Begin", &[("old.txt", &lines("six")), ("gone.txt", "bye\n"), ("picture", "a\0b")]);
-    let base = town.head("qa");
-    town.github.create_branch(REPOSITORY, "next", &base).unwrap();
+    world.commit("qa", "Begin", &[("old.txt", &lines("six")), ("gone.txt", "bye\n"), ("picture", "a\0b")]);
+    let base = world.head("qa");
+    world.github.create_branch(REPOSITORY, "next", &base).unwrap();
     let text = |text: &str| Some(text.to_owned());
     let files = BTreeMap::from([
         ("old.txt".to_owned(), None),
@@ -129,9 +130,9 @@ async fn a_comparison_shows_each_file_as_github_does() {
         ("more.txt".to_owned(), text("hello\n")),
         ("picture".to_owned(), text("a\0c")),
     ]);
-    town.github.commit(new_commit("next", "Go on", files, town.clock.now())).unwrap();
-    let head = town.head("next");
-    let (_, compared) = town.get(&format!("/repos/acme/checkout/compare/{base}...{head}")).await;
+    world.github.commit(new_commit("next", "Go on", files, world.clock.now())).unwrap();
+    let head = world.head("next");
+    let (_, compared) = world.get(&format!("/repos/acme/checkout/compare/{base}...{head}")).await;
     let files: Vec<Value> = compared["files"].as_array().unwrap().iter().map(shown_file).collect();
     let renamed = "@@ -3,4 +3,4 @@ two\n three\n four\n five\n-six\n+seven";
     assert_eq!(
@@ -148,7 +149,7 @@ async fn a_comparison_shows_each_file_as_github_does() {
     let commits = ["base_commit", "merge_base_commit"].map(|name| compared[name]["sha"].as_str().unwrap());
     assert_eq!(commits, [base.as_str(); 2]);
     assert_eq!(compared["commits"][0]["sha"], head.as_str());
-    assert_eq!(compared["html_url"], format!("{}/acme/checkout/compare/{base}...{head}", town.url));
+    assert_eq!(compared["html_url"], format!("{}/acme/checkout/compare/{base}...{head}", world.url));
 }
 
 fn shown_file(file: &Value) -> Value {
@@ -158,14 +159,15 @@ fn shown_file(file: &Value) -> Value {
 
 #[tokio::test]
 async fn what_cannot_be_compared_says_why() {
-    let town = World::with_history().await;
-    let tree = town
+    let world = World::with_history().await;
+    let tree = world
         .post("/repos/acme/checkout/git/trees", &json!({ "tree": [{ "path": "a", "mode": "100644", "content": "x" }] }))
         .await
         .1;
-    let orphan = town.post("/repos/acme/checkout/git/commits", &json!({ "message": "m", "tree": tree["sha"] })).await.1;
+    let orphan =
+        world.post("/repos/acme/checkout/git/commits", &json!({ "message": "m", "tree": tree["sha"] })).await.1;
     let orphan = orphan["sha"].as_str().unwrap();
-    let octocrab = town.octocrab();
+    let octocrab = world.octocrab();
     let commits = octocrab.commits("acme", "checkout");
     let apart = commits.compare("qa", orphan).send().await;
     assert_eq!(
@@ -184,11 +186,11 @@ async fn what_cannot_be_compared_says_why() {
 
 #[tokio::test]
 async fn a_long_comparison_is_cut_at_250_commits_and_300_files() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     for n in 0..260 {
-        town.commit("develop", &format!("Step {n}"), &[(&format!("many/{n}"), "x\n"), (&format!("more/{n}"), "y\n")]);
+        world.commit("develop", &format!("Step {n}"), &[(&format!("many/{n}"), "x\n"), (&format!("more/{n}"), "y\n")]);
     }
-    let (_, compared) = town.get("/repos/acme/checkout/compare/qa...develop").await;
+    let (_, compared) = world.get("/repos/acme/checkout/compare/qa...develop").await;
     assert_eq!((compared["total_commits"].as_u64(), compared["ahead_by"].as_u64()), (Some(261), Some(261)));
     let commits = compared["commits"].as_array().unwrap();
     assert_eq!((commits.len(), commits[249]["commit"]["message"].as_str()), (250, Some("Step 259")));
@@ -197,15 +199,15 @@ async fn a_long_comparison_is_cut_at_250_commits_and_300_files() {
 
 #[tokio::test]
 async fn contents_are_files_or_directories() {
-    let town = World::with_history().await;
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     let file = repos.get_content().path("src/price.rs").r#ref("qa").send().await.unwrap().take_items();
     assert_eq!(file[0].decoded_content().as_deref(), Some("12\n"));
     let listed = repos.get_content().path("src").send().await.unwrap().take_items();
     let listed: Vec<_> = listed.iter().map(|item| (item.name.as_str(), item.r#type.as_str())).collect();
     assert_eq!(listed, [("cart.rs", "file"), ("price.rs", "file")]);
-    let root = town.get("/repos/acme/checkout/contents/").await.1;
+    let root = world.get("/repos/acme/checkout/contents/").await.1;
     assert_eq!((root[0]["name"].as_str(), root[1]["type"].as_str()), (Some("README.md"), Some("dir")));
     assert_eq!(
         unwrap_github_error(repos.get_content().path("nothing").send().await),
@@ -214,15 +216,15 @@ async fn contents_are_files_or_directories() {
     let nowhere = repos.get_content().path("src").r#ref("nothing").send().await;
     assert_eq!(unwrap_github_error(nowhere), status_and_message(404, "No commit found for the ref nothing"));
     let long = "x".repeat(100) + "\n";
-    town.commit("develop", "Long", &[("long", &long)]);
+    world.commit("develop", "Long", &[("long", &long)]);
     let file = repos.get_content().path("long").send().await.unwrap().take_items();
     assert_eq!(file[0].decoded_content(), Some(long), "base64 in several lines");
 }
 
 #[tokio::test]
 async fn the_links_to_a_commit_and_a_comparison_lead_somewhere() {
-    let town = World::with_history().await;
-    let (_, compared) = town.get("/repos/acme/checkout/compare/qa...develop").await;
+    let world = World::with_history().await;
+    let (_, compared) = world.get("/repos/acme/checkout/compare/qa...develop").await;
     for link in [&compared["html_url"], &compared["commits"][0]["html_url"]] {
         let page = reqwest::get(link.as_str().unwrap()).await.unwrap().text().await.unwrap();
         assert!(page.contains("Round the price") && page.contains("-12\n+12.00"), "{page}");
@@ -231,12 +233,12 @@ async fn the_links_to_a_commit_and_a_comparison_lead_somewhere() {
 
 #[tokio::test]
 async fn an_unknown_route_or_method_is_recorded() {
-    let town = World::with_history().await;
-    assert_eq!(town.get("/repos/acme/checkout/pulls/1/oddities").await.0, 404);
-    assert_eq!(town.get("/elsewhere").await.0, 404);
-    assert_eq!(town.get("/repos/acme/checkout/merges").await.0, 404);
+    let world = World::with_history().await;
+    assert_eq!(world.get("/repos/acme/checkout/pulls/1/oddities").await.0, 404);
+    assert_eq!(world.get("/elsewhere").await.0, 404);
+    assert_eq!(world.get("/repos/acme/checkout/merges").await.0, 404);
     assert_eq!(
-        town.unknown_requests.all(),
+        world.unknown_requests.all(),
         [
             "github: GET /repos/acme/checkout/pulls/1/oddities",
             "github: GET /elsewhere",
@@ -247,29 +249,29 @@ async fn an_unknown_route_or_method_is_recorded() {
 
 #[tokio::test]
 async fn an_empty_repository_has_an_answer_for_everything() {
-    let town = World::open().await;
+    let world = World::open().await;
     let message = |answer: (u16, Value)| (answer.0, answer.1["message"].as_str().unwrap_or_default().to_owned());
     assert_eq!(
-        message(town.get("/repos/acme/checkout/commits").await),
+        message(world.get("/repos/acme/checkout/commits").await),
         status_and_message(409, "Git Repository is empty.")
     );
     assert_eq!(
-        message(town.get("/repos/acme/checkout/contents/x").await),
+        message(world.get("/repos/acme/checkout/contents/x").await),
         status_and_message(404, "This repository is empty.")
     );
-    assert_eq!(town.get("/repos/acme/checkout/branches").await, (200, json!([])));
-    assert!(town.github.graph(REPOSITORY, 10).is_empty());
+    assert_eq!(world.get("/repos/acme/checkout/branches").await, (200, json!([])));
+    assert!(world.github.graph(REPOSITORY, 10).is_empty());
 }
 
 #[tokio::test]
 async fn the_graph_shows_children_before_parents_with_the_names_that_stand_on_them() {
-    let town = World::with_history().await;
-    town.github.tag(REPOSITORY, "qa/1", &town.head("qa"), "m").unwrap();
-    let graph = town.github.graph(REPOSITORY, 2);
+    let world = World::with_history().await;
+    world.github.tag(REPOSITORY, "qa/1", &world.head("qa"), "m").unwrap();
+    let graph = world.github.graph(REPOSITORY, 2);
     let shown: Vec<_> = graph.iter().map(|commit| (commit.subject.as_str(), commit.refs.clone())).collect();
     let expected =
         [("Round the price", vec!["develop".to_owned()]), ("Add a price", vec!["qa".to_owned(), "qa/1".to_owned()])];
     assert_eq!(shown, expected);
     assert_eq!(graph[0].parents, [graph[1].sha.clone()]);
-    assert_eq!((graph[0].author.as_str(), graph[0].at), ("Alice", town.clock.now()));
+    assert_eq!((graph[0].author.as_str(), graph[0].at), ("Alice", world.clock.now()));
 }

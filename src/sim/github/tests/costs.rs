@@ -26,27 +26,27 @@ async fn ask(url: &str, token: Option<&str>, etag: Option<&HeaderValue>) -> reqw
 
 #[tokio::test]
 async fn every_answer_tells_the_limit() {
-    let town = World::with_history().await;
-    let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", town.url);
+    let world = World::with_history().await;
+    let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", world.url);
     let first = reqwest::get(&url).await.unwrap();
     assert_eq!(
         (header(&first, "x-ratelimit-limit"), header(&first, "x-ratelimit-resource")),
         ("5000".into(), "core".into())
     );
-    let missing = reqwest::get(format!("{}/repos/acme/nothing", town.url)).await.unwrap();
+    let missing = reqwest::get(format!("{}/repos/acme/nothing", world.url)).await.unwrap();
     assert_eq!((missing.status().as_u16(), header(&missing, "x-ratelimit-limit")), (404, "5000".into()));
     assert!(!missing.headers().contains_key("etag"));
-    let limits = town.octocrab().ratelimit().get().await.unwrap();
+    let limits = world.octocrab().ratelimit().get().await.unwrap();
     assert_eq!((limits.rate.limit, limits.rate.remaining), (5000, 4998));
-    town.clock.advance(jiff::SignedDuration::from_hours(1));
+    world.clock.advance(jiff::SignedDuration::from_hours(1));
     assert_eq!(remaining_requests(&reqwest::get(&url).await.unwrap()), 4999, "each hour begins anew");
 }
 
 #[tokio::test]
 async fn what_is_known_is_neither_sent_nor_counted_again() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     let path = "/repos/acme/checkout/git/ref/heads/qa";
-    let url = format!("{}{path}", town.url);
+    let url = format!("{}{path}", world.url);
     let first = ask(&url, Some("a-token"), None).await;
     let etag = first.headers()["etag"].clone();
     let second = ask(&url, Some("a-token"), Some(&etag)).await;
@@ -54,20 +54,20 @@ async fn what_is_known_is_neither_sent_nor_counted_again() {
     assert_eq!(second.headers()["etag"], etag);
     assert!(second.bytes().await.unwrap().is_empty());
 
-    town.commit("qa", "Another", &[("x", "y\n")]);
+    world.commit("qa", "Another", &[("x", "y\n")]);
     let moved = ask(&url, Some("a-token"), Some(&etag)).await;
     assert_eq!((moved.status().as_u16(), remaining_requests(&moved) + 1), (200, remaining_requests(&first)));
     assert_ne!(moved.headers()["etag"], etag);
-    assert_eq!(town.github.cost(), Cost { requests: 3, free: 1 });
-    assert_eq!(town.github.costs()[&format!("GET {path}")].counted_requests(), 2);
+    assert_eq!(world.github.cost(), Cost { requests: 3, free: 1 });
+    assert_eq!(world.github.costs()[&format!("GET {path}")].counted_requests(), 2);
 }
 
 #[tokio::test]
 async fn a_stranger_is_counted_for_everything() {
-    let town = World::with_history().await;
-    let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", town.url);
+    let world = World::with_history().await;
+    let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", world.url);
     let first = ask(&url, None, None).await;
     let second = ask(&url, None, Some(&first.headers()["etag"])).await;
     assert_eq!((second.status().as_u16(), remaining_requests(&second) + 1), (304, remaining_requests(&first)));
-    assert_eq!(town.github.cost(), Cost { requests: 2, free: 0 });
+    assert_eq!(world.github.cost(), Cost { requests: 2, free: 0 });
 }

@@ -9,14 +9,14 @@ use super::{REPOSITORY, World, status_and_message};
 
 const ROOT: &str = "/repos/acme/checkout";
 
-async fn create_object(town: &World, kind: &str, body: Value) -> String {
-    let (status, answer) = town.post(&format!("{ROOT}/git/{kind}"), &body).await;
+async fn create_object(world: &World, kind: &str, body: Value) -> String {
+    let (status, answer) = world.post(&format!("{ROOT}/git/{kind}"), &body).await;
     assert_eq!(status, 201, "{answer}");
     answer["sha"].as_str().unwrap().to_owned()
 }
 
-async fn tree_of(town: &World, commit: &str) -> String {
-    let (_, answer) = town.get(&format!("{ROOT}/git/commits/{commit}")).await;
+async fn tree_of(world: &World, commit: &str) -> String {
+    let (_, answer) = world.get(&format!("{ROOT}/git/commits/{commit}")).await;
     answer["tree"]["sha"].as_str().unwrap().to_owned()
 }
 
@@ -24,18 +24,18 @@ async fn tree_of(town: &World, commit: &str) -> String {
 /// <https://github.com/spotify/github-java-client/pull/16>.
 #[tokio::test]
 async fn a_commit_that_no_reference_leads_to_can_be_read_compared_and_merged() {
-    let town = World::with_history().await;
-    let (qa, develop) = (town.head("qa"), town.head("develop"));
-    let tree = tree_of(&town, develop.as_str()).await;
+    let world = World::with_history().await;
+    let (qa, develop) = (world.head("qa"), world.head("develop"));
+    let tree = tree_of(&world, develop.as_str()).await;
     let loose =
-        create_object(&town, "commits", json!({ "message": "Loose", "tree": tree, "parents": [qa.as_str()] })).await;
-    assert_eq!(town.get(&format!("{ROOT}/commits/{loose}")).await.1["commit"]["tree"]["sha"], tree.as_str());
-    let (_, compared) = town.get(&format!("{ROOT}/compare/{qa}...{loose}")).await;
+        create_object(&world, "commits", json!({ "message": "Loose", "tree": tree, "parents": [qa.as_str()] })).await;
+    assert_eq!(world.get(&format!("{ROOT}/commits/{loose}")).await.1["commit"]["tree"]["sha"], tree.as_str());
+    let (_, compared) = world.get(&format!("{ROOT}/compare/{qa}...{loose}")).await;
     assert_eq!(compared["merge_base_commit"]["sha"], qa.as_str());
-    let (_, walked) = town.get(&format!("{ROOT}/commits?sha={loose}")).await;
+    let (_, walked) = world.get(&format!("{ROOT}/commits?sha={loose}")).await;
     assert_eq!(walked[0]["sha"], loose.as_str());
 
-    let (status, merged) = town.post(&format!("{ROOT}/merges"), &json!({ "base": "qa", "head": loose })).await;
+    let (status, merged) = world.post(&format!("{ROOT}/merges"), &json!({ "base": "qa", "head": loose })).await;
     assert_eq!(status, 201);
     let parents = json!([merged["parents"][0]["sha"], merged["parents"][1]["sha"]]);
     assert_eq!(parents, json!([qa.as_str(), loose]), "a merge commit, where a fast-forward would have done");
@@ -44,19 +44,19 @@ async fn a_commit_that_no_reference_leads_to_can_be_read_compared_and_merged() {
 
 #[tokio::test]
 async fn a_tree_upon_a_tree_changes_one_file_and_no_other() {
-    let town = World::with_history().await;
-    let tree = tree_of(&town, town.head("develop").as_str()).await;
+    let world = World::with_history().await;
+    let tree = tree_of(&world, world.head("develop").as_str()).await;
     let entry = json!({ "path": "bin/run", "mode": "100755", "type": "blob", "content": "1\n" });
-    let first = create_object(&town, "trees", json!({ "base_tree": tree, "tree": [entry] })).await;
+    let first = create_object(&world, "trees", json!({ "base_tree": tree, "tree": [entry] })).await;
     let entry = json!({ "path": "src/cart.rs", "mode": "100644", "type": "blob", "content": "four\n" });
-    let second = create_object(&town, "trees", json!({ "base_tree": first, "tree": [entry] })).await;
-    let (_, whole) = town.get(&format!("{ROOT}/git/trees/{second}?recursive=1")).await;
+    let second = create_object(&world, "trees", json!({ "base_tree": first, "tree": [entry] })).await;
+    let (_, whole) = world.get(&format!("{ROOT}/git/trees/{second}?recursive=1")).await;
     let mode = |path: &str| {
         let entry = whole["tree"].as_array().unwrap().iter().find(|entry| entry["path"] == path).unwrap();
         entry["mode"].as_str().unwrap().to_owned()
     };
     assert_eq!((mode("bin/run").as_str(), mode("src/price.rs").as_str()), ("100755", "100644"));
-    let (_, same) = town
+    let (_, same) = world
         .post(
             &format!("{ROOT}/git/trees"),
             &json!({ "base_tree": second, "tree": [
@@ -69,9 +69,9 @@ async fn a_tree_upon_a_tree_changes_one_file_and_no_other() {
 
 #[tokio::test]
 async fn a_branch_under_rules_is_not_moved_past_them() {
-    let town = World::with_history().await;
-    let develop = town.head("develop");
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let develop = world.head("develop");
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     let qa = Reference::Branch("qa".to_owned());
     let checks = || vec!["build".to_owned()];
@@ -89,45 +89,45 @@ async fn a_branch_under_rules_is_not_moved_past_them() {
              Cannot update this protected branch",
         ),
     ];
-    let before = town.head("qa");
+    let before = world.head("qa");
     for (rules, why) in cases {
-        town.github.protect(REPOSITORY, "qa", rules).unwrap();
+        world.github.protect(REPOSITORY, "qa", rules).unwrap();
         let answer = repos.git().update_ref(&qa, develop.as_str()).force(false).send().await;
         assert_eq!(super::unwrap_github_error(answer), status_and_message(422, why));
     }
-    assert_eq!(town.head("qa"), before);
-    town.github.protect(REPOSITORY, "qa", Rules { required_checks: checks(), ..Rules::default() }).unwrap();
-    town.github.set_check(REPOSITORY, &develop, "build", "success").unwrap();
+    assert_eq!(world.head("qa"), before);
+    world.github.protect(REPOSITORY, "qa", Rules { required_checks: checks(), ..Rules::default() }).unwrap();
+    world.github.set_check(REPOSITORY, &develop, "build", "success").unwrap();
     repos.git().update_ref(&qa, develop.as_str()).force(false).send().await.unwrap();
-    assert_eq!(town.head("qa"), develop, "a commit that has passed may come");
+    assert_eq!(world.head("qa"), develop, "a commit that has passed may come");
 }
 
 #[tokio::test]
 async fn a_file_is_shown_as_it_was_and_a_large_one_without_its_content() {
-    let town = World::with_history().await;
-    let before = town.head("develop");
+    let world = World::with_history().await;
+    let before = world.head("develop");
     let large = "x".repeat((1 << 20) + 1);
-    town.commit("develop", "Grow", &[("src/price.rs", large.as_str())]);
+    world.commit("develop", "Grow", &[("src/price.rs", large.as_str())]);
     let path = format!("{ROOT}/contents/src/price.rs");
-    let (_, old) = town.get(&format!("{path}?ref={before}")).await;
+    let (_, old) = world.get(&format!("{path}?ref={before}")).await;
     assert_eq!((old["encoding"].as_str(), old["content"].as_str()), (Some("base64"), Some("MTIuMDAK\n")));
-    let (status, new) = town.get(&format!("{path}?ref=develop")).await;
+    let (status, new) = world.get(&format!("{path}?ref=develop")).await;
     let told = (status, new["encoding"].as_str(), new["content"].as_str(), new["size"].as_u64());
     assert_eq!(told, (200, Some("none"), Some(""), Some((1 << 20) + 1)));
-    let (_, blob) = town.get(&format!("{ROOT}/git/blobs/{}", new["sha"].as_str().unwrap())).await;
+    let (_, blob) = world.get(&format!("{ROOT}/git/blobs/{}", new["sha"].as_str().unwrap())).await;
     assert_eq!(blob["encoding"], "base64");
-    let (status, missing) = town.get(&format!("{path}?ref=nowhere")).await;
+    let (status, missing) = world.get(&format!("{path}?ref=nowhere")).await;
     assert_eq!((status, missing["message"].as_str()), (404, Some("No commit found for the ref nowhere")));
 }
 
 #[tokio::test]
 async fn the_commits_of_a_path_are_those_that_changed_it() {
-    let town = World::with_history().await;
-    town.commit("develop", "Another file", &[("src/other.rs", "1\n")]);
-    let (_, found) = town.get(&format!("{ROOT}/commits?sha=develop&path=src/price.rs&per_page=5")).await;
+    let world = World::with_history().await;
+    world.commit("develop", "Another file", &[("src/other.rs", "1\n")]);
+    let (_, found) = world.get(&format!("{ROOT}/commits?sha=develop&path=src/price.rs&per_page=5")).await;
     let subjects: Vec<_> =
         found.as_array().unwrap().iter().map(|one| one["commit"]["message"].as_str().unwrap()).collect();
     assert_eq!(subjects, ["Round the price", "Add a price"]);
-    let (_, whole) = town.get(ROOT).await;
+    let (_, whole) = world.get(ROOT).await;
     assert_eq!(whole["default_branch"], "develop");
 }

@@ -51,12 +51,12 @@ impl World {
 
     /// With `develop` of three commits and `qa` at the second.
     async fn with_history() -> Self {
-        let town = Self::open().await;
-        town.commit("develop", "Add the cart\n\nIt holds things.", &[("src/cart.rs", "one\ntwo\nthree\n")]);
-        let second = town.commit("develop", "Add a price", &[("src/price.rs", "12\n"), ("README.md", "# Checkout\n")]);
-        town.github.create_branch(REPOSITORY, "qa", &second).unwrap();
-        town.commit("develop", "Round the price", &[("src/price.rs", "12.00\n")]);
-        town
+        let world = Self::open().await;
+        world.commit("develop", "Add the cart\n\nIt holds things.", &[("src/cart.rs", "one\ntwo\nthree\n")]);
+        let second = world.commit("develop", "Add a price", &[("src/price.rs", "12\n"), ("README.md", "# Checkout\n")]);
+        world.github.create_branch(REPOSITORY, "qa", &second).unwrap();
+        world.commit("develop", "Round the price", &[("src/price.rs", "12.00\n")]);
+        world
     }
 
     fn commit(&self, branch: &str, message: &str, files: &[(&str, &str)]) -> Sha {
@@ -98,13 +98,13 @@ impl World {
 
     /// With `prod` where `qa` is, and a pull request of the bot's, number 1, from `gantry/x` into it.
     async fn with_pull() -> Self {
-        let town = Self::with_history().await;
-        town.github.create_branch(REPOSITORY, "prod", &town.head("qa")).unwrap();
-        town.github.create_branch(REPOSITORY, "gantry/x", &town.head("develop")).unwrap();
-        let (status, _) = town.post("/repos/acme/checkout/pulls", &new_pull("gantry/x", "prod")).await;
+        let world = Self::with_history().await;
+        world.github.create_branch(REPOSITORY, "prod", &world.head("qa")).unwrap();
+        world.github.create_branch(REPOSITORY, "gantry/x", &world.head("develop")).unwrap();
+        let (status, _) = world.post("/repos/acme/checkout/pulls", &new_pull("gantry/x", "prod")).await;
         assert_eq!(status, 201);
-        town.add_person("bob");
-        town
+        world.add_person("bob");
+        world
     }
 
     /// Somebody signs up.

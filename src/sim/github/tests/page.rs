@@ -5,24 +5,24 @@ use serde_json::json;
 use super::super::Verdict;
 use super::{REPOSITORY, World};
 
-async fn page(town: &World) -> (u16, String) {
-    let answer = reqwest::get(format!("{}/acme/checkout/pull/1", town.url)).await.unwrap();
+async fn page(world: &World) -> (u16, String) {
+    let answer = reqwest::get(format!("{}/acme/checkout/pull/1", world.url)).await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
 /// Fills the form in and presses a button; the status, and the page that follows.
-async fn click(town: &World, act: &str, user: &str, body: &str) -> (u16, String) {
+async fn click(world: &World, act: &str, user: &str, body: &str) -> (u16, String) {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let url = reqwest::Url::parse_with_params("http://x/", [("user", user), ("body", body)]).unwrap();
     let request = client
-        .post(format!("{}/acme/checkout/pull/1/{act}", town.url))
+        .post(format!("{}/acme/checkout/pull/1/{act}", world.url))
         .header("content-type", "application/x-www-form-urlencoded")
         .body(url.query().unwrap().to_owned());
     let answer = request.send().await.unwrap();
     let status = answer.status().as_u16();
     if status == 303 {
         assert_eq!(answer.headers()["location"], "../1");
-        return (status, page(town).await.1);
+        return (status, page(world).await.1);
     }
     (status, answer.text().await.unwrap())
 }
@@ -35,10 +35,10 @@ fn assert_shows(page: &str, words: &[&str]) {
 
 #[tokio::test]
 async fn the_page_shows_a_pull_request_and_what_it_brings() {
-    let town = World::with_pull().await;
-    town.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "Not yet").unwrap();
-    town.github.comment(REPOSITORY, 1, "bob", "Well").unwrap();
-    let (status, page) = page(&town).await;
+    let world = World::with_pull().await;
+    world.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "Not yet").unwrap();
+    world.github.comment(REPOSITORY, 1, "bob", "Well").unwrap();
+    let (status, page) = page(&world).await;
     assert_eq!(status, 200);
     assert_shows(
         &page,
@@ -61,53 +61,53 @@ async fn the_page_shows_a_pull_request_and_what_it_brings() {
             "href=\"/sim/github/acme/checkout/commit/",
         ],
     );
-    assert_eq!(reqwest::get(format!("{}/acme/checkout/pull/9", town.url)).await.unwrap().status(), 404);
-    let headers = reqwest::get(format!("{}/acme/checkout/pull/1", town.url)).await.unwrap().headers().clone();
+    assert_eq!(reqwest::get(format!("{}/acme/checkout/pull/9", world.url)).await.unwrap().status(), 404);
+    let headers = reqwest::get(format!("{}/acme/checkout/pull/1", world.url)).await.unwrap().headers().clone();
     assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'; style-src 'self';"));
     assert_eq!(headers["referrer-policy"], "same-origin", "a form's origin must be told");
-    let asked = town.github.request_faults().requests();
+    let asked = world.github.request_faults().requests();
     assert!(!asked.iter().any(|request| request.contains("/pull/1")), "a person's look is no request of the bot's");
 }
 
 #[tokio::test]
 async fn nothing_from_outside_becomes_html() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     let evil = "<script>alert('x')</script>\"&";
-    town.github.create_branch(REPOSITORY, "prod", &town.head("qa")).unwrap();
-    town.commit("develop", evil, &[("src/<b>.rs", "<img src=x>\n")]);
+    world.github.create_branch(REPOSITORY, "prod", &world.head("qa")).unwrap();
+    world.commit("develop", evil, &[("src/<b>.rs", "<img src=x>\n")]);
     let body = json!({ "title": evil, "head": "develop", "base": "prod", "body": evil });
-    town.post("/repos/acme/checkout/pulls", &body).await;
-    town.add_person("bob");
-    town.github.review(REPOSITORY, 1, "bob", Verdict::Comment, evil).unwrap();
-    town.github.comment(REPOSITORY, 1, "bob", evil).unwrap();
-    let (_, page) = page(&town).await;
+    world.post("/repos/acme/checkout/pulls", &body).await;
+    world.add_person("bob");
+    world.github.review(REPOSITORY, 1, "bob", Verdict::Comment, evil).unwrap();
+    world.github.comment(REPOSITORY, 1, "bob", evil).unwrap();
+    let (_, page) = page(&world).await;
     assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<b>.rs"), "{page}");
     let escaped = "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&amp;";
     assert_eq!(page.matches(escaped).count(), 6, "title twice, body, review, comment and commit");
-    let (status, page) = click(&town, "approve", "<script>", "").await;
+    let (status, page) = click(&world, "approve", "<script>", "").await;
     assert!(status == 422 && page.contains("There is no `&lt;script&gt;` on GitHub."), "{page}");
 }
 
 #[tokio::test]
 async fn a_person_reviews_merges_and_closes_on_the_page() {
-    let town = World::with_pull().await;
-    let (status, page) = click(&town, "approve", "bob", "Fine by me").await;
+    let world = World::with_pull().await;
+    let (status, page) = click(&world, "approve", "bob", "Fine by me").await;
     assert_eq!(status, 303);
     assert_shows(&page, &["approved at", "Fine by me"]);
-    let (status, page) = click(&town, "explode", "bob", "").await;
+    let (status, page) = click(&world, "explode", "bob", "").await;
     assert_eq!(status, 422);
     assert_shows(&page, &["`explode` is nothing that can be done here."]);
-    town.github.set_permission(REPOSITORY, "bob", "read").unwrap();
-    let (status, page) = click(&town, "merge", "bob", "").await;
+    world.github.set_permission(REPOSITORY, "bob", "read").unwrap();
+    let (status, page) = click(&world, "merge", "bob", "").await;
     assert_eq!(status, 422);
     assert_shows(&page, &["bob may not merge in acme/checkout: that takes write access."]);
-    town.github.set_permission(REPOSITORY, "bob", "write").unwrap();
-    let (status, page) = click(&town, "merge", "bob", "").await;
+    world.github.set_permission(REPOSITORY, "bob", "write").unwrap();
+    let (status, page) = click(&world, "merge", "bob", "").await;
     assert_eq!(status, 303);
     assert_shows(&page, &["<b>merged</b> by bob", "wants to merge 1 commit"]);
     assert!(!page.contains("<form"), "there is nothing left to do");
 
-    let town = World::with_pull().await;
-    let (_, page) = click(&town, "close", "bob", "").await;
+    let world = World::with_pull().await;
+    let (_, page) = click(&world, "close", "bob", "").await;
     assert_shows(&page, &["<b>closed</b> by bob"]);
 }

@@ -7,49 +7,49 @@ use super::{REPOSITORY, World};
 
 #[tokio::test]
 async fn a_person_has_a_name_and_shows_an_address_only_where_they_want() {
-    let town = World::with_pull().await;
-    let (status, bob) = town.get("/users/bob").await;
+    let world = World::with_pull().await;
+    let (status, bob) = world.get("/users/bob").await;
     assert_eq!((status, &bob["login"], &bob["name"], &bob["email"]), (200, &json!("bob"), &json!("BOB"), &Value::Null));
-    town.github.set_public_email("bob", Some("bob@home.test"));
-    assert_eq!(town.get("/users/Bob").await.1["email"], "bob@home.test");
-    assert_eq!(town.octocrab().users("bob").profile().await.unwrap().login, "bob");
-    assert_eq!(town.get("/users/nobody").await.0, 404);
-    assert_eq!(town.github.people(), ["alice-gh", "bob"]);
+    world.github.set_public_email("bob", Some("bob@home.test"));
+    assert_eq!(world.get("/users/Bob").await.1["email"], "bob@home.test");
+    assert_eq!(world.octocrab().users("bob").profile().await.unwrap().login, "bob");
+    assert_eq!(world.get("/users/nobody").await.0, 404);
+    assert_eq!(world.github.people(), ["alice-gh", "bob"]);
 }
 
 #[tokio::test]
 async fn everybody_known_may_write_until_somebody_says_otherwise() {
-    let town = World::with_pull().await;
-    let ask = async |login: &str| town.get(&format!("/repos/acme/checkout/collaborators/{login}/permission")).await;
+    let world = World::with_pull().await;
+    let ask = async |login: &str| world.get(&format!("/repos/acme/checkout/collaborators/{login}/permission")).await;
     for permission in ["write", "read", "none", "admin"] {
         if permission != "write" {
-            town.github.set_permission(REPOSITORY, "bob", permission).unwrap();
+            world.github.set_permission(REPOSITORY, "bob", permission).unwrap();
         }
         let (status, told) = ask("bob").await;
         assert_eq!((status, &told["permission"], &told["role_name"]), (200, &json!(permission), &json!(permission)));
         assert_eq!(told["user"]["login"], "bob");
     }
     assert_eq!(ask("nobody").await.0, 404);
-    assert!(town.github.set_permission(REPOSITORY, "bob", "odd").is_err());
+    assert!(world.github.set_permission(REPOSITORY, "bob", "odd").is_err());
 }
 
 #[tokio::test]
 async fn a_member_of_a_team_is_known_and_others_are_not() {
-    let town = World::with_pull().await;
-    town.github.add_team("acme", "release-managers", &["bob"]);
-    let (status, told) = town.get("/orgs/acme/teams/release-managers/memberships/bob").await;
+    let world = World::with_pull().await;
+    world.github.add_team("acme", "release-managers", &["bob"]);
+    let (status, told) = world.get("/orgs/acme/teams/release-managers/memberships/bob").await;
     assert_eq!((status, &told["state"], &told["role"]), (200, &json!("active"), &json!("member")));
     for other in ["release-managers/memberships/alice-gh", "others/memberships/bob"] {
-        assert_eq!(town.get(&format!("/orgs/acme/teams/{other}")).await.0, 404, "{other}");
+        assert_eq!(world.get(&format!("/orgs/acme/teams/{other}")).await.0, 404, "{other}");
     }
 }
 
 #[tokio::test]
 async fn the_rules_of_a_branch_can_be_read() {
-    let town = World::with_pull().await;
-    let rules = async || town.get("/repos/acme/checkout/rules/branches/prod").await;
+    let world = World::with_pull().await;
+    let rules = async || world.get("/repos/acme/checkout/rules/branches/prod").await;
     assert_eq!(rules().await, (200, json!([])));
-    assert_eq!(town.get("/repos/acme/checkout/branches/prod").await.1["protected"], false);
+    assert_eq!(world.get("/repos/acme/checkout/branches/prod").await.1["protected"], false);
     let all = Rules {
         required_reviews: 2,
         required_checks: vec!["build".to_owned()],
@@ -58,7 +58,7 @@ async fn the_rules_of_a_branch_can_be_read() {
         kinds: vec!["update"],
         ..Rules::default()
     };
-    town.github.protect(REPOSITORY, "prod", all).unwrap();
+    world.github.protect(REPOSITORY, "prod", all).unwrap();
     let (_, told) = rules().await;
     let kinds: Vec<&Value> = told.as_array().unwrap().iter().map(|rule| &rule["type"]).collect();
     assert_eq!(kinds, ["pull_request", "required_status_checks", "deletion", "update"]);
@@ -66,27 +66,27 @@ async fn the_rules_of_a_branch_can_be_read() {
     let checks = &told[1]["parameters"];
     assert_eq!(checks["strict_required_status_checks_policy"], true);
     assert_eq!(checks["required_status_checks"], json!([{ "context": "build" }]));
-    let (_, branch) = town.get("/repos/acme/checkout/branches/prod").await;
+    let (_, branch) = world.get("/repos/acme/checkout/branches/prod").await;
     assert_eq!((&branch["protected"], &branch["protection"]["enabled"]), (&json!(true), &json!(false)));
-    let (_, branches) = town.get("/repos/acme/checkout/branches").await;
+    let (_, branches) = world.get("/repos/acme/checkout/branches").await;
     let protected: Vec<&Value> = branches.as_array().unwrap().iter().map(|branch| &branch["protected"]).collect();
     assert_eq!(protected, [&json!(false), &json!(false), &json!(true), &json!(false)]);
-    let octocrab = town.octocrab();
+    let octocrab = world.octocrab();
     let typed = octocrab.repos("acme", "checkout").rules_for_branch("prod").send().await.unwrap();
     assert_eq!(typed.len(), 4);
 }
 
 #[tokio::test]
 async fn commits_are_found_by_their_authors_login_or_address() {
-    let town = World::with_pull().await;
-    town.merge().await;
+    let world = World::with_pull().await;
+    world.merge().await;
     let cases =
         [("alice-gh", 3), ("alice@acme.test", 3), ("gantry[bot]", 1), ("bob", 0), ("nobody@acme.test", 0), ("", 4)];
     for (author, count) in cases {
         let path = "/repos/acme/checkout/commits";
         let url =
-            reqwest::Url::parse_with_params(&format!("{}{path}", town.url), [("author", author), ("sha", "prod")]);
-        let (_, found) = town.send(reqwest::Client::new().get(url.unwrap())).await;
+            reqwest::Url::parse_with_params(&format!("{}{path}", world.url), [("author", author), ("sha", "prod")]);
+        let (_, found) = world.send(reqwest::Client::new().get(url.unwrap())).await;
         assert_eq!(found.as_array().unwrap().len(), count, "{author}");
     }
 }

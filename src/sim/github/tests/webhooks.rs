@@ -16,7 +16,7 @@ use crate::sim::signature::sign;
 const SECRET: &str = "between us";
 
 struct Bot {
-    town: World,
+    world: World,
     scheduler: Scheduler,
     /// Kind, delivery and body of what came.
     received: Arc<Mutex<Vec<(String, String, Value)>>>,
@@ -25,7 +25,7 @@ struct Bot {
 impl Bot {
     /// A bot that answers `status`, and is told what happens from now on.
     async fn start(status: u16) -> Self {
-        let town = World::with_pull().await;
+        let world = World::with_pull().await;
         let received: Arc<Mutex<Vec<_>>> = Arc::default();
         let kept = received.clone();
         let take = async move |headers: HeaderMap, body: Bytes| {
@@ -39,11 +39,11 @@ impl Bot {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let bot_url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        let agenda = Scheduler::new(town.clock.clone());
+        let agenda = Scheduler::new(world.clock.clone());
         tokio::spawn(agenda.clone().run(CancellationToken::new()));
         let http = reqwest::Client::new();
-        town.github.send_webhooks(Webhooks { scheduler: agenda.clone(), http, bot_url, secret: SECRET.to_owned() });
-        Self { town, scheduler: agenda, received }
+        world.github.send_webhooks(Webhooks { scheduler: agenda.clone(), http, bot_url, secret: SECRET.to_owned() });
+        Self { world, scheduler: agenda, received }
     }
 
     /// What came since the last time, when nothing is on its way any more.
@@ -67,12 +67,12 @@ impl Bot {
 #[tokio::test]
 async fn every_act_on_a_pull_request_is_told() {
     let bot = Bot::start(202).await;
-    let (town, github) = (&bot.town, &bot.town.github);
-    town.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
+    let (world, github) = (&bot.world, &bot.world.github);
+    world.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
     assert_eq!(bot.take_actions().await, ["pull_request synchronize"]);
     github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
     assert_eq!(bot.take_actions().await, ["pull_request_review submitted"]);
-    town.put("/repos/acme/checkout/pulls/1/reviews/1/dismissals", &json!({ "message": "Stale" })).await;
+    world.put("/repos/acme/checkout/pulls/1/reviews/1/dismissals", &json!({ "message": "Stale" })).await;
     assert_eq!(bot.take_actions().await, ["pull_request_review dismissed"]);
     github.retarget_pull(REPOSITORY, 1, "qa").unwrap();
     assert_eq!(bot.take_actions().await, ["pull_request edited"]);
@@ -81,21 +81,21 @@ async fn every_act_on_a_pull_request_is_told() {
     assert_eq!(bot.take_actions().await, ["pull_request closed", "pull_request reopened"]);
     github.merge_pull(REPOSITORY, 1, "bob").unwrap();
     assert_eq!(bot.take_actions().await, ["pull_request closed"]);
-    town.post("/repos/acme/checkout/pulls", &super::new_pull("gantry/x", "prod")).await;
+    world.post("/repos/acme/checkout/pulls", &super::new_pull("gantry/x", "prod")).await;
     assert_eq!(bot.take_actions().await, ["pull_request opened"]);
     github.delete_branch(REPOSITORY, "gantry/x").unwrap();
     assert_eq!(bot.take_actions().await, ["pull_request closed"]);
-    town.get("/repos/acme/checkout/pulls/1").await;
-    town.commit("develop", "Elsewhere", &[("x", "y\n")]);
+    world.get("/repos/acme/checkout/pulls/1").await;
+    world.commit("develop", "Elsewhere", &[("x", "y\n")]);
     assert!(bot.take_actions().await.is_empty(), "reading and what is no pull request's are not told");
 }
 
 #[tokio::test]
 async fn a_webhook_tells_what_github_tells() {
     let bot = Bot::start(202).await;
-    let head = bot.town.head("gantry/x");
-    bot.town.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "No").unwrap();
-    bot.town.github.merge_pull(REPOSITORY, 1, "bob").unwrap();
+    let head = bot.world.head("gantry/x");
+    bot.world.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "No").unwrap();
+    bot.world.github.merge_pull(REPOSITORY, 1, "bob").unwrap();
     let [(_, first, review), (_, second, merged)] = bot.take_webhooks().await.try_into().unwrap();
     assert_ne!(first, second, "each delivery has an id of its own");
     assert_eq!(review["review"]["state"], "changes_requested");
@@ -106,7 +106,7 @@ async fn a_webhook_tells_what_github_tells() {
     assert_eq!((&pull["number"], &pull["state"], &pull["merged"]), (&json!(1), &json!("closed"), &json!(true)));
     assert_eq!(pull["head"], json!({ "ref": "gantry/x", "sha": head.as_str() }));
     assert_eq!(pull["base"]["ref"], "prod");
-    assert_eq!(pull["merge_commit_sha"], bot.town.head("prod").as_str());
+    assert_eq!(pull["merge_commit_sha"], bot.world.head("prod").as_str());
     for body in [&review, &merged] {
         assert_eq!((&body["repository"]["full_name"], &body["sender"]["login"]), (&json!(REPOSITORY), &json!("bob")));
     }
@@ -115,9 +115,9 @@ async fn a_webhook_tells_what_github_tells() {
 #[tokio::test]
 async fn checks_and_statuses_are_told() {
     let bot = Bot::start(202).await;
-    let head = bot.town.head("gantry/x");
+    let head = bot.world.head("gantry/x");
     for conclusion in ["in_progress", "failure"] {
-        bot.town.github.set_check(REPOSITORY, &head, "build", conclusion).unwrap();
+        bot.world.github.set_check(REPOSITORY, &head, "build", conclusion).unwrap();
     }
     let told = bot.take_webhooks().await;
     let runs: Vec<_> = told
@@ -144,22 +144,22 @@ async fn checks_and_statuses_are_told() {
     );
     assert_eq!(told[2].2["check_suite"]["head_sha"], head.as_str());
 
-    bot.town.github.set_check(REPOSITORY, &head, "lint", "queued").unwrap();
-    bot.town.github.set_check(REPOSITORY, &head, "build", "success").unwrap();
+    bot.world.github.set_check(REPOSITORY, &head, "lint", "queued").unwrap();
+    bot.world.github.set_check(REPOSITORY, &head, "build", "success").unwrap();
     assert_eq!(
         bot.take_actions().await,
         ["check_run created", "check_run completed"],
         "one of the suite is still open"
     );
     let status = json!({ "state": "success", "context": "ci/docs" });
-    bot.town.post(&format!("/repos/acme/checkout/statuses/{head}"), &status).await;
+    bot.world.post(&format!("/repos/acme/checkout/statuses/{head}"), &status).await;
     let [(kind, _, body)] = bot.take_webhooks().await.try_into().unwrap();
     assert_eq!(
         (kind.as_str(), &body["sha"], &body["state"], &body["context"]),
         ("status", &json!(head.as_str()), &json!("success"), &json!("ci/docs"))
     );
-    bot.town.faults.arm(Fault::RedCheck, 1, None, None);
-    bot.town.get("/repos/acme/checkout/commits/qa/check-runs").await;
+    bot.world.faults.arm(Fault::RedCheck, 1, None, None);
+    bot.world.get("/repos/acme/checkout/commits/qa/check-runs").await;
     assert_eq!(
         bot.take_actions().await,
         ["check_run completed", "check_suite completed"],
@@ -170,15 +170,15 @@ async fn checks_and_statuses_are_told() {
 #[tokio::test]
 async fn a_webhook_may_be_lost_or_come_twice() {
     let bot = Bot::start(202).await;
-    let review = || bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Comment, "Hm").unwrap();
-    bot.town.faults.arm(Fault::LostWebhook, 1, None, None);
+    let review = || bot.world.github.review(REPOSITORY, 1, "bob", Verdict::Comment, "Hm").unwrap();
+    bot.world.faults.arm(Fault::LostWebhook, 1, None, None);
     review();
     assert!(bot.take_actions().await.is_empty());
-    bot.town.faults.arm(Fault::DuplicateWebhook, 1, Some("checkout".to_owned()), None);
+    bot.world.faults.arm(Fault::DuplicateWebhook, 1, Some("checkout".to_owned()), None);
     review();
     let [first, second] = bot.take_webhooks().await.try_into().unwrap();
     assert_eq!(first, second);
-    bot.town.faults.arm(Fault::LostWebhook, 1, None, Some("prod".to_owned()));
+    bot.world.faults.arm(Fault::LostWebhook, 1, None, Some("prod".to_owned()));
     review();
     assert_eq!(bot.take_actions().await.len(), 1, "that fault is the controller's");
 }
@@ -186,9 +186,9 @@ async fn a_webhook_may_be_lost_or_come_twice() {
 #[tokio::test]
 async fn github_never_sends_a_webhook_again() {
     let bot = Bot::start(404).await;
-    bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
+    bot.world.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
     assert_eq!(bot.take_actions().await.len(), 1);
-    bot.town.github.set_bot_url("http://127.0.0.1:1");
-    bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
+    bot.world.github.set_bot_url("http://127.0.0.1:1");
+    bot.world.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
     assert!(bot.take_actions().await.is_empty());
 }

@@ -23,9 +23,9 @@ fn tag(name: &str) -> Reference {
 
 #[tokio::test]
 async fn a_merge_is_a_commit_of_two_parents_and_a_second_one_has_nothing_to_do() {
-    let town = World::with_history().await;
-    let (qa, develop) = (town.head("qa"), town.head("develop"));
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let (qa, develop) = (world.head("qa"), world.head("develop"));
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
 
     let merged =
@@ -35,9 +35,9 @@ async fn a_merge_is_a_commit_of_two_parents_and_a_second_one_has_nothing_to_do()
     let parents: Vec<_> = commit.parents.iter().map(|parent| parent.sha.clone().unwrap()).collect();
     assert_eq!(parents, [qa.as_str(), develop.as_str()]);
     assert_eq!(commit.author.unwrap().login, "gantry[bot]");
-    assert_eq!(commit.sha, town.head("qa").as_str());
-    assert_eq!(town.github.read_file(REPOSITORY, &town.head("qa"), "src/price.rs").as_deref(), Some("12.00\n"));
-    assert_eq!(commit.commit.committer.unwrap().date.unwrap().timestamp(), town.clock.now().as_second());
+    assert_eq!(commit.sha, world.head("qa").as_str());
+    assert_eq!(world.github.read_file(REPOSITORY, &world.head("qa"), "src/price.rs").as_deref(), Some("12.00\n"));
+    assert_eq!(commit.commit.committer.unwrap().date.unwrap().timestamp(), world.clock.now().as_second());
 
     assert!(repos.merge(develop.as_str(), "qa").send().await.unwrap().is_none());
     assert!(repos.merge(develop.short(), "qa").send().await.unwrap().is_none());
@@ -45,10 +45,10 @@ async fn a_merge_is_a_commit_of_two_parents_and_a_second_one_has_nothing_to_do()
 
 #[tokio::test]
 async fn a_merge_that_cannot_be_says_why() {
-    let town = World::with_history().await;
-    town.commit("qa", "Another price", &[("src/price.rs", "13\n")]);
-    let before = town.head("qa");
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    world.commit("qa", "Another price", &[("src/price.rs", "13\n")]);
+    let before = world.head("qa");
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     let cases = [
         ("develop", "qa", status_and_message(409, "Merge conflict")),
@@ -59,16 +59,16 @@ async fn a_merge_that_cannot_be_says_why() {
     for (head, base, answer) in cases {
         assert_eq!(unwrap_github_error(repos.merge(head, base).send().await), answer);
     }
-    assert_eq!(town.head("qa"), before);
-    let seeded = town.github.merge(REPOSITORY, "qa", &town.head("develop"), "m", &alice(), town.clock.now());
+    assert_eq!(world.head("qa"), before);
+    let seeded = world.github.merge(REPOSITORY, "qa", &world.head("develop"), "m", &alice(), world.clock.now());
     assert!(matches!(seeded, Err(WriteError::Conflict)));
 }
 
 #[tokio::test]
 async fn references_are_made_moved_and_deleted_by_githubs_rules() {
-    let town = World::with_history().await;
-    let (qa, develop) = (town.head("qa"), town.head("develop"));
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let (qa, develop) = (world.head("qa"), world.head("develop"));
+    let octocrab = world.octocrab();
     let git = octocrab.repos("acme", "checkout").git();
     let nothing = "0123456789012345678901234567890123456789";
 
@@ -91,11 +91,11 @@ async fn references_are_made_moved_and_deleted_by_githubs_rules() {
     );
 
     git.update_ref(&branch("gantry/1"), develop.as_str()).force(false).send().await.unwrap();
-    assert_eq!(town.head("gantry/1"), develop);
+    assert_eq!(world.head("gantry/1"), develop);
     let back = git.update_ref(&branch("gantry/1"), qa.as_str()).force(false).send().await;
     assert_eq!(unwrap_github_error(back), status_and_message(422, "Update is not a fast forward"));
     git.update_ref(&branch("gantry/1"), qa.as_str()).force(true).send().await.unwrap();
-    assert_eq!(town.head("gantry/1"), qa);
+    assert_eq!(world.head("gantry/1"), qa);
     let missing = git.update_ref(&branch("gantry/2"), qa.as_str()).send().await;
     assert_eq!(unwrap_github_error(missing), status_and_message(422, "Reference does not exist"));
 
@@ -109,21 +109,21 @@ async fn references_are_made_moved_and_deleted_by_githubs_rules() {
 
 #[tokio::test]
 async fn an_annotated_tag_needs_its_object_and_its_reference() {
-    let town = World::with_history().await;
-    let qa = town.head("qa");
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let qa = world.head("qa");
+    let octocrab = world.octocrab();
     let git = octocrab.repos("acme", "checkout").git();
     let made = git.create_tag("qa/2026.11.16-1", "Promoted", qa.as_str(), "commit").send().await.unwrap();
-    assert!(town.github.tags(REPOSITORY).is_empty());
+    assert!(world.github.tags(REPOSITORY).is_empty());
     git.create_ref(&tag("qa/2026.11.16-1"), &made.sha).await.unwrap();
-    town.github.tag(REPOSITORY, "qa/2026.11.16-2", &qa, "Seeded").unwrap();
+    world.github.tag(REPOSITORY, "qa/2026.11.16-2", &qa, "Seeded").unwrap();
 
     let found = git.list_matching_refs("tags/qa/").await.unwrap();
     let names: Vec<_> = found.iter().map(|found| found.ref_field.as_str()).collect();
     assert_eq!(names, ["refs/tags/qa/2026.11.16-1", "refs/tags/qa/2026.11.16-2"]);
     assert_eq!(git.list_matching_refs("tags/prod/").await.unwrap(), []);
     assert_eq!(git.get_tag(made.sha).await.unwrap().object.unwrap().sha, qa.as_str());
-    assert_eq!(town.github.tags(REPOSITORY)["qa/2026.11.16-1"], qa);
+    assert_eq!(world.github.tags(REPOSITORY)["qa/2026.11.16-1"], qa);
     let listed = octocrab.repos("acme", "checkout").list_tags().send().await.unwrap();
     assert_eq!(listed.items[1].commit.sha, qa.as_str());
     let by_name = octocrab.commits("acme", "checkout").get("qa/2026.11.16-1").await.unwrap();
@@ -132,9 +132,9 @@ async fn an_annotated_tag_needs_its_object_and_its_reference() {
 
 #[tokio::test]
 async fn a_commit_is_built_from_blobs_and_trees() {
-    let town = World::with_history().await;
-    let develop = town.head("develop");
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let develop = world.head("develop");
+    let octocrab = world.octocrab();
     let git = octocrab.repos("acme", "checkout").git();
 
     let blob = git.create_blob("AAEC/w==").encoding("base64").send().await.unwrap();
@@ -145,7 +145,7 @@ async fn a_commit_is_built_from_blobs_and_trees() {
         CreateTreeEntry::new("src/cart.rs/mod.rs", "100755", "blob").with_content("moved\n"),
     ];
     let tree = git.create_tree(entries).base_tree(&base).send().await.unwrap();
-    let (_, tree) = town
+    let (_, tree) = world
         .post(
             "/repos/acme/checkout/git/trees",
             &json!({ "base_tree": tree.sha, "tree": [
@@ -167,9 +167,9 @@ async fn a_commit_is_built_from_blobs_and_trees() {
         ]
     );
     let commit = git.create_commit("Restore 1.4", tree).parents(vec![develop.to_string()]).send().await.unwrap();
-    assert_eq!(commit.committer.date.unwrap().timestamp(), town.clock.now().as_second());
+    assert_eq!(commit.committer.date.unwrap().timestamp(), world.clock.now().as_second());
     git.update_ref(&branch("develop"), &commit.sha).force(false).send().await.unwrap();
-    assert_eq!(town.head("develop").as_str(), commit.sha);
+    assert_eq!(world.head("develop").as_str(), commit.sha);
 }
 
 #[tokio::test]
@@ -177,8 +177,8 @@ async fn what_was_written_through_the_api_passes_fsck() {
     if !git_is_there() {
         return;
     }
-    let town = World::with_history().await;
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     let merged = repos.merge("develop", "qa").commit_message("Promote").send().await.unwrap().unwrap();
     let entries = vec![CreateTreeEntry::new("a-b/c", "100755", "blob").with_content("x")];
@@ -189,13 +189,13 @@ async fn what_was_written_through_the_api_passes_fsck() {
     repos.git().create_ref(&tag("qa/1"), made.sha).await.unwrap();
 
     let directory = tempfile::tempdir().unwrap();
-    town.github.read(REPOSITORY, |repo| export(repo, directory.path())).unwrap();
+    world.github.read(REPOSITORY, |repo| export(repo, directory.path())).unwrap();
     fsck(directory.path());
 }
 
 #[tokio::test]
 async fn what_cannot_be_written_is_refused_and_never_a_crash() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     let blob = "/repos/acme/checkout/git/blobs";
     let trees = "/repos/acme/checkout/git/trees";
     let commits = "/repos/acme/checkout/git/commits";
@@ -221,41 +221,41 @@ async fn what_cannot_be_written_is_refused_and_never_a_crash() {
         ("/repos/acme/nothing/merges", json!({ "base": "qa", "head": "develop" }), 404),
     ];
     for (path, body, status) in cases {
-        assert_eq!(town.post(path, &body).await.0, status, "{path} {body}");
+        assert_eq!(world.post(path, &body).await.0, status, "{path} {body}");
     }
-    let moved = town.github.commit(new_commit("qa/x", "m", BTreeMap::new(), town.clock.now()));
+    let moved = world.github.commit(new_commit("qa/x", "m", BTreeMap::new(), world.clock.now()));
     assert!(matches!(moved, Err(WriteError::Refused(_))));
-    assert!(town.unknown_requests.all().is_empty());
+    assert!(world.unknown_requests.all().is_empty());
 }
 
 #[tokio::test]
 async fn a_write_needs_a_token_and_a_read_none() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     let body = json!({ "base": "qa", "head": "develop" });
-    let request = reqwest::Client::new().post(format!("{}/repos/acme/checkout/merges", town.url)).json(&body);
-    let (status, answer) = town.send(request).await;
+    let request = reqwest::Client::new().post(format!("{}/repos/acme/checkout/merges", world.url)).json(&body);
+    let (status, answer) = world.send(request).await;
     assert_eq!((status, answer["message"].as_str()), (401, Some("Requires authentication")));
-    assert_eq!(town.get("/repos/acme/checkout").await.0, 200);
+    assert_eq!(world.get("/repos/acme/checkout").await.0, 200);
 }
 
 #[tokio::test]
 async fn statuses_and_checks_are_two_systems() {
-    let town = World::with_history().await;
-    let develop = town.head("develop");
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let develop = world.head("develop");
+    let octocrab = world.octocrab();
     let path = format!("/repos/acme/checkout/statuses/{develop}");
-    assert_eq!(town.post(&path, &json!({ "state": "success", "context": "ci/lint" })).await.0, 201);
-    assert_eq!(town.post(&path, &json!({ "state": "perhaps" })).await.0, 422);
+    assert_eq!(world.post(&path, &json!({ "state": "success", "context": "ci/lint" })).await.0, 201);
+    assert_eq!(world.post(&path, &json!({ "state": "perhaps" })).await.0, 422);
     let combined: Value =
         octocrab.get(format!("/repos/acme/checkout/commits/{develop}/status"), None::<&()>).await.unwrap();
     assert_eq!((combined["state"].as_str(), combined["total_count"].as_u64()), (Some("success"), Some(1)));
 
-    town.github.set_check(REPOSITORY, &develop, "build", "success").unwrap();
+    world.github.set_check(REPOSITORY, &develop, "build", "success").unwrap();
     let checks = octocrab.checks("acme", "checkout");
     let runs = checks.list_check_runs_for_git_ref(develop.as_str().to_owned().into()).send().await.unwrap();
     assert_eq!((runs.total_count, runs.check_runs[0].conclusion.as_deref()), (1, Some("success")));
 
-    town.faults.arm(Fault::RedCheck, 1, Some("checkout".to_owned()), None);
+    world.faults.arm(Fault::RedCheck, 1, Some("checkout".to_owned()), None);
     for _ in 0..2 {
         let runs = checks.list_check_runs_for_git_ref(develop.as_str().to_owned().into()).send().await.unwrap();
         assert_eq!(runs.check_runs[0].conclusion.as_deref(), Some("failure"), "a check that failed stays so");
@@ -264,15 +264,15 @@ async fn statuses_and_checks_are_two_systems() {
 
 #[tokio::test]
 async fn faults_strike_as_often_as_they_were_asked_to() {
-    let town = World::with_history().await;
-    let octocrab = town.octocrab();
+    let world = World::with_history().await;
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
-    town.faults.arm(Fault::Github502, 1, None, None);
-    let answer = reqwest::get(format!("{}/repos/acme/checkout", town.url)).await.unwrap();
+    world.faults.arm(Fault::Github502, 1, None, None);
+    let answer = reqwest::get(format!("{}/repos/acme/checkout", world.url)).await.unwrap();
     assert_eq!((answer.status().as_u16(), answer.headers()["content-type"].to_str().unwrap()), (502, "text/html"));
     assert!(answer.text().await.unwrap().starts_with("<html>"));
 
-    town.faults.arm(Fault::MergeConflict, 1, Some("checkout".to_owned()), Some("qa".to_owned()));
+    world.faults.arm(Fault::MergeConflict, 1, Some("checkout".to_owned()), Some("qa".to_owned()));
     assert_eq!(
         unwrap_github_error(repos.merge("develop", "qa").send().await),
         status_and_message(409, "Merge conflict")
@@ -282,36 +282,36 @@ async fn faults_strike_as_often_as_they_were_asked_to() {
 
 #[tokio::test]
 async fn a_timeout_after_the_effect_leaves_the_effect() {
-    let town = World::with_history().await;
-    let before = town.head("qa");
-    town.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".to_owned()), None);
-    assert_eq!(town.get("/repos/acme/checkout").await.0, 200, "a read is not struck");
-    let request = reqwest::Client::new().post(format!("{}/repos/acme/checkout/merges", town.url)).bearer_auth("t");
+    let world = World::with_history().await;
+    let before = world.head("qa");
+    world.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".to_owned()), None);
+    assert_eq!(world.get("/repos/acme/checkout").await.0, 200, "a read is not struck");
+    let request = reqwest::Client::new().post(format!("{}/repos/acme/checkout/merges", world.url)).bearer_auth("t");
     let request = request.json(&json!({ "base": "qa", "head": "develop" })).timeout(Duration::from_millis(500));
     assert!(request.send().await.unwrap_err().is_timeout());
-    assert_ne!(town.head("qa"), before);
+    assert_ne!(world.head("qa"), before);
 }
 
 #[tokio::test]
 async fn every_move_of_a_branch_is_told_with_no_lock_held() {
-    let town = World::with_history().await;
+    let world = World::with_history().await;
     let told: Arc<Mutex<Vec<BranchMove>>> = Arc::default();
-    town.github.on_move({
-        let (told, github) = (told.clone(), town.github.clone());
+    world.github.on_move({
+        let (told, github) = (told.clone(), world.github.clone());
         move |moved| {
             assert_eq!(github.head(&moved.repository, &moved.branch).as_ref(), Some(&moved.after));
             told.lock().unwrap().push(moved.clone());
         }
     });
-    let (before, develop) = (town.head("qa"), town.head("develop"));
-    let octocrab = town.octocrab();
+    let (before, develop) = (world.head("qa"), world.head("develop"));
+    let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
     repos.merge("develop", "qa").send().await.unwrap();
     repos.git().create_ref(&branch("staging"), before.as_str()).await.unwrap();
     repos.git().update_ref(&branch("staging"), develop.as_str()).send().await.unwrap();
     repos.git().update_ref(&branch("staging"), develop.as_str()).send().await.unwrap();
     repos.git().create_ref(&tag("v1"), before.as_str()).await.unwrap();
-    town.commit("qa", "A hotfix", &[("fix", "1\n")]);
+    world.commit("qa", "A hotfix", &[("fix", "1\n")]);
 
     let told = told.lock().unwrap();
     let moves: Vec<_> = told.iter().map(|moved| (moved.branch.as_str(), moved.before.clone())).collect();

@@ -7,8 +7,8 @@ use crate::sim::faults::Fault;
 
 #[tokio::test]
 async fn slack_morphism_posts_edits_replies_and_reads_people() {
-    let town = world().await;
-    let (client, token) = (town.client(), token());
+    let world = world().await;
+    let (client, token) = (world.client(), token());
     let session: Session<'_> = client.open_session(&token);
 
     let me = session.auth_test().await.unwrap();
@@ -43,15 +43,15 @@ async fn slack_morphism_posts_edits_replies_and_reads_people() {
     );
     session.chat_post_ephemeral(&whisper).await.unwrap();
 
-    let seen = town.slack.messages("deploys", Some("alice"));
+    let seen = world.slack.messages("deploys", Some("alice"));
     assert_eq!(seen.len(), 3);
     assert_eq!((seen[0].text.as_str(), seen[0].edited, seen[0].user.as_str()), ("checkout runs", 1, "gantry"));
     assert_eq!(seen[0].blocks[0]["text"]["text"], "*checkout*");
     assert_eq!(seen[0].history[0].text, "checkout");
     assert_eq!(seen[1].thread, Some(posted.ts.to_string()));
     assert_eq!(seen[2].only_to.as_deref(), Some("alice"));
-    assert_eq!(town.texts("deploys", Some("bob")), ["checkout runs", "details"]);
-    assert_eq!(town.texts("deploys", None).len(), 3);
+    assert_eq!(world.texts("deploys", Some("bob")), ["checkout runs", "details"]);
+    assert_eq!(world.texts("deploys", None).len(), 3);
 
     let dave = session.users_info(&SlackApiUsersInfoRequest::new("U0DAVE".into())).await.unwrap().user;
     assert_eq!(dave.flags.is_restricted, Some(true));
@@ -64,25 +64,25 @@ async fn slack_morphism_posts_edits_replies_and_reads_people() {
     let info = SlackApiConversationsInfoRequest::new("C0SECRET".into());
     assert_eq!(session.conversations_info(&info).await.unwrap().channel.flags.is_member, Some(false));
 
-    assert_eq!(town.slack.calls()["chat.postMessage"], 2);
-    let gets: Vec<_> = town.slack.last_requests().into_iter().filter(|r| r.http == "GET").map(|r| r.method).collect();
+    assert_eq!(world.slack.calls()["chat.postMessage"], 2);
+    let gets: Vec<_> = world.slack.last_requests().into_iter().filter(|r| r.http == "GET").map(|r| r.method).collect();
     assert!(gets.contains(&"auth.test".to_owned()) && gets.contains(&"users.info".to_owned()), "{gets:?}");
-    assert_eq!(town.unknown_requests.all(), Vec::<String>::new());
+    assert_eq!(world.unknown_requests.all(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn slack_morphism_opens_direct_messages_and_uploads_a_file() {
-    let town = world().await;
-    let (client, token) = (town.client(), token());
+    let world = world().await;
+    let (client, token) = (world.client(), token());
     let session: Session<'_> = client.open_session(&token);
 
     let open = SlackApiConversationsOpenRequest::new().with_users(vec!["U0ALICE".into()]);
     let direct = session.conversations_open(&open).await.unwrap().channel.id;
     let hello = SlackMessageContent::new().with_text("hello".to_owned());
     session.chat_post_message(&SlackApiChatPostMessageRequest::new(direct, hello)).await.unwrap();
-    assert_eq!(town.texts("@gantry", Some("alice")), ["hello"]);
-    assert_eq!(town.texts("@alice", None), ["hello"]);
-    assert!(town.texts("@gantry", Some("bob")).is_empty());
+    assert_eq!(world.texts("@gantry", Some("alice")), ["hello"]);
+    assert_eq!(world.texts("@alice", None), ["hello"]);
+    assert!(world.texts("@gantry", Some("bob")).is_empty());
 
     let content = b"- old\n+ new\n".to_vec();
     let ask = SlackApiFilesGetUploadUrlExternalRequest::new("checkout.diff".to_owned(), content.len());
@@ -92,21 +92,21 @@ async fn slack_morphism_opens_direct_messages_and_uploads_a_file() {
     let complete = SlackApiFilesCompleteUploadExternalRequest::new(vec![SlackApiFilesComplete::new(place.file_id)])
         .with_channel_id("C0DEPLOYS".into());
     session.files_complete_upload_external(&complete).await.unwrap();
-    let shared = town.slack.messages("deploys", None).remove(0).files.remove(0);
+    let shared = world.slack.messages("deploys", None).remove(0).files.remove(0);
     assert_eq!(shared["name"], "checkout.diff");
     let url = shared["url_private"].as_str().unwrap();
-    assert_eq!(town.slack.http.get(url).send().await.unwrap().bytes().await.unwrap(), content);
+    assert_eq!(world.slack.http.get(url).send().await.unwrap().bytes().await.unwrap(), content);
 }
 
 #[tokio::test]
 async fn each_no_has_slacks_own_code() {
-    let town = world().await;
+    let world = world().await;
     let post = |channel: &str| json!({ "channel": channel, "text": "x" });
-    let alices = town.slack.type_message("alice", "deploys", None, "hi").await.unwrap().id;
+    let alices = world.slack.type_message("alice", "deploys", None, "hi").await.unwrap().id;
     let whispered =
-        town.call("chat.postEphemeral", json!({ "channel": "deploys", "user": "U0BOB", "text": "x" })).await;
+        world.call("chat.postEphemeral", json!({ "channel": "deploys", "user": "U0BOB", "text": "x" })).await;
     let whispered = whispered["message_ts"].as_str().unwrap();
-    town.slack.leave("carol", "deploys");
+    world.slack.leave("carol", "deploys");
     for (method, args, code) in [
         ("chat.postMessage", post("nowhere"), "channel_not_found"),
         ("chat.postMessage", post("#secret"), "not_in_channel"),
@@ -130,86 +130,86 @@ async fn each_no_has_slacks_own_code() {
         // Slack overlooks JSON where a method only reads.
         ("users.info", json!({ "user": "U0ALICE" }), "invalid_arguments"),
     ] {
-        assert_eq!(town.call_result_code(method, args.clone()).await, code, "{method} {args}");
+        assert_eq!(world.call_result_code(method, args.clone()).await, code, "{method} {args}");
         // So that the burst of a channel is never what answers.
-        town.clock.advance(SignedDuration::from_secs(2));
+        world.clock.advance(SignedDuration::from_secs(2));
     }
 }
 
 #[tokio::test]
 async fn an_update_may_hold_four_thousand_characters() {
-    let town = world().await;
-    let ts = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
+    let world = world().await;
+    let ts = world.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
     let update = |n: usize| json!({ "channel": "deploys", "ts": ts, "text": "x".repeat(n) });
-    assert_eq!(town.call_result_code("chat.update", update(4000)).await, "ok");
-    assert_eq!(town.call_result_code("chat.update", update(4001)).await, "msg_too_long");
+    assert_eq!(world.call_result_code("chat.update", update(4000)).await, "ok");
+    assert_eq!(world.call_result_code("chat.update", update(4001)).await, "msg_too_long");
 }
 
 #[tokio::test]
 async fn invalid_blocks_are_refused_with_the_place_of_the_mistake() {
-    let town = world().await;
+    let world = world().await;
     let header = json!([{ "type": "header", "text": { "type": "plain_text", "text": "x".repeat(151) } }]);
-    let answer = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "x", "blocks": header })).await;
+    let answer = world.call("chat.postMessage", json!({ "channel": "deploys", "text": "x", "blocks": header })).await;
     assert_eq!(
         answer["response_metadata"]["messages"],
         json!(["[ERROR] must be less than 151 characters [json-pointer:/blocks/0/text/text]"])
     );
-    town.slack.refuse_tables(true);
+    world.slack.refuse_tables(true);
     let table = json!([{ "type": "table", "rows": [[{ "type": "raw_text", "text": "x" }]] }]);
     let args = json!({ "channel": "deploys", "text": "x", "blocks": table });
-    assert_eq!(town.call_result_code("chat.postMessage", args.clone()).await, "invalid_blocks");
-    town.slack.refuse_tables(false);
-    assert_eq!(town.call_result_code("chat.postMessage", args).await, "ok");
-    assert_eq!(town.slack.messages("deploys", None).len(), 1, "what was refused is not shown");
+    assert_eq!(world.call_result_code("chat.postMessage", args.clone()).await, "invalid_blocks");
+    world.slack.refuse_tables(false);
+    assert_eq!(world.call_result_code("chat.postMessage", args).await, "ok");
+    assert_eq!(world.slack.messages("deploys", None).len(), 1, "what was refused is not shown");
 }
 
 #[tokio::test]
 async fn without_a_token_there_is_no_answer() {
-    let town = world().await;
+    let world = world().await;
     let error = async |request: reqwest::RequestBuilder| {
         request.send().await.unwrap().json::<Value>().await.unwrap()["error"].clone()
     };
-    assert_eq!(error(town.raw("auth.test")).await, "not_authed");
-    assert_eq!(error(town.raw("auth.test").bearer_auth("xoxb-wrong")).await, "invalid_auth");
-    let by_form = town.raw("auth.test").header("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(error(world.raw("auth.test")).await, "not_authed");
+    assert_eq!(error(world.raw("auth.test").bearer_auth("xoxb-wrong")).await, "invalid_auth");
+    let by_form = world.raw("auth.test").header("content-type", "application/x-www-form-urlencoded");
     assert_eq!(error(by_form.body(format!("token={TOKEN}"))).await, Value::Null);
-    assert_eq!(error(town.raw("api.test")).await, Value::Null, "api.test asks for no token");
+    assert_eq!(error(world.raw("api.test")).await, Value::Null, "api.test asks for no token");
     assert_eq!(
-        error(town.raw("auth.test").bearer_auth(TOKEN).header("content-type", "text/csv")).await,
+        error(world.raw("auth.test").bearer_auth(TOKEN).header("content-type", "text/csv")).await,
         "invalid_post_type"
     );
-    let recorded = serde_json::to_string(&town.slack.last_requests()).unwrap();
+    let recorded = serde_json::to_string(&world.slack.last_requests()).unwrap();
     assert!(!recorded.contains("xoxb"), "tokens are not kept: {recorded}");
 }
 
 #[tokio::test]
 async fn a_form_may_hold_blocks_as_json_inside_a_string() {
-    let town = world().await;
+    let world = world().await;
     let form =
-        town.raw("chat.postMessage").bearer_auth(TOKEN).header("content-type", "application/x-www-form-urlencoded");
+        world.raw("chat.postMessage").bearer_auth(TOKEN).header("content-type", "application/x-www-form-urlencoded");
     let answer = form.body("channel=deploys&blocks=%5B%7B%22type%22%3A%22divider%22%7D%5D").send().await.unwrap();
     assert_eq!(answer.json::<Value>().await.unwrap()["ok"], true);
-    assert_eq!(town.slack.messages("deploys", None)[0].blocks[0]["type"], "divider");
+    assert_eq!(world.slack.messages("deploys", None)[0].blocks[0]["type"], "divider");
 }
 
 #[tokio::test]
 async fn an_unknown_method_is_answered_and_remembered() {
-    let town = world().await;
-    assert_eq!(town.call_result_code("chat.shout", json!({})).await, "unknown_method");
-    let missing = town.slack.http.get(format!("{}/sim/slack/nothing", town.origin)).send().await.unwrap();
+    let world = world().await;
+    assert_eq!(world.call_result_code("chat.shout", json!({})).await, "unknown_method");
+    let missing = world.slack.http.get(format!("{}/sim/slack/nothing", world.origin)).send().await.unwrap();
     assert_eq!(missing.status(), 404);
-    let read = town.slack.http.get(format!("{}/sim/slack/hooks/H1", town.origin)).send().await.unwrap();
+    let read = world.slack.http.get(format!("{}/sim/slack/hooks/H1", world.origin)).send().await.unwrap();
     assert_eq!(read.status(), 405);
     assert_eq!(
-        town.unknown_requests.all(),
+        world.unknown_requests.all(),
         ["slack: POST /api/chat.shout", "slack: GET /nothing", "slack: GET /hooks/H1"]
     );
 }
 
 #[tokio::test]
 async fn a_channel_that_is_flooded_says_when_to_come_back() {
-    let town = world().await;
-    let (client, token) = (town.client(), token());
+    let world = world().await;
+    let (client, token) = (world.client(), token());
     let session: Session<'_> = client.open_session(&token);
     let post =
         SlackApiChatPostMessageRequest::new("C0DEPLOYS".into(), SlackMessageContent::new().with_text("x".to_owned()));
@@ -221,34 +221,34 @@ async fn a_channel_that_is_flooded_says_when_to_come_back() {
         panic!("the sixth message at once is one too many");
     };
     assert_eq!(limited.retry_after, Some(Duration::from_secs(1)));
-    town.clock.advance(SignedDuration::from_secs(1));
+    world.clock.advance(SignedDuration::from_secs(1));
     session.chat_post_message(&post).await.unwrap();
-    assert_eq!(town.slack.messages("deploys", None).len(), 6);
-    assert_eq!(town.slack.calls()["chat.postMessage"], 7);
+    assert_eq!(world.slack.messages("deploys", None).len(), 6);
+    assert_eq!(world.slack.calls()["chat.postMessage"], 7);
 }
 
 #[tokio::test]
 async fn faults_strike_as_often_as_they_were_told_to() {
-    let town = world().await;
+    let world = world().await;
     let post = json!({ "channel": "deploys", "text": "x" });
-    town.faults.arm(Fault::SlackDown, 1, None, None);
-    town.faults.arm(Fault::Slack429, 1, None, None);
-    let down = town.raw("chat.postMessage").bearer_auth(TOKEN).json(&post).send().await.unwrap();
+    world.faults.arm(Fault::SlackDown, 1, None, None);
+    world.faults.arm(Fault::Slack429, 1, None, None);
+    let down = world.raw("chat.postMessage").bearer_auth(TOKEN).json(&post).send().await.unwrap();
     assert_eq!(down.status(), 503);
-    let busy = town.raw("chat.postMessage").bearer_auth(TOKEN).json(&post).send().await.unwrap();
+    let busy = world.raw("chat.postMessage").bearer_auth(TOKEN).json(&post).send().await.unwrap();
     assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (429, "2"));
     assert_eq!(busy.json::<Value>().await.unwrap(), json!({ "ok": false, "error": "ratelimited" }));
-    assert_eq!(town.call_result_code("chat.postMessage", post.clone()).await, "ratelimited", "too early");
-    town.clock.advance(SignedDuration::from_secs(2));
-    assert_eq!(town.call_result_code("chat.postMessage", post).await, "ok");
+    assert_eq!(world.call_result_code("chat.postMessage", post.clone()).await, "ratelimited", "too early");
+    world.clock.advance(SignedDuration::from_secs(2));
+    assert_eq!(world.call_result_code("chat.postMessage", post).await, "ok");
 }
 
 #[tokio::test]
 async fn lists_come_in_pages() {
-    let town = world().await;
+    let world = world().await;
     let page = async |query: &str| -> Value {
-        let url = format!("{}/sim/slack/api/users.list?{query}", town.origin);
-        town.slack.http.get(url).bearer_auth(TOKEN).send().await.unwrap().json().await.unwrap()
+        let url = format!("{}/sim/slack/api/users.list?{query}", world.origin);
+        world.slack.http.get(url).bearer_auth(TOKEN).send().await.unwrap().json().await.unwrap()
     };
     let first = page("limit=4").await;
     assert_eq!(first["members"].as_array().unwrap().len(), 4);
@@ -261,18 +261,18 @@ async fn lists_come_in_pages() {
 
 #[tokio::test]
 async fn reactions_deletions_and_links_work_on_our_own_messages() {
-    let town = world().await;
-    let ts = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
+    let world = world().await;
+    let ts = world.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
     let reaction = json!({ "channel": "deploys", "timestamp": ts, "name": "white_check_mark" });
-    assert_eq!(town.call_result_code("reactions.add", reaction.clone()).await, "ok");
-    assert_eq!(town.call_result_code("reactions.add", reaction.clone()).await, "already_reacted");
-    assert_eq!(town.slack.messages("deploys", None)[0].reactions[0].users, ["gantry"]);
-    assert_eq!(town.call_result_code("reactions.remove", reaction.clone()).await, "ok");
-    assert_eq!(town.call_result_code("reactions.remove", reaction).await, "no_reaction");
-    let url = format!("{}/sim/slack/api/chat.getPermalink?channel=C0DEPLOYS&message_ts=", town.origin);
-    let link = town.slack.http.get(url + ts.as_str().unwrap()).bearer_auth(TOKEN).send().await.unwrap();
+    assert_eq!(world.call_result_code("reactions.add", reaction.clone()).await, "ok");
+    assert_eq!(world.call_result_code("reactions.add", reaction.clone()).await, "already_reacted");
+    assert_eq!(world.slack.messages("deploys", None)[0].reactions[0].users, ["gantry"]);
+    assert_eq!(world.call_result_code("reactions.remove", reaction.clone()).await, "ok");
+    assert_eq!(world.call_result_code("reactions.remove", reaction).await, "no_reaction");
+    let url = format!("{}/sim/slack/api/chat.getPermalink?channel=C0DEPLOYS&message_ts=", world.origin);
+    let link = world.slack.http.get(url + ts.as_str().unwrap()).bearer_auth(TOKEN).send().await.unwrap();
     let link: Value = link.json().await.unwrap();
     assert_eq!(link["permalink"], "https://acme.slack.com/archives/C0DEPLOYS/p1794823200000000");
-    assert_eq!(town.call_result_code("chat.delete", json!({ "channel": "deploys", "ts": ts })).await, "ok");
-    assert!(town.slack.messages("deploys", None).is_empty());
+    assert_eq!(world.call_result_code("chat.delete", json!({ "channel": "deploys", "ts": ts })).await, "ok");
+    assert!(world.slack.messages("deploys", None).is_empty());
 }

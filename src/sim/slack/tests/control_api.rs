@@ -12,12 +12,12 @@ use crate::sim::scheduler::Scheduler;
 
 #[tokio::test]
 async fn a_command_arrives_signed_and_its_answer_is_private() {
-    let town = world_with_clock(Clock::new_system()).await;
-    town.bot.queue_reply(Reply::Json(json!({ "response_type": "ephemeral", "text": "checkout runs 1.4" })));
-    let ack = town.slack.type_command("alice", "deploys", "/list checkout & @bob in #releases").await.unwrap();
+    let world = world_with_clock(Clock::new_system()).await;
+    world.bot.queue_reply(Reply::Json(json!({ "response_type": "ephemeral", "text": "checkout runs 1.4" })));
+    let ack = world.slack.type_command("alice", "deploys", "/list checkout & @bob in #releases").await.unwrap();
     assert_eq!((ack.status, ack.body["text"].as_str()), (200, Some("checkout runs 1.4")));
 
-    let heard = town.bot.last();
+    let heard = world.bot.last();
     let verifier = SlackEventSignatureVerifier::new(&SECRET.to_owned().into());
     let signature = heard.header("x-slack-signature");
     verifier.verify(signature, &heard.body, heard.header("x-slack-request-timestamp")).expect("a good signature");
@@ -34,47 +34,47 @@ async fn a_command_arrives_signed_and_its_answer_is_private() {
     ] {
         assert_eq!(heard.form(field), value, "{field}");
     }
-    assert!(heard.form("response_url").starts_with(&format!("{}/sim/slack/hooks/", town.origin)));
-    assert_eq!(town.texts("deploys", Some("alice")), ["checkout runs 1.4"]);
-    assert!(town.texts("deploys", Some("bob")).is_empty());
-    assert_eq!(town.slack.messages("deploys", None)[0].only_to.as_deref(), Some("alice"));
-    assert!(town.slack.calls().is_empty(), "the bot called nobody");
+    assert!(heard.form("response_url").starts_with(&format!("{}/sim/slack/hooks/", world.origin)));
+    assert_eq!(world.texts("deploys", Some("alice")), ["checkout runs 1.4"]);
+    assert!(world.texts("deploys", Some("bob")).is_empty());
+    assert_eq!(world.slack.messages("deploys", None)[0].only_to.as_deref(), Some("alice"));
+    assert!(world.slack.calls().is_empty(), "the bot called nobody");
 }
 
 #[tokio::test]
 async fn an_answer_for_all_shows_what_was_typed_too_and_an_empty_one_shows_nothing() {
-    let town = world().await;
-    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
-    assert!(town.texts("deploys", None).is_empty());
-    town.bot.queue_reply(Reply::Json(json!({ "response_type": "in_channel", "text": "all" })));
-    town.slack.type_command("alice", "#deploys", "/list").await.unwrap();
-    assert_eq!(town.texts("deploys", Some("bob")), ["/list", "all"]);
-    town.bot.queue_reply(Reply::Text("plain & simple"));
-    let ack = town.slack.type_command("U0BOB", "@gantry", "/list").await.unwrap();
+    let world = world().await;
+    world.slack.type_command("alice", "deploys", "/list").await.unwrap();
+    assert!(world.texts("deploys", None).is_empty());
+    world.bot.queue_reply(Reply::Json(json!({ "response_type": "in_channel", "text": "all" })));
+    world.slack.type_command("alice", "#deploys", "/list").await.unwrap();
+    assert_eq!(world.texts("deploys", Some("bob")), ["/list", "all"]);
+    world.bot.queue_reply(Reply::Text("plain & simple"));
+    let ack = world.slack.type_command("U0BOB", "@gantry", "/list").await.unwrap();
     assert_eq!(ack.body, "plain & simple");
-    assert_eq!(town.bot.last().form("channel_name"), "directmessage");
-    assert_eq!(town.texts("@gantry", Some("bob")), ["plain & simple"]);
+    assert_eq!(world.bot.last().form("channel_name"), "directmessage");
+    assert_eq!(world.texts("@gantry", Some("bob")), ["plain & simple"]);
 }
 
 #[tokio::test]
 async fn a_command_that_fails_is_told_by_slackbot_and_never_sent_again() {
-    let town = world().await;
-    town.bot.queue_reply(Reply::Status(500));
-    assert_eq!(town.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap().status, 500);
-    town.bot.queue_reply(Reply::Late);
-    assert_eq!(town.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap().status, 0);
-    town.bot.queue_reply(Reply::Json(json!({ "text": "x", "blocks": [{ "type": "?" }] })));
-    town.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap();
-    assert_eq!(town.bot.received_requests().len(), 3);
-    town.slack.type_command("alice", "deploys", "/deploy checkout").await.unwrap();
-    assert_eq!(town.bot.received_requests().len(), 3, "the app has no such command");
-    town.slack.set_bot_url("http://127.0.0.1:1");
-    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
+    let world = world().await;
+    world.bot.queue_reply(Reply::Status(500));
+    assert_eq!(world.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap().status, 500);
+    world.bot.queue_reply(Reply::Late);
+    assert_eq!(world.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap().status, 0);
+    world.bot.queue_reply(Reply::Json(json!({ "text": "x", "blocks": [{ "type": "?" }] })));
+    world.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap();
+    assert_eq!(world.bot.received_requests().len(), 3);
+    world.slack.type_command("alice", "deploys", "/deploy checkout").await.unwrap();
+    assert_eq!(world.bot.received_requests().len(), 3, "the app has no such command");
+    world.slack.set_bot_url("http://127.0.0.1:1");
+    world.slack.type_command("alice", "deploys", "/list").await.unwrap();
 
-    let told = town.slack.messages("deploys", None);
+    let told = world.slack.messages("deploys", None);
     assert!(told.iter().all(|m| m.user == "slackbot" && m.only_to.as_deref() == Some("alice")));
     assert_eq!(
-        town.texts("deploys", Some("alice")),
+        world.texts("deploys", Some("alice")),
         [
             "/promote failed with the error \"dispatch_failed\"",
             "/promote failed with the error \"operation_timeout\"",
@@ -88,23 +88,23 @@ async fn a_command_that_fails_is_told_by_slackbot_and_never_sent_again() {
 
 #[tokio::test]
 async fn what_nobody_could_do_is_refused_in_a_sentence() {
-    let town = world().await;
-    let error = town.slack.type_command("mallory", "deploys", "/list").await.unwrap_err();
+    let world = world().await;
+    let error = world.slack.type_command("mallory", "deploys", "/list").await.unwrap_err();
     assert_eq!(error.to_string(), "There is nobody called mallory in this workspace.");
-    let error = town.slack.type_command("alice", "kitchen", "/list").await.unwrap_err();
+    let error = world.slack.type_command("alice", "kitchen", "/list").await.unwrap_err();
     assert_eq!(error.to_string(), "There is no channel kitchen; name a channel, or @gantry.");
-    assert!(town.slack.type_command("alice", "deploys", "list").await.is_err());
-    assert!(town.slack.type_message("alice", "deploys", Some("1.2"), "x").await.is_err());
-    assert!(town.slack.click("alice", "deploys", "1.2", "Approve").await.is_err());
-    assert!(town.slack.submit("alice", "V1", &json!({})).await.is_err());
-    assert!(town.slack.type_command("gantry", "deploys", "/list").await.is_err(), "bots have no hands");
+    assert!(world.slack.type_command("alice", "deploys", "list").await.is_err());
+    assert!(world.slack.type_message("alice", "deploys", Some("1.2"), "x").await.is_err());
+    assert!(world.slack.click("alice", "deploys", "1.2", "Approve").await.is_err());
+    assert!(world.slack.submit("alice", "V1", &json!({})).await.is_err());
+    assert!(world.slack.type_command("gantry", "deploys", "/list").await.is_err(), "bots have no hands");
 }
 
 #[tokio::test]
 async fn a_mention_is_heard_where_the_bot_is_and_a_direct_message_always() {
-    let town = world().await;
-    let said = town.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
-    let event = town.bot.last().json();
+    let world = world().await;
+    let said = world.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
+    let event = world.bot.last().json();
     assert_eq!(event["type"], "event_callback");
     assert!(event["event_id"].as_str().unwrap().starts_with("Ev"));
     assert_eq!(event["event"]["type"], "app_mention");
@@ -114,46 +114,46 @@ async fn a_mention_is_heard_where_the_bot_is_and_a_direct_message_always() {
         (Some(&*said.id), Some("C0DEPLOYS"))
     );
 
-    let reply = town.slack.type_message("bob", "deploys", Some(&said.id), "@gantry why?").await.unwrap();
-    assert_eq!(town.bot.last().json()["event"]["thread_ts"], said.id);
-    let nested = town.slack.type_message("bob", "deploys", Some(&reply.id), "@gantry and?").await.unwrap();
-    assert_eq!(town.slack.messages("deploys", None)[2].thread, Some(said.id), "a reply to a reply joins the thread");
+    let reply = world.slack.type_message("bob", "deploys", Some(&said.id), "@gantry why?").await.unwrap();
+    assert_eq!(world.bot.last().json()["event"]["thread_ts"], said.id);
+    let nested = world.slack.type_message("bob", "deploys", Some(&reply.id), "@gantry and?").await.unwrap();
+    assert_eq!(world.slack.messages("deploys", None)[2].thread, Some(said.id), "a reply to a reply joins the thread");
     assert!(nested.ack.is_some());
 
     for (channel, text) in [("deploys", "no mention"), ("secret", "@gantry are you here?")] {
-        let said = town.slack.type_message("alice", channel, None, text).await.unwrap();
+        let said = world.slack.type_message("alice", channel, None, text).await.unwrap();
         assert_eq!(said.ack, None, "{channel}: {text}");
     }
-    town.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
-    let event = town.bot.last().json();
+    world.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
+    let event = world.bot.last().json();
     assert_eq!(
         (event["event"]["type"].as_str(), event["event"]["channel_type"].as_str()),
         (Some("message"), Some("im"))
     );
-    assert_eq!(town.bot.received_requests().len(), 4);
+    assert_eq!(world.bot.received_requests().len(), 4);
 
-    town.slack.invite("alice", "secret").await.unwrap();
-    assert_eq!(town.bot.last().json()["event"]["type"], "member_joined_channel");
-    assert!(town.slack.type_message("alice", "secret", None, "@gantry now?").await.unwrap().ack.is_some());
+    world.slack.invite("alice", "secret").await.unwrap();
+    assert_eq!(world.bot.last().json()["event"]["type"], "member_joined_channel");
+    assert!(world.slack.type_message("alice", "secret", None, "@gantry now?").await.unwrap().ack.is_some());
 }
 
 #[tokio::test]
 async fn an_event_that_was_not_taken_comes_three_times_more() {
-    let town = world().await;
-    let scheduler = Scheduler::new(town.clock.clone());
-    town.slack.enable_redelivery(scheduler.clone());
+    let world = world().await;
+    let scheduler = Scheduler::new(world.clock.clone());
+    world.slack.enable_redelivery(scheduler.clone());
     let stop = CancellationToken::new();
     let running = tokio::spawn(scheduler.clone().run(stop.clone()));
     for _ in 0..4 {
-        town.bot.queue_reply(Reply::Status(503));
+        world.bot.queue_reply(Reply::Status(503));
     }
-    town.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
-    assert_eq!(town.bot.received_requests().len(), 2, "the first redelivery comes at once");
+    world.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
+    assert_eq!(world.bot.received_requests().len(), 2, "the first redelivery comes at once");
     while let Some(due) = scheduler.next_due() {
-        town.clock.advance_to(due);
+        world.clock.advance_to(due);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let heard = town.bot.received_requests();
+    let heard = world.bot.received_requests();
     let numbers: Vec<&str> = heard.iter().map(|h| h.header("x-slack-retry-num")).collect();
     assert_eq!(numbers, ["", "1", "2", "3"]);
     assert_eq!(heard[3].header("x-slack-retry-reason"), "http_error");
@@ -166,15 +166,16 @@ async fn an_event_that_was_not_taken_comes_three_times_more() {
 
 #[tokio::test]
 async fn a_click_names_its_button_and_can_replace_the_message() {
-    let town = world().await;
+    let world = world().await;
     let blocks = buttons(&["Approve", "Reject"]);
-    let posted = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "card", "blocks": blocks })).await;
+    let posted =
+        world.call("chat.postMessage", json!({ "channel": "deploys", "text": "card", "blocks": blocks })).await;
     let ts = posted["ts"].as_str().unwrap();
-    let error = town.slack.click("bob", "deploys", ts, "Launch").await.unwrap_err();
+    let error = world.slack.click("bob", "deploys", ts, "Launch").await.unwrap_err();
     assert_eq!(error.to_string(), "There is no button \"Launch\"; there are Approve, Reject.");
 
-    assert_eq!(town.slack.click("bob", "deploys", ts, "Approve").await.unwrap().status, 200);
-    let heard = town.bot.last();
+    assert_eq!(world.slack.click("bob", "deploys", ts, "Approve").await.unwrap().status, 200);
+    let heard = world.bot.last();
     assert_eq!(heard.path, "/slack/interactions");
     let payload = heard.payload();
     assert_eq!(payload["type"], "block_actions");
@@ -187,39 +188,39 @@ async fn a_click_names_its_button_and_can_replace_the_message() {
     serde_json::from_value::<SlackInteractionEvent>(payload.clone()).expect("a block_actions payload");
 
     let url = payload["response_url"].as_str().unwrap();
-    assert_eq!(town.respond(url, json!({ "text": "thank you" })).await.0, 200);
-    assert_eq!(town.respond(url, json!({ "replace_original": true, "text": "approved" })).await.0, 200);
-    let seen = town.slack.messages("deploys", None);
+    assert_eq!(world.respond(url, json!({ "text": "thank you" })).await.0, 200);
+    assert_eq!(world.respond(url, json!({ "replace_original": true, "text": "approved" })).await.0, 200);
+    let seen = world.slack.messages("deploys", None);
     assert_eq!((seen[0].text.as_str(), seen[0].edited, seen[0].blocks.len()), ("approved", 1, 0));
     assert_eq!((seen[1].text.as_str(), seen[1].only_to.as_deref()), ("thank you", Some("bob")));
 }
 
 #[tokio::test]
 async fn an_ephemeral_message_is_clicked_by_its_owner_and_changed_through_the_response_url() {
-    let town = world().await;
+    let world = world().await;
     let blocks = buttons(&["Share"]);
-    town.bot.queue_reply(Reply::Json(json!({ "text": "list", "blocks": blocks })));
-    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
-    let id = town.slack.messages("deploys", Some("alice"))[0].id.clone();
-    assert!(town.slack.click("bob", "deploys", &id, "Share").await.is_err(), "bob does not see it");
-    town.slack.click("alice", "deploys", &id, "Share").await.unwrap();
-    let payload = town.bot.last().payload();
+    world.bot.queue_reply(Reply::Json(json!({ "text": "list", "blocks": blocks })));
+    world.slack.type_command("alice", "deploys", "/list").await.unwrap();
+    let id = world.slack.messages("deploys", Some("alice"))[0].id.clone();
+    assert!(world.slack.click("bob", "deploys", &id, "Share").await.is_err(), "bob does not see it");
+    world.slack.click("alice", "deploys", &id, "Share").await.unwrap();
+    let payload = world.bot.last().payload();
     assert_eq!(payload["container"]["is_ephemeral"], true);
     assert_eq!(payload.get("message"), None);
     let url = payload["response_url"].as_str().unwrap();
-    town.respond(url, json!({ "replace_original": true, "text": "shared" })).await;
-    assert_eq!(town.texts("deploys", Some("alice")), ["shared"]);
-    town.respond(url, json!({ "delete_original": true })).await;
-    assert!(town.texts("deploys", None).is_empty());
+    world.respond(url, json!({ "replace_original": true, "text": "shared" })).await;
+    assert_eq!(world.texts("deploys", Some("alice")), ["shared"]);
+    world.respond(url, json!({ "delete_original": true })).await;
+    assert!(world.texts("deploys", None).is_empty());
 }
 
 #[tokio::test]
 async fn an_answer_stands_behind_its_acknowledgement_however_quick_it_is() {
-    let town = world().await;
-    town.bot.queue_reply(Reply::ResponseUrlFirst("looking"));
-    town.slack.type_command("alice", "deploys", "/list").await.unwrap();
+    let world = world().await;
+    world.bot.queue_reply(Reply::ResponseUrlFirst("looking"));
+    world.slack.type_command("alice", "deploys", "/list").await.unwrap();
     let texts = || {
-        let messages = town.slack.messages("deploys", Some("alice"));
+        let messages = world.slack.messages("deploys", Some("alice"));
         messages.into_iter().map(|message| message.text).collect::<Vec<_>>()
     };
     for _ in 0..200 {
@@ -233,34 +234,34 @@ async fn an_answer_stands_behind_its_acknowledgement_however_quick_it_is() {
 
 #[tokio::test]
 async fn a_response_url_has_five_uses_in_half_an_hour() {
-    let town = world().await;
+    let world = world().await;
     let hook = async || {
-        town.slack.type_command("alice", "deploys", "/list").await.unwrap();
-        town.bot.last().form("response_url")
+        world.slack.type_command("alice", "deploys", "/list").await.unwrap();
+        world.bot.last().form("response_url")
     };
     let used = hook().await;
     for n in 0..5 {
-        assert_eq!(town.respond(&used, json!({ "text": format!("{n}") })).await.0, 200);
+        assert_eq!(world.respond(&used, json!({ "text": format!("{n}") })).await.0, 200);
     }
-    let (status, body) = town.respond(&used, json!({ "text": "6" })).await;
+    let (status, body) = world.respond(&used, json!({ "text": "6" })).await;
     assert_eq!((status, body.as_ref()), (404, br#"{"error":"used_url","ok":false}"#.as_slice()));
 
     let old = hook().await;
-    town.clock.advance(SignedDuration::from_mins(30));
-    assert_eq!(town.respond(&old, json!({ "text": "just in time", "response_type": "in_channel" })).await.0, 200);
-    town.clock.advance(SignedDuration::from_secs(1));
-    let (status, body) = town.respond(&old, json!({ "text": "late" })).await;
+    world.clock.advance(SignedDuration::from_mins(30));
+    assert_eq!(world.respond(&old, json!({ "text": "just in time", "response_type": "in_channel" })).await.0, 200);
+    world.clock.advance(SignedDuration::from_secs(1));
+    let (status, body) = world.respond(&old, json!({ "text": "late" })).await;
     assert_eq!((status, body.as_ref()), (404, br#"{"error":"expired_url","ok":false}"#.as_slice()));
 
     let fresh = hook().await;
-    let (status, body) = town.respond(&fresh, json!({ "text": "x", "blocks": [{ "type": "?" }] })).await;
+    let (status, body) = world.respond(&fresh, json!({ "text": "x", "blocks": [{ "type": "?" }] })).await;
     assert_eq!((status, body.as_ref()), (400, br#"{"error":"invalid_blocks","ok":false}"#.as_slice()));
-    town.faults.arm(Fault::SlackDown, 1, None, None);
-    assert_eq!(town.respond(&fresh, json!({ "text": "x" })).await.0, 503);
-    let unknown = format!("{}/sim/slack/hooks/none", town.origin);
-    assert_eq!(town.respond(&unknown, json!({ "text": "x" })).await.0, 404);
-    assert_eq!(town.texts("deploys", Some("bob")), ["just in time"]);
-    assert_eq!(town.texts("deploys", Some("alice")).len(), 6);
+    world.faults.arm(Fault::SlackDown, 1, None, None);
+    assert_eq!(world.respond(&fresh, json!({ "text": "x" })).await.0, 503);
+    let unknown = format!("{}/sim/slack/hooks/none", world.origin);
+    assert_eq!(world.respond(&unknown, json!({ "text": "x" })).await.0, 404);
+    assert_eq!(world.texts("deploys", Some("bob")), ["just in time"]);
+    assert_eq!(world.texts("deploys", Some("alice")).len(), 6);
 }
 
 fn modal() -> Value {
@@ -278,99 +279,99 @@ fn modal() -> Value {
 
 #[tokio::test]
 async fn a_modal_is_opened_with_a_fresh_trigger_only_and_only_once() {
-    let town = world().await;
-    let (client, token) = (town.client(), token());
+    let world = world().await;
+    let (client, token) = (world.client(), token());
     let session: Session<'_> = client.open_session(&token);
     let view: SlackView = serde_json::from_value(modal()).unwrap();
     let open = async |trigger: &str| {
         let request = SlackApiViewsOpenRequest::new(trigger.into(), view.clone());
         session.views_open(&request).await.map(|opened| opened.view.state_params.id.to_string())
     };
-    town.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
-    let trigger = town.bot.last().form("trigger_id");
+    world.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
+    let trigger = world.bot.last().form("trigger_id");
     let id = open(&trigger).await.unwrap();
-    assert_eq!(town.slack.views("alice")[0]["id"], id);
+    assert_eq!(world.slack.views("alice")[0]["id"], id);
     assert!(open(&trigger).await.unwrap_err().to_string().contains("exchanged_trigger_id"));
-    town.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
-    town.clock.advance(SignedDuration::from_millis(3001));
-    let late = open(&town.bot.last().form("trigger_id")).await.unwrap_err().to_string();
+    world.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
+    world.clock.advance(SignedDuration::from_millis(3001));
+    let late = open(&world.bot.last().form("trigger_id")).await.unwrap_err().to_string();
     assert!(late.contains("expired_trigger_id"), "{late}");
 }
 
 #[tokio::test]
 async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
-    let town = world().await;
-    town.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
-    let trigger = town.bot.last().form("trigger_id");
-    let opened = town.call("views.open", json!({ "trigger_id": trigger, "view": modal() })).await;
+    let world = world().await;
+    world.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
+    let trigger = world.bot.last().form("trigger_id");
+    let opened = world.call("views.open", json!({ "trigger_id": trigger, "view": modal() })).await;
     let id = opened["view"]["id"].as_str().unwrap();
 
-    let error = town.slack.submit("alice", id, &json!({})).await.unwrap_err().to_string();
+    let error = world.slack.submit("alice", id, &json!({})).await.unwrap_err().to_string();
     assert_eq!(error, "\"Why\" must be filled in; give a value for why or reason.");
-    assert!(town.slack.submit("bob", id, &json!({ "why": "x" })).await.is_err(), "it stands before alice");
+    assert!(world.slack.submit("bob", id, &json!({ "why": "x" })).await.is_err(), "it stands before alice");
 
     let errors = json!({ "why": "Say more." });
-    town.bot.queue_reply(Reply::Json(json!({ "response_action": "errors", "errors": errors })));
-    town.slack.submit("alice", id, &json!({ "why": "x" })).await.unwrap();
-    let payload = town.bot.last().payload();
+    world.bot.queue_reply(Reply::Json(json!({ "response_action": "errors", "errors": errors })));
+    world.slack.submit("alice", id, &json!({ "why": "x" })).await.unwrap();
+    let payload = world.bot.last().payload();
     assert_eq!(payload["type"], "view_submission");
     assert_eq!(payload["view"]["state"]["values"]["why"]["reason"]["value"], "x");
     serde_json::from_value::<SlackInteractionEvent>(payload).expect("a view_submission payload");
-    assert_eq!(town.slack.views("alice")[0]["errors"], errors);
+    assert_eq!(world.slack.views("alice")[0]["errors"], errors);
 
     let mut second = modal();
     second["title"]["text"] = json!("Sure?");
-    town.bot.queue_reply(Reply::Json(json!({ "response_action": "update", "view": second })));
-    town.slack.submit("alice", id, &json!({ "reason": "release" })).await.unwrap();
-    assert_eq!(town.slack.views("alice")[0]["title"]["text"], "Sure?");
+    world.bot.queue_reply(Reply::Json(json!({ "response_action": "update", "view": second })));
+    world.slack.submit("alice", id, &json!({ "reason": "release" })).await.unwrap();
+    assert_eq!(world.slack.views("alice")[0]["title"]["text"], "Sure?");
 
     let update = json!({ "view_id": id, "hash": "old", "view": modal() });
-    assert_eq!(town.call_result_code("views.update", update).await, "hash_conflict");
-    assert_eq!(town.call_result_code("views.update", json!({ "view_id": id, "view": modal() })).await, "ok");
+    assert_eq!(world.call_result_code("views.update", update).await, "hash_conflict");
+    assert_eq!(world.call_result_code("views.update", json!({ "view_id": id, "view": modal() })).await, "ok");
 
-    town.slack.submit("alice", id, &json!({ "why": "release" })).await.unwrap();
-    assert!(town.slack.views("alice").is_empty());
+    world.slack.submit("alice", id, &json!({ "why": "release" })).await.unwrap();
+    assert!(world.slack.views("alice").is_empty());
 }
 
 #[tokio::test]
 async fn the_home_is_published_and_its_buttons_pressed() {
-    let town = world().await;
-    assert_eq!(town.slack.home("alice"), Value::Null);
-    town.slack.open_home("alice").await.unwrap();
-    assert_eq!(town.bot.last().json()["event"]["type"], "app_home_opened");
+    let world = world().await;
+    assert_eq!(world.slack.home("alice"), Value::Null);
+    world.slack.open_home("alice").await.unwrap();
+    assert_eq!(world.bot.last().json()["event"]["type"], "app_home_opened");
     let view = json!({ "type": "home", "blocks": buttons(&["Promote"]) });
-    assert_eq!(town.call_result_code("views.publish", json!({ "user_id": "U0ALICE", "view": view })).await, "ok");
-    assert_eq!(town.slack.home("alice")["blocks"][0]["type"], "actions");
-    town.slack.click_view("alice", "home", "Promote").await.unwrap();
-    let payload = town.bot.last().payload();
+    assert_eq!(world.call_result_code("views.publish", json!({ "user_id": "U0ALICE", "view": view })).await, "ok");
+    assert_eq!(world.slack.home("alice")["blocks"][0]["type"], "actions");
+    world.slack.click_view("alice", "home", "Promote").await.unwrap();
+    let payload = world.bot.last().payload();
     assert_eq!((payload["container"]["type"].as_str(), payload.get("response_url")), (Some("view"), None));
 }
 
 #[tokio::test]
 async fn whoever_watches_is_told_of_every_visible_change() {
-    let town = world().await;
+    let world = world().await;
     let changes = Arc::new(AtomicUsize::new(0));
     let counter = changes.clone();
-    let slack = town.slack.clone();
-    town.slack.on_change(move || {
+    let slack = world.slack.clone();
+    world.slack.on_change(move || {
         // The lock is free here, so that a listener may look.
         let _ = slack.channels();
         counter.fetch_add(1, Ordering::Relaxed);
     });
-    town.call("auth.test", json!({})).await;
+    world.call("auth.test", json!({})).await;
     assert_eq!(changes.load(Ordering::Relaxed), 0);
-    let ts = town.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
+    let ts = world.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
     assert_eq!(changes.load(Ordering::Relaxed), 1);
-    town.call("chat.update", json!({ "channel": "deploys", "ts": ts, "text": "y" })).await;
+    world.call("chat.update", json!({ "channel": "deploys", "ts": ts, "text": "y" })).await;
     assert_eq!(changes.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]
 async fn every_message_has_its_own_id_even_when_time_stands_still() {
-    let town = world().await;
+    let world = world().await;
     for _ in 0..3 {
-        town.slack.type_message("alice", "deploys", None, "x").await.unwrap();
+        world.slack.type_message("alice", "deploys", None, "x").await.unwrap();
     }
-    let ids: Vec<_> = town.slack.messages("deploys", None).into_iter().map(|m| m.id).collect();
+    let ids: Vec<_> = world.slack.messages("deploys", None).into_iter().map(|m| m.id).collect();
     assert_eq!(ids, ["1794823200.000000", "1794823200.000100", "1794823200.000200"]);
 }

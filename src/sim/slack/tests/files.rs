@@ -25,8 +25,8 @@ impl World {
 
 #[tokio::test]
 async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
-    let town = world().await;
-    let client = town.bot_client();
+    let world = world().await;
+    let client = world.bot_client();
     let to = |key: &str| Destination::Post {
         channel: "#deploys".into(),
         key: MessageKey::new(key),
@@ -43,14 +43,14 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
     let sent = client.send_message(&more, &PostedPlaces { message: None, thread: Some(at.clone()) }).await.unwrap();
     assert!(sent.includes_file);
 
-    let message = town.slack.messages("deploys", None).remove(1);
+    let message = world.slack.messages("deploys", None).remove(1);
     assert_eq!((message.thread, message.text.as_str()), (Some(at.ts), "what differs"));
     assert_eq!((&message.files[0]["name"], &message.files[0]["title"]), (&json!("a & b.diff"), &json!("All lines")));
-    let url = format!("{}/sim/slack/files/{}", town.origin, message.files[0]["id"].as_str().unwrap());
-    let read = town.slack.http.get(url).send().await.unwrap();
+    let url = format!("{}/sim/slack/files/{}", world.origin, message.files[0]["id"].as_str().unwrap());
+    let read = world.slack.http.get(url).send().await.unwrap();
     assert_eq!(read.headers()["content-type"], "text/plain; charset=utf-8");
     assert_eq!(read.text().await.unwrap(), file.text);
-    assert_eq!(town.unknown_requests.all(), Vec::<String>::new());
+    assert_eq!(world.unknown_requests.all(), Vec::<String>::new());
 
     let nowhere = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
     let refused = client
@@ -62,24 +62,24 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
 
 #[tokio::test]
 async fn each_step_of_a_file_has_its_noes() {
-    let town = world().await;
+    let world = world().await;
     for (name, length) in [("", "3"), ("x", ""), ("x", "0"), ("x", "-1"), ("x", "many")] {
-        assert_eq!(town.request_upload(name, length).await["error"], "invalid_arguments", "{name} {length}");
+        assert_eq!(world.request_upload(name, length).await["error"], "invalid_arguments", "{name} {length}");
     }
-    let room = town.request_upload("x.diff", "3").await;
+    let room = world.request_upload("x.diff", "3").await;
     let share = |id: &Value, channel: &str| json!({ "files": [{ "id": id }], "channel_id": channel });
     let complete = "files.completeUploadExternal";
     let id = &room["file_id"];
     assert_eq!(
-        town.call_result_code(complete, share(id, "C0DEPLOYS")).await,
+        world.call_result_code(complete, share(id, "C0DEPLOYS")).await,
         "file_not_found",
         "nothing was put there yet"
     );
-    assert_eq!(town.upload_content(&room, "four").await, 400, "another length than was announced");
-    assert_eq!(town.upload_content(&room, "+a\n").await, 200);
-    assert_eq!(town.upload_content(&room, "+b\n").await, 404, "once and for all");
-    let elsewhere = json!({ "upload_url": format!("{}/sim/slack/upload/F0NONE", town.origin) });
-    assert_eq!(town.upload_content(&elsewhere, "+a\n").await, 404);
+    assert_eq!(world.upload_content(&room, "four").await, 400, "another length than was announced");
+    assert_eq!(world.upload_content(&room, "+a\n").await, 200);
+    assert_eq!(world.upload_content(&room, "+b\n").await, 404, "once and for all");
+    let elsewhere = json!({ "upload_url": format!("{}/sim/slack/upload/F0NONE", world.origin) });
+    assert_eq!(world.upload_content(&elsewhere, "+a\n").await, 404);
     for (args, code) in [
         (json!({ "channel_id": "C0DEPLOYS" }), "invalid_arguments"),
         (json!({ "files": [], "channel_id": "C0DEPLOYS" }), "invalid_arguments"),
@@ -92,7 +92,7 @@ async fn each_step_of_a_file_has_its_noes() {
         (share(id, "C0DEPLOYS"), "ok"),
         (share(id, "C0DEPLOYS"), "file_not_found"),
     ] {
-        assert_eq!(town.call_result_code(complete, args.clone()).await, code, "{args}");
+        assert_eq!(world.call_result_code(complete, args.clone()).await, code, "{args}");
     }
-    assert_eq!(town.slack.messages("deploys", None).len(), 1);
+    assert_eq!(world.slack.messages("deploys", None).len(), 1);
 }

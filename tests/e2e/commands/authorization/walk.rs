@@ -100,31 +100,31 @@ impl Role {
 
 /// Everybody goes each of these ways, and has the effect that the table says.
 pub(super) async fn check_actions(scene: Scenario, ways: &[(UserAction, AllowedEffects)]) {
-    let town = open_scenario(scene).await;
+    let world = open_scenario(scene).await;
     for role in ROLES {
         let mut without_effect = Vec::new();
         for (way, who) in ways {
             match who.iter().find(|(whose, _)| *whose == role) {
                 None => without_effect.push(*way),
                 Some((_, effect)) => {
-                    // A plan is in nobody's way; everything else needs a town of its own.
+                    // A plan is in nobody's way; everything else needs a world of its own.
                     let own = if *effect == Effect::PlanShown { None } else { Some(open_scenario(scene).await) };
-                    let town = own.as_ref().unwrap_or(&town);
-                    let before = Snapshot::take(town).await;
-                    perform_and_settle(town, role, *way).await;
-                    let after = Snapshot::take(town).await;
+                    let world = own.as_ref().unwrap_or(&world);
+                    let before = Snapshot::take(world).await;
+                    perform_and_settle(world, role, *way).await;
+                    let after = Snapshot::take(world).await;
                     assert_eq!(after.effect_since(&before), *effect, "{role:?} {way:?} while {scene:?}");
                 }
             }
         }
         // Those who have no effect leave everything as it was, so they can come one after another.
-        let before = Snapshot::take(&town).await;
+        let before = Snapshot::take(&world).await;
         let mut answers = Vec::new();
         for way in &without_effect {
-            answers.extend(perform_action(&town, role, *way).await);
+            answers.extend(perform_action(&world, role, *way).await);
         }
-        town.settle().await;
-        let after = Snapshot::take(&town).await;
+        world.settle().await;
+        let after = Snapshot::take(&world).await;
         assert_eq!(
             after.effect_since(&before),
             Effect::Nothing,
@@ -132,34 +132,34 @@ pub(super) async fn check_actions(scene: Scenario, ways: &[(UserAction, AllowedE
         );
         let understood = without_effect.iter().any(|way| way.is_identity_checked());
         if let Some(words) = role.rejection_text().filter(|_| understood) {
-            answers.extend(list_private_messages(&town, role));
+            answers.extend(list_private_messages(&world, role));
             assert!(answers.iter().any(|answer| answer.contains(words)), "{role:?} {without_effect:#?}: {answers:#?}");
         }
     }
 }
 
-async fn perform_and_settle(town: &World, role: Role, way: UserAction) {
-    perform_action(town, role, way).await;
-    town.settle().await;
+async fn perform_and_settle(world: &World, role: Role, way: UserAction) {
+    perform_action(world, role, way).await;
+    world.settle().await;
 }
 
-fn list_private_messages(town: &World, role: Role) -> Vec<String> {
+fn list_private_messages(world: &World, role: Role) -> Vec<String> {
     let (id, _) = role.identity();
-    let person = town.sim.slack.people().into_iter().find(|person| person.id == id).expect("somebody").name;
-    let directly = town.sim.slack.messages(&format!("@{person}"), None);
-    let in_channels = list_all_messages(town).into_iter().filter(|message| message.only_to.as_ref() == Some(&person));
+    let person = world.sim.slack.people().into_iter().find(|person| person.id == id).expect("somebody").name;
+    let directly = world.sim.slack.messages(&format!("@{person}"), None);
+    let in_channels = list_all_messages(world).into_iter().filter(|message| message.only_to.as_ref() == Some(&person));
     directly.into_iter().chain(in_channels).map(|message| render_message(&message)).collect()
 }
 
-fn list_all_messages(town: &World) -> Vec<Message> {
-    let people = town.sim.slack.people().into_iter().map(|person| format!("@{}", person.name));
+fn list_all_messages(world: &World) -> Vec<Message> {
+    let people = world.sim.slack.people().into_iter().map(|person| format!("@{}", person.name));
     let places = ["deploys".to_owned(), "releases".to_owned()].into_iter().chain(people);
-    places.flat_map(|place| town.sim.slack.messages(&place, None)).collect()
+    places.flat_map(|place| world.sim.slack.messages(&place, None)).collect()
 }
 
-/// A town with everybody in it, at the beginning of a scene.
+/// A world with everybody in it, at the beginning of a scene.
 async fn open_scenario(scene: Scenario) -> World {
-    let town = World::with_setup(add_people, |configuration| {
+    let world = World::with_setup(add_people, |configuration| {
         let configuration = configuration
             .replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
             .replace("  - name: prod\n", "  - name: prod\n    promoters: [\"@developers\", \"@captains\"]\n");
@@ -168,8 +168,8 @@ async fn open_scenario(scene: Scenario) -> World {
     })
     .await;
     if scene == Scenario::Arrived {
-        town.push("checkout", "Something newer");
-        town.settle().await;
+        world.push("checkout", "Something newer");
+        world.settle().await;
     }
     let is_quiet = matches!(
         scene,
@@ -180,47 +180,47 @@ async fn open_scenario(scene: Scenario) -> World {
             | Scenario::RollbackWithoutEnvironment
     );
     if !is_quiet {
-        town.alice().types("/promote checkout prod").await;
+        world.alice().types("/promote checkout prod").await;
     }
     if scene == Scenario::Locked {
         for environment in super::ENVIRONMENTS {
-            town.carol().types(&format!("/gantry lock {environment} the database moves")).await;
+            world.carol().types(&format!("/gantry lock {environment} the database moves")).await;
         }
-        town.alice().types("/promote checkout prod").await;
+        world.alice().types("/promote checkout prod").await;
     }
     if matches!(scene, Scenario::Unblocked | Scenario::Locked) {
-        town.alice().types("/gantry why checkout prod").await;
+        world.alice().types("/gantry why checkout prod").await;
     }
     if scene == Scenario::Errored {
         let no = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
-        town.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, no, 1);
+        world.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, no, 1);
     }
     if !is_quiet && scene != Scenario::Planned {
-        town.alice().clicks_in("deploys", "Confirm").await;
+        world.alice().clicks_in("deploys", "Confirm").await;
     }
-    set_up_rollback_scenario(&town, scene).await;
-    town
+    set_up_rollback_scenario(&world, scene).await;
+    world
 }
 
 /// The scenes of rollbacks.
-async fn set_up_rollback_scenario(town: &World, scene: Scenario) {
-    let faults = town.sim.github.request_faults();
+async fn set_up_rollback_scenario(world: &World, scene: Scenario) {
+    let faults = world.sim.github.request_faults();
     match scene {
         Scenario::Deployed | Scenario::RollbackPlanned | Scenario::RollbackErrored | Scenario::Quarantined => {
-            town.bob().clicks_in("releases", "Approve").await;
+            world.bob().clicks_in("releases", "Approve").await;
         }
         Scenario::RollbackDuringMerge => {
             faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-            town.bob().clicks_without_waiting("releases", "Approve").await;
-            town.settle_until(|| faults.has_paused_request()).await;
-            town.alice().types_without_waiting("deploys", "/rollback checkout prod").await;
-            let asked = || has_button(&town.last_message("alice", "deploys"), "Wait for it, then roll back");
-            town.settle_until(asked).await;
+            world.bob().clicks_without_waiting("releases", "Approve").await;
+            world.settle_until(|| faults.has_paused_request()).await;
+            world.alice().types_without_waiting("deploys", "/rollback checkout prod").await;
+            let asked = || has_button(&world.last_message("alice", "deploys"), "Wait for it, then roll back");
+            world.settle_until(asked).await;
             faults.resume();
-            town.settle().await;
+            world.settle().await;
         }
         Scenario::RollbackWithoutEnvironment => {
-            town.alice().types("/rollback checkout").await;
+            world.alice().types("/rollback checkout").await;
         }
         _ => {}
     }
@@ -229,13 +229,13 @@ async fn set_up_rollback_scenario(town: &World, scene: Scenario) {
         faults.inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
     }
     if matches!(scene, Scenario::RollbackPlanned | Scenario::RollbackErrored | Scenario::Quarantined) {
-        town.alice().types("/rollback checkout prod").await;
+        world.alice().types("/rollback checkout prod").await;
     }
     if matches!(scene, Scenario::RollbackErrored | Scenario::Quarantined) {
-        town.alice().clicks_in("deploys", "Confirm").await;
+        world.alice().clicks_in("deploys", "Confirm").await;
     }
     if scene == Scenario::Quarantined {
-        town.alice().types("/gantry why checkout prod").await;
+        world.alice().types("/gantry why checkout prod").await;
     }
 }
 
@@ -264,7 +264,7 @@ fn add_people(sim: &sim::World) {
 }
 
 /// Comes in; gives what was answered at once.
-async fn perform_action(town: &World, role: Role, way: UserAction) -> Option<String> {
+async fn perform_action(world: &World, role: Role, way: UserAction) -> Option<String> {
     static ACTION_COUNT: AtomicU32 = AtomicU32::new(0);
     let visit = ACTION_COUNT.fetch_add(1, Ordering::Relaxed);
     let (person, team) = role.identity();
@@ -272,14 +272,14 @@ async fn perform_action(town: &World, role: Role, way: UserAction) -> Option<Str
     let (path, body) = match way {
         UserAction::Types { door, verb, text, environment } => {
             let text = text.replace("{environment}", environment);
-            let change = if environment == "prod" { find_waiting_change(town) } else { None };
+            let change = if environment == "prod" { find_waiting_change(world) } else { None };
             let text = text.replace("{change}", &change.unwrap_or_else(|| "0badcafe".to_owned()));
-            let bad = if environment == "prod" { find_quarantined_version(town).await } else { None };
+            let bad = if environment == "prod" { find_quarantined_version(world).await } else { None };
             let text = text.replace("{bad}", &bad.unwrap_or_else(|| "prod-0badcaf".to_owned()));
             build_command_request(door, verb, &text, (person, team, &trigger))
         }
         UserAction::Presses { action } => {
-            let value = shown_value(town, action).unwrap_or_else(|| "0||".to_owned());
+            let value = shown_value(world, action).unwrap_or_else(|| "0||".to_owned());
             interaction(&json!({
                 "type": "block_actions", "team": { "id": team }, "user": { "id": person },
                 "channel": { "id": "C0RELEASES" }, "trigger_id": trigger,
@@ -287,7 +287,7 @@ async fn perform_action(town: &World, role: Role, way: UserAction) -> Option<Str
             }))
         }
         UserAction::PressesAtHome { action } => {
-            let value = shown_value(town, action).unwrap_or_else(|| "0||".to_owned());
+            let value = shown_value(world, action).unwrap_or_else(|| "0||".to_owned());
             interaction(&json!({
                 "type": "block_actions", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
                 "container": { "type": "view", "view_id": "V0HOME" }, "view": { "id": "V0HOME", "type": "home" },
@@ -305,7 +305,7 @@ async fn perform_action(town: &World, role: Role, way: UserAction) -> Option<Str
             ("/slack/events", body.to_string())
         }
         UserAction::Submits { modal } => {
-            let about = format!("C0RELEASES {}", shown_value(town, modal).expect("a button that opens it"));
+            let about = format!("C0RELEASES {}", shown_value(world, modal).expect("a button that opens it"));
             let reason = json!({ approve::REASON_INPUT: { approve::REASON_INPUT: { "value": "not today" } } });
             interaction(&json!({
                 "type": "view_submission", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
@@ -315,13 +315,13 @@ async fn perform_action(town: &World, role: Role, way: UserAction) -> Option<Str
         UserAction::Reviews => {
             let login = person.trim_start_matches("U0").to_lowercase();
             if team == "T0ACME" {
-                let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request").number;
-                town.sim.github.review(REPOSITORY, pull, &login, Verdict::Approve, "").unwrap();
+                let pull = world.sim.github.pulls(REPOSITORY).pop().expect("a pull request").number;
+                world.sim.github.review(REPOSITORY, pull, &login, Verdict::Approve, "").unwrap();
             }
             return None;
         }
     };
-    let (status, answer) = send_slack_request(town, path, &body, SIGNING_SECRET, town.clock.now().as_second()).await;
+    let (status, answer) = send_slack_request(world, path, &body, SIGNING_SECRET, world.clock.now().as_second()).await;
     assert_eq!(status, 200, "{role:?} {way:?}: {answer}");
     Some(answer)
 }
@@ -364,8 +364,8 @@ fn interaction(payload: &Value) -> (&'static str, String) {
 }
 
 /// What a button that somebody sees carries.
-fn shown_value(town: &World, action: &str) -> Option<String> {
-    list_all_messages(town).iter().rev().find_map(|message| {
+fn shown_value(world: &World, action: &str) -> Option<String> {
+    list_all_messages(world).iter().rev().find_map(|message| {
         let mut elements = message.blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
         let button = elements.find(|element| element["action_id"] == action)?;
         button["value"].as_str().map(str::to_owned)
@@ -373,8 +373,8 @@ fn shown_value(town: &World, action: &str) -> Option<String> {
 }
 
 /// The digits of the change that waits.
-fn find_waiting_change(town: &World) -> Option<String> {
-    let card = list_all_messages(town)
+fn find_waiting_change(world: &World) -> Option<String> {
+    let card = list_all_messages(world)
         .into_iter()
         .map(|message| render_message(&message))
         .find(|told| told.contains("asked by"))?;
@@ -382,8 +382,8 @@ fn find_waiting_change(town: &World) -> Option<String> {
 }
 
 /// What was rolled back from.
-async fn find_quarantined_version(town: &World) -> Option<String> {
-    let quarantines = town.bot.store.list_quarantines().await.unwrap();
+async fn find_quarantined_version(world: &World) -> Option<String> {
+    let quarantines = world.bot.store.list_quarantines().await.unwrap();
     quarantines.first().map(|quarantine| quarantine.version.label().to_owned())
 }
 
@@ -400,20 +400,20 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    async fn take(town: &World) -> Self {
-        let github = &town.sim.github;
+    async fn take(world: &World) -> Self {
+        let github = &world.sim.github;
         let heads = github.repositories().into_iter().flat_map(|name| {
             let branches = github.branches(&name).into_iter().filter(|(branch, _)| !branch.starts_with("gantry/"));
             branches.map(move |(branch, sha)| ((name.clone(), branch), sha)).collect::<Vec<_>>()
         });
-        let ledger = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 1000).await.unwrap();
+        let ledger = world.bot.store.list_ledger_entries(&LedgerFilter::default(), 1000).await.unwrap();
         let of_changes = ledger.into_iter().filter(|entry| entry.change.is_some());
         Self {
             heads: heads.collect(),
             ledger: of_changes.map(|entry| entry.kind.as_str().to_owned()).collect(),
-            plans: list_all_messages(town).iter().filter(|message| has_button(message, "Confirm")).count(),
-            locks: town.bot.store.list_locks(None).await.unwrap().iter().map(|lock| lock.id.to_string()).collect(),
-            modals: town.sim.slack.calls().get("views.open").copied().unwrap_or_default(),
+            plans: list_all_messages(world).iter().filter(|message| has_button(message, "Confirm")).count(),
+            locks: world.bot.store.list_locks(None).await.unwrap().iter().map(|lock| lock.id.to_string()).collect(),
+            modals: world.sim.slack.calls().get("views.open").copied().unwrap_or_default(),
         }
     }
 
@@ -445,10 +445,10 @@ impl Snapshot {
 
 /// Comes to a route without its key, and then with it and a lie.
 pub(super) async fn check_route(route: &str, key: RouteAuthentication) {
-    let town = open_scenario(Scenario::Waiting).await;
-    let before = Snapshot::take(&town).await;
-    let url = format!("{}{}", town.origin, route.replace("{environment}", "prod"));
-    let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
+    let world = open_scenario(Scenario::Waiting).await;
+    let before = Snapshot::take(&world).await;
+    let url = format!("{}{}", world.origin, route.replace("{environment}", "prod"));
+    let pull = world.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
     let mut lie = json!({
         "action": "closed", "repository": { "full_name": REPOSITORY },
         "pull_request": { "number": pull.number, "merged": true, "state": "closed", "head": { "sha": pull.head_sha } },
@@ -494,6 +494,6 @@ pub(super) async fn check_route(route: &str, key: RouteAuthentication) {
     };
     assert_eq!(bare, without, "{route}");
     assert!(with.is_none_or(|status| status == 202), "{route}: {with:?}");
-    town.settle().await;
-    assert_eq!(Snapshot::take(&town).await.effect_since(&before), Effect::Nothing, "{route}");
+    world.settle().await;
+    assert_eq!(Snapshot::take(&world).await.effect_since(&before), Effect::Nothing, "{route}");
 }

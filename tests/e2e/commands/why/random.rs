@@ -1,4 +1,4 @@
-//! Random states of one town: what `why` says is held against what whoever types `promote` then receives.
+//! Random states of one world: what `why` says is held against what whoever types `promote` then receives.
 
 use gantry::adapters::store::LedgerFilter;
 use gantry::domain::runtime::rollout::RolloutState;
@@ -45,7 +45,7 @@ const KINDS: [&str; 13] = [
     "Checks are still running",
 ];
 
-#[expect(clippy::needless_pass_by_value, reason = "as a town is configured")]
+#[expect(clippy::needless_pass_by_value, reason = "as a world is configured")]
 fn configuration(yaml: String) -> String {
     let freezes = (0..24).step_by(3).map(|hour| {
         let window = |day: &str| format!("{{ from: \"{day} {hour:02}:00\", to: \"{day} {hour:02}:20\" }}");
@@ -58,7 +58,7 @@ fn configuration(yaml: String) -> String {
 }
 
 struct RandomRun<'a> {
-    town: &'a World,
+    world: &'a World,
     dice: Random,
     stats: &'a mut Statistics,
 }
@@ -66,7 +66,7 @@ struct RandomRun<'a> {
 impl RandomRun<'_> {
     /// Something happens.
     async fn step(&mut self) {
-        let town = self.town;
+        let world = self.world;
         let (environment, below) = ENVIRONMENTS[self.dice.below(3)];
         let somebody = PEOPLE[self.dice.below(3)];
         match self.dice.below(20) {
@@ -80,23 +80,23 @@ impl RandomRun<'_> {
             }
             4 => {
                 let state = ["failure", "in_progress"][self.dice.below(2)];
-                town.sim.github.set_check(REPOSITORY, &head(town, below), "build", state).unwrap();
+                world.sim.github.set_check(REPOSITORY, &head(world, below), "build", state).unwrap();
             }
             5 => {
                 for branch in ["develop", "qa", "staging"] {
-                    town.sim.github.set_check(REPOSITORY, &head(town, branch), "build", "success").unwrap();
+                    world.sim.github.set_check(REPOSITORY, &head(world, branch), "build", "success").unwrap();
                 }
             }
             6 | 7 => {
-                town.push("checkout", "Newer");
+                world.push("checkout", "Newer");
             }
             8 => {
-                town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), None);
-                town.push("checkout", "Slow");
+                world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), None);
+                world.push("checkout", "Slow");
             }
             9 => {
-                town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
-                town.push("checkout", "Broken");
+                world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
+                world.push("checkout", "Broken");
             }
             10 => {
                 let namespace = ["development", "qa", "staging", "prod"][self.dice.below(4)];
@@ -114,40 +114,40 @@ impl RandomRun<'_> {
                 self.confirm_if_asked("bob").await;
             }
             17 => {
-                let quarantines = town.bot.store.list_quarantines().await.unwrap();
+                let quarantines = world.bot.store.list_quarantines().await.unwrap();
                 if let Some(quarantine) = quarantines.first() {
                     let label = quarantine.version.label().to_owned();
                     self.types("bob", &format!("/gantry release checkout {label}")).await;
                 }
             }
             _ => {
-                let waits = town.sim.slack.messages("releases", Some("bob"));
+                let waits = world.sim.slack.messages("releases", Some("bob"));
                 if let Some(card) = waits.iter().rev().find(|message| has_button(message, "Approve")) {
-                    town.sim.slack.click("bob", "releases", &card.id, "Approve").await.unwrap();
+                    world.sim.slack.click("bob", "releases", &card.id, "Approve").await.unwrap();
                 }
             }
         }
         if self.dice.below(2) == 0 {
-            return town.settle().await;
+            return world.settle().await;
         }
-        town.clock.advance(SignedDuration::from_secs([1, 2, 5, 60, 700][self.dice.below(5)]));
-        town.wait_until_idle().await;
+        world.clock.advance(SignedDuration::from_secs([1, 2, 5, 60, 700][self.dice.below(5)]));
+        world.wait_until_idle().await;
     }
 
     /// A cluster lets the bot read, or does not, and the bot has noticed.
     async fn set_readable(&self, namespace: &str, readable: bool) {
-        let town = self.town;
+        let world = self.world;
         if readable {
-            town.sim.cluster.allow(namespace);
+            world.sim.cluster.allow(namespace);
         } else {
-            town.sim.cluster.forbid(namespace);
+            world.sim.cluster.forbid(namespace);
         }
-        let catalogue = &town.bot.config.catalogue;
+        let catalogue = &world.bot.config.catalogue;
         let checkout = catalogue.find_artefact("checkout").expect("an artefact");
         let place = &checkout.places[&catalogue.ladder.find(namespace).expect("a rung").name];
         for _ in 0..500 {
             let unreadable = matches!(
-                town.bot.cluster_view.read_rollout(place, &checkout.image).state,
+                world.bot.cluster_view.read_rollout(place, &checkout.image).state,
                 RolloutState::Unreadable { .. }
             );
             if unreadable != readable {
@@ -159,15 +159,15 @@ impl RandomRun<'_> {
     }
 
     async fn types(&self, person: &str, text: &str) {
-        self.town.sim.slack.type_command(person, "deploys", text).await.unwrap();
-        self.town.wait_until_idle().await;
+        self.world.sim.slack.type_command(person, "deploys", text).await.unwrap();
+        self.world.wait_until_idle().await;
         // Slack's pace may hold an answer up for a second or two.
         for _ in 0..10 {
-            let due = self.town.bot.store.measure_outstanding_work().await.unwrap().next_due;
-            let soon = self.town.clock.now() + SignedDuration::from_secs(2);
+            let due = self.world.bot.store.measure_outstanding_work().await.unwrap().next_due;
+            let soon = self.world.clock.now() + SignedDuration::from_secs(2);
             let Some(due) = due.filter(|due| *due <= soon) else { return };
-            self.town.clock.advance_to(due);
-            self.town.wait_until_idle().await;
+            self.world.clock.advance_to(due);
+            self.world.wait_until_idle().await;
         }
     }
 
@@ -175,14 +175,14 @@ impl RandomRun<'_> {
     async fn confirm_if_asked(&self, person: &str) {
         let last = self.ephemeral_messages(person).pop();
         if let Some(last) = last.filter(|last| has_button(last, "Confirm")) {
-            self.town.sim.slack.click(person, "deploys", &last.id, "Confirm").await.unwrap();
-            self.town.wait_until_idle().await;
+            self.world.sim.slack.click(person, "deploys", &last.id, "Confirm").await.unwrap();
+            self.world.wait_until_idle().await;
         }
     }
 
     /// What only this person sees, and is no acknowledgement.
     fn ephemeral_messages(&self, person: &str) -> Vec<Message> {
-        let mut all = self.town.sim.slack.messages("deploys", Some(person));
+        let mut all = self.world.sim.slack.messages("deploys", Some(person));
         all.retain(|message| message.only_to.is_some() && !message.text.starts_with("Looking at"));
         all
     }
@@ -195,8 +195,8 @@ impl RandomRun<'_> {
             if let Some(answer) = self.ephemeral_messages(person).get(before) {
                 return answer.clone();
             }
-            self.town.clock.advance(SignedDuration::from_secs(1));
-            self.town.wait_until_idle().await;
+            self.world.clock.advance(SignedDuration::from_secs(1));
+            self.world.wait_until_idle().await;
         }
         panic!("{person} is not answered: {text}");
     }
@@ -206,7 +206,7 @@ impl RandomRun<'_> {
         let environment = ENVIRONMENTS[self.dice.below(3)].0;
         let person = PEOPLE[self.dice.below(3)];
         for tries in 0.. {
-            let before = self.town.clock.now();
+            let before = self.world.clock.now();
             let why = self.ask(person, &format!("/gantry why checkout {environment}")).await;
             let promote = self.ask(person, &format!("/promote checkout {environment} --dry-run")).await;
             let differ = match check_agreement(&why, &promote) {
@@ -223,7 +223,7 @@ impl RandomRun<'_> {
                 }
             };
             // Between two moments something may have changed.
-            let same = self.town.clock.now() == before;
+            let same = self.world.clock.now() == before;
             assert!(
                 !same && tries < 3,
                 "{person} for {environment}: {differ}\n{}\n---\n{}",
@@ -255,7 +255,7 @@ impl RandomRun<'_> {
 
     /// How many changes began, or were taken up again.
     async fn count_begun_changes(&self) -> usize {
-        let all = self.town.bot.store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
+        let all = self.world.bot.store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         all.iter().filter(|entry| matches!(entry.kind.as_str(), "begun" | "retried")).count()
     }
 }
@@ -304,9 +304,9 @@ impl Statistics {
 
 async fn run_seed(seed: u64) -> Statistics {
     let mut told = Statistics::default();
-    let town = World::with_config(configuration).await;
+    let world = World::with_config(configuration).await;
     let dice = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let mut life = RandomRun { town: &town, dice, stats: &mut told };
+    let mut life = RandomRun { world: &world, dice, stats: &mut told };
     for _ in 0..STEPS {
         life.step().await;
         life.compare().await;

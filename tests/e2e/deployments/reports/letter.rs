@@ -99,14 +99,14 @@ impl Sender {
         .to_string()
     }
 
-    pub(super) async fn send_report(self, town: &World, report: &TestReport<'_>) -> u16 {
+    pub(super) async fn send_report(self, world: &World, report: &TestReport<'_>) -> u16 {
         let body = self.body(report);
-        send(town, self.path(), self.headers(self.right_secret(), &body), body).await.0
+        send(world, self.path(), self.headers(self.right_secret(), &body), body).await.0
     }
 }
 
-pub(super) async fn send(town: &World, path: &str, headers: Vec<(&str, String)>, body: String) -> (u16, String) {
-    let mut request = reqwest::Client::new().post(format!("{}{path}", town.origin));
+pub(super) async fn send(world: &World, path: &str, headers: Vec<(&str, String)>, body: String) -> (u16, String) {
+    let mut request = reqwest::Client::new().post(format!("{}{path}", world.origin));
     for (name, value) in headers {
         request = request.header(name, value);
     }

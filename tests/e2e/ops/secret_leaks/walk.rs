@@ -27,7 +27,7 @@ impl<'a> LeakScenario<'a> {
 
     pub(super) async fn all(&self) {
         // For an answer that never comes it waits 15 s, in which the rest can happen.
-        self.harness.town.registry.demand_login();
+        self.harness.world.registry.demand_login();
         self.push("search").await;
         self.arm_fault(Fault::GithubTimeoutAfterEffect, 1, Some("gitops"), None);
         self.types("alice", "/promote search qa").await;
@@ -38,7 +38,7 @@ impl<'a> LeakScenario<'a> {
         self.arm_fault(Fault::ClusterDown, 3, None, None);
         self.questions().await;
         self.modals().await;
-        if self.harness.town.slack.uses_sockets() {
+        if self.harness.world.slack.uses_sockets() {
             self.sockets().await;
         }
         self.webhooks().await;
@@ -77,7 +77,7 @@ impl<'a> LeakScenario<'a> {
         for text in ["/list", "/diff qa staging checkout --code", "/gantry why checkout prod", "/gantry doctor"] {
             self.types("bob", text).await;
         }
-        let slack = &self.harness.town.slack;
+        let slack = &self.harness.world.slack;
         slack.type_message("alice", "deploys", None, "@gantry list checkout").await.unwrap();
         slack.type_message("alice", "@gantry", None, "why checkout prod").await.unwrap();
         slack.open_home("bob").await.unwrap();
@@ -86,7 +86,7 @@ impl<'a> LeakScenario<'a> {
 
     /// Into production: a modal that cannot be opened, one that is filled in, and a yes.
     async fn modals(&self) {
-        let (slack, interceptor) = (&self.harness.town.slack, &self.harness.interceptor);
+        let (slack, interceptor) = (&self.harness.world.slack, &self.harness.interceptor);
         self.types("alice", "/promote checkout prod").await;
         self.clicks("alice", "deploys", "Confirm").await;
         interceptor.pause_matching("POST /sim/slack/api/views.open", PauseWhen::BeforeTheEffect);
@@ -110,7 +110,7 @@ impl<'a> LeakScenario<'a> {
 
     /// Connections that end, are refused, and bring what cannot be read.
     async fn sockets(&self) {
-        let (slack, interceptor) = (&self.harness.town.slack, &self.harness.interceptor);
+        let (slack, interceptor) = (&self.harness.world.slack, &self.harness.interceptor);
         slack.send_disconnect("warning");
         wait_until("there is another", async || slack.socket_count() > 1).await;
         let payload = json!({ "token": VERIFICATION_TOKEN, "response_url": slack.issued_secrets().pop() });
@@ -157,7 +157,7 @@ impl<'a> LeakScenario<'a> {
 
     /// To be called before the bot starts: then GitHub does not let it in.
     pub(super) fn revoke_github_access(harness: &ProcessHarness) {
-        harness.town.github.update_installation(|it| {
+        harness.world.github.update_installation(|it| {
             it.suspended = true;
             it.revoked.push(GITHUB_TOKEN.to_owned());
         });
@@ -171,7 +171,7 @@ impl<'a> LeakScenario<'a> {
             refused.iter().any(|why| self.log_contains(why) || self.has_ephemeral_message("alice", why))
         })
         .await;
-        let slack = &self.harness.town.slack;
+        let slack = &self.harness.world.slack;
         if slack.uses_sockets() {
             slack.set_app_token("another");
             slack.break_sockets();
@@ -181,12 +181,12 @@ impl<'a> LeakScenario<'a> {
 
     fn arm_fault(&self, fault: Fault, times: u32, artefact: Option<&str>, environment: Option<&str>) {
         self.armed_faults.lock().unwrap().insert(name(fault));
-        self.harness.town.faults.arm(fault, times, artefact.map(str::to_owned), environment.map(str::to_owned));
+        self.harness.world.faults.arm(fault, times, artefact.map(str::to_owned), environment.map(str::to_owned));
     }
 
     async fn wait_until_fault_struck(&self, fault: &str) {
         assert!(self.armed_faults.lock().unwrap().contains(fault), "nothing suffers {fault}");
-        let faults = &self.harness.town.faults;
+        let faults = &self.harness.world.faults;
         wait_until(&format!("{fault} strikes"), async || {
             faults.list_armed().iter().all(|armed| name(armed.fault) != fault)
         })
@@ -195,19 +195,19 @@ impl<'a> LeakScenario<'a> {
 
     async fn push(&self, artefact: &str) {
         let message = format!("More of {artefact}");
-        self.harness.town.push(artefact, "develop", &message, BTreeMap::new(), "alice").unwrap();
+        self.harness.world.push(artefact, "develop", &message, BTreeMap::new(), "alice").unwrap();
         wait_until(&message, async || self.has_public_message("deploys", &[&format!("*{artefact}*"), &message])).await;
     }
 
     async fn types(&self, who: &str, text: &str) {
-        let ack = self.harness.town.slack.type_command(who, "deploys", text).await.unwrap();
+        let ack = self.harness.world.slack.type_command(who, "deploys", text).await.unwrap();
         assert_eq!(ack.status, 200, "{text}: {ack:?}");
         self.answers.lock().unwrap().push(format!("{ack:?}"));
     }
 
     /// The newest such button that there is, once there is one.
     async fn clicks(&self, who: &str, channel: &str, button: &str) {
-        let slack = &self.harness.town.slack;
+        let slack = &self.harness.world.slack;
         let messages = || slack.messages(channel, Some(who)).into_iter().rev();
         let found = || messages().find(|message| has_button(message, button));
         wait_until(&format!("{who} sees {button}"), async || found().is_some()).await;
@@ -216,13 +216,13 @@ impl<'a> LeakScenario<'a> {
 
     /// A message for all has these words, each of them.
     fn has_public_message(&self, channel: &str, words: &[&str]) -> bool {
-        let messages = self.harness.town.slack.messages(channel, None);
+        let messages = self.harness.world.slack.messages(channel, None);
         let mut all = messages.iter().filter(|message| message.only_to.is_none()).map(render_message);
         all.any(|text| words.iter().all(|word| text.contains(word)))
     }
 
     fn has_ephemeral_message(&self, who: &str, words: &str) -> bool {
-        let messages = self.harness.town.slack.messages("deploys", Some(who));
+        let messages = self.harness.world.slack.messages("deploys", Some(who));
         messages.iter().any(|message| message.only_to.is_some() && render_message(message).contains(words))
     }
 

@@ -72,12 +72,12 @@ pub(super) enum RaceOutcome {
     NotMerged,
 }
 
-/// The races of one town, one after another. Each has a seed, and an artefact and a repository of its own.
+/// The races of one world, one after another. Each has a seed, and an artefact and a repository of its own.
 pub(super) async fn run_races(seeds: &[u64]) -> Vec<Result<RaceOutcome, String>> {
-    let town = open_world(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
+    let world = open_world(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
     let mut ends = Vec::new();
     for seed in seeds {
-        ends.push(Race::new(&town, *seed).run().await);
+        ends.push(Race::new(&world, *seed).run().await);
     }
     ends
 }
@@ -90,7 +90,7 @@ fn workload(name: &str) -> Workload {
     format!("deployment/{name}").parse().unwrap()
 }
 
-/// A town with artefacts that its CI does not build, so that nothing rolls out but what a race says: each runs something
+/// A world with artefacts that its CI does not build, so that nothing rolls out but what a race says: each runs something
 /// in staging that prod has not.
 async fn open_world(names: &[String]) -> World {
     World::with_setup(
@@ -136,7 +136,7 @@ fn commit(sim: &sim::World, repository: &str, branch: &str, message: &str) -> Sh
 }
 
 struct Race<'a> {
-    town: &'a World,
+    world: &'a World,
     seed: u64,
     random: Random,
     name: String,
@@ -156,14 +156,14 @@ struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    fn new(town: &'a World, seed: u64) -> Self {
+    fn new(world: &'a World, seed: u64) -> Self {
         let mut random = Random(seed);
         // Seeds that stand side by side begin alike.
         (0..8).for_each(|_| _ = random.below(2));
         let (name, repository) = (name(seed), format!("acme/{}", name(seed)));
-        let first = town.sim.github.head(&repository, "prod").unwrap();
+        let first = world.sim.github.head(&repository, "prod").unwrap();
         Self {
-            town,
+            world,
             seed,
             random,
             name,
@@ -182,10 +182,10 @@ impl<'a> Race<'a> {
     /// How it ended; or what is wrong with that, with its seed and its story.
     async fn run(mut self) -> Result<RaceOutcome, String> {
         // GitHub is not written to faster than it allows: each race begins with a full hour of turns.
-        self.town.clock.advance(SignedDuration::from_mins(4));
-        self.pinned = self.town.sim.github.head(&self.repository, "staging");
-        self.town.alice().types(&format!("/promote {} prod", self.name)).await;
-        let plan = self.town.alice().reads();
+        self.world.clock.advance(SignedDuration::from_mins(4));
+        self.pinned = self.world.sim.github.head(&self.repository, "staging");
+        self.world.alice().types(&format!("/promote {} prod", self.name)).await;
+        let plan = self.world.alice().reads();
         let pinned = self.pinned.clone().unwrap();
         self.record_violation_unless(
             plan.contains(&format!("commit `{}` as it runs in staging", pinned.short())),
@@ -197,7 +197,7 @@ impl<'a> Race<'a> {
         if self.one_in(2) {
             self.plan_held_request();
         }
-        self.town.alice().clicks_without_waiting("deploys", "Confirm").await;
+        self.world.alice().clicks_without_waiting("deploys", "Confirm").await;
         self.note("alice confirms");
         for _ in 0..3 {
             self.advance_race().await;
@@ -213,8 +213,8 @@ impl<'a> Race<'a> {
 
     /// As far as it comes by itself, and something happens there.
     async fn advance_race(&mut self) {
-        let faults = self.town.sim.github.request_faults();
-        self.town.settle_until(|| faults.has_paused_request()).await;
+        let faults = self.world.sim.github.request_faults();
+        self.world.settle_until(|| faults.has_paused_request()).await;
         if faults.has_paused_request() {
             self.note("  GitHub is waited for");
             self.interfere().await;
@@ -239,30 +239,30 @@ impl<'a> Race<'a> {
 
     /// What was put in its way is taken out of it again, and those who can approve look once more.
     async fn finish_race(&mut self) {
-        self.town.sim.github.request_faults().clear();
-        self.town.settle().await;
+        self.world.sim.github.request_faults().clear();
+        self.world.settle().await;
         let astray = self.pull().filter(|pull| pull.state == "open" && pull.base != "prod");
         if let Some(pull) = &astray {
-            self.town.sim.github.retarget_pull(&self.repository, pull.number, "prod").unwrap();
+            self.world.sim.github.retarget_pull(&self.repository, pull.number, "prod").unwrap();
             self.note("  pointed back at prod");
         }
         let again = !self.one_in(3) && self.approves().await;
         if astray.is_some() || again {
-            self.town.settle().await;
+            self.world.settle().await;
         }
     }
 
     /// The next race does not wait for this one's people.
     fn close_open_pull(&self) {
         if let Some(pull) = self.pull().filter(|pull| pull.state == "open") {
-            self.town.sim.github.close_pull(&self.repository, pull.number, "bob").unwrap();
+            self.world.sim.github.close_pull(&self.repository, pull.number, "bob").unwrap();
         }
     }
 
     fn plan_held_request(&mut self) {
         let (method, path) = HELD_REQUESTS[self.random.below(HELD_REQUESTS.len())];
         let when = if self.one_in(2) { FaultTiming::BeforeEffect } else { FaultTiming::AfterEffect };
-        let faults = self.town.sim.github.request_faults();
+        let faults = self.world.sim.github.request_faults();
         if faults.has_paused_request() {
             return;
         }
@@ -275,7 +275,7 @@ impl<'a> Race<'a> {
         let act = INTERFERENCES[self.random.below(INTERFERENCES.len())];
         self.interference_count += 1;
         self.note(&format!("  {act:?}"));
-        let (github, repository, sim) = (&self.town.sim.github, &self.repository, &self.town.sim);
+        let (github, repository, sim) = (&self.world.sim.github, &self.repository, &self.world.sim);
         let message = format!("Act {}", self.interference_count);
         let pull = self.pull().filter(|pull| pull.state == "open");
         let frozen: Vec<String> =
@@ -350,7 +350,7 @@ impl<'a> Race<'a> {
         let who = if self.one_in(2) { "bob" } else { "carol" };
         self.note(&format!("{who} approves {}", seen.short()));
         self.approved.insert(seen);
-        self.town.sim.slack.click(who, "releases", &card.id, "Approve").await.unwrap();
+        self.world.sim.slack.click(who, "releases", &card.id, "Approve").await.unwrap();
         true
     }
 
@@ -366,13 +366,13 @@ impl<'a> Race<'a> {
         let seen: Sha = value.split_once(':').unwrap().1.parse().unwrap();
         self.note(&format!("carol approves late {}", seen.short()));
         self.approved.insert(seen);
-        click_stale_button(self.town, "U0CAROL", value).await;
+        click_stale_button(self.world, "U0CAROL", value).await;
     }
 
     /// Until what people did has been worked off, though GitHub is still waited for.
     async fn wait_until_inbox_empty(&self) {
         for _ in 0..500 {
-            if self.town.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
+            if self.world.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(4)).await;
@@ -380,7 +380,7 @@ impl<'a> Race<'a> {
     }
 
     fn pull(&self) -> Option<Pull> {
-        self.town.sim.github.pulls(&self.repository).pop()
+        self.world.sim.github.pulls(&self.repository).pop()
     }
 
     fn card(&self) -> Option<Message> {
@@ -388,12 +388,12 @@ impl<'a> Race<'a> {
         let is_card = |message: &Message| {
             message.only_to.is_none() && message.thread.is_none() && render_message(message).contains(&named)
         };
-        self.town.sim.slack.messages("releases", None).into_iter().rev().find(is_card)
+        self.world.sim.slack.messages("releases", None).into_iter().rev().find(is_card)
     }
 
     /// What Git holds in the end, against what people saw and said.
     fn check_outcome(&self) -> Result<RaceOutcome, String> {
-        let github = &self.town.sim.github;
+        let github = &self.world.sim.github;
         let all: BTreeMap<Sha, GraphCommit> =
             github.graph(&self.repository, 500).into_iter().map(|commit| (commit.sha.clone(), commit)).collect();
         let card = self.card().map(|card| render_message(&card)).unwrap_or_default();
