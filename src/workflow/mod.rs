@@ -6,6 +6,7 @@ pub mod context;
 pub mod deployments;
 mod error;
 pub mod facts;
+mod message_keys;
 pub mod metrics;
 pub mod notifications;
 pub mod planning;

@@ -29,13 +29,13 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::app"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::telemetry"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::BrokenLaws, limit: 64, goal: "0" },
-    RatchetLimit { figure: Figure::ContextMethods, limit: 329, goal: "10" },
+    RatchetLimit { figure: Figure::BrokenLaws, limit: 50, goal: "0" },
+    RatchetLimit { figure: Figure::ContextMethods, limit: 328, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 77, goal: "under 40 %" },
     RatchetLimit { figure: Figure::VagueCommentLines, limit: 313, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
-    RatchetLimit { figure: Figure::LongFiles, limit: 7, goal: "0" },
+    RatchetLimit { figure: Figure::LongFiles, limit: 6, goal: "0" },
 ];
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";
@@ -130,7 +130,12 @@ const LAWS: &[ImportRule] = &[
     // The context holds lookups, caches and counters of all folders.
     ImportRule { of: &["crate::workflow::context"], within: "crate::workflow", may_import: &["crate::workflow"] },
     ImportRule {
-        of: &["crate::workflow::error", "crate::workflow::ttl_cache", "crate::workflow::metrics"],
+        of: &[
+            "crate::workflow::error",
+            "crate::workflow::message_keys",
+            "crate::workflow::ttl_cache",
+            "crate::workflow::metrics",
+        ],
         within: "crate::workflow",
         may_import: &[],
     },
@@ -143,7 +148,7 @@ const LAWS: &[ImportRule] = &[
     ImportRule {
         of: &["crate::workflow::requests::reply"],
         within: "crate::workflow",
-        may_import: &["crate::workflow::error"],
+        may_import: &["crate::workflow::error", "crate::workflow::message_keys"],
     },
     ImportRule {
         of: &["crate::workflow::requests::inbox"],
@@ -151,6 +156,7 @@ const LAWS: &[ImportRule] = &[
         may_import: &[
             "crate::workflow::context",
             "crate::workflow::error",
+            "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::requests::dispatch",
@@ -163,6 +169,7 @@ const LAWS: &[ImportRule] = &[
         may_import: &[
             "crate::workflow::context",
             "crate::workflow::error",
+            "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::commands",
@@ -175,11 +182,13 @@ const LAWS: &[ImportRule] = &[
         may_import: &[
             "crate::workflow::context",
             "crate::workflow::error",
+            "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::planning",
             "crate::workflow::changes::begin",
             "crate::workflow::changes::open_changes",
+            "crate::workflow::changes::transition",
             "crate::workflow::requests::reply",
         ],
     },
@@ -189,6 +198,7 @@ const LAWS: &[ImportRule] = &[
         may_import: &[
             "crate::workflow::context",
             "crate::workflow::error",
+            "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::changes::open_changes",
@@ -218,15 +228,32 @@ const LAWS: &[ImportRule] = &[
         may_import: &[
             "crate::workflow::context",
             "crate::workflow::error",
+            "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::planning",
+        ],
+    },
+    // The one place that writes a change also tells the subscribers of it.
+    ImportRule {
+        of: &["crate::workflow::changes::transition"],
+        within: "crate::workflow",
+        may_import: &[
+            "crate::workflow::context",
+            "crate::workflow::error",
+            "crate::workflow::message_keys",
+            "crate::workflow::metrics",
+            "crate::workflow::facts",
+            "crate::workflow::planning",
+            "crate::workflow::changes",
+            "crate::workflow::notifications::subscriptions",
         ],
     },
     ImportRule {
         of: &["crate::workflow::changes"],
         within: "crate::workflow::changes",
         may_import: &[
+            "crate::workflow::changes::transition",
             "crate::workflow::changes::begin",
             "crate::workflow::changes::pull_request",
             "crate::workflow::changes::build_commit",
@@ -241,6 +268,7 @@ const LAWS: &[ImportRule] = &[
         may_import: &[
             "crate::workflow::context",
             "crate::workflow::error",
+            "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::changes::open_changes",
@@ -253,6 +281,7 @@ const LAWS: &[ImportRule] = &[
         may_import: &[
             "crate::workflow::context",
             "crate::workflow::error",
+            "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
         ],

@@ -11,10 +11,11 @@ use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, DeployState, RollbackStatus, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::artefact::ArtefactName;
-use crate::domain::model::message::{Destination, FallbackRecipient as AskedBy, MessageKey};
+use crate::domain::model::message::{Destination, FallbackRecipient as AskedBy};
 use crate::domain::rules::promotion::{Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
+use crate::workflow::message_keys;
 
 use crate::workflow::commands::lock::build_direct_message;
 use crate::workflow::commands::rollback::describe_failure;
@@ -47,7 +48,7 @@ impl Context {
         }
         for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
             let told = build_direct_message(&lock.by, rollback::render_lock_bypassed(change, lock));
-            transaction = transaction.enqueue_message(told.with_link(Self::card_key(change.id)));
+            transaction = transaction.enqueue_message(told.with_link(message_keys::for_card(change.id)));
         }
         if let Some(said) = rollback::render_commits_lost(change, &self.find_change_authors(change, usize::MAX).await) {
             transaction = transaction.enqueue_message(self.build_thread_reply(change, "lost", said));
@@ -143,7 +144,7 @@ impl Context {
             let told = rollback::render_release_announcement(&known.name, &quarantine, person).into_message(
                 Destination::Post {
                     channel,
-                    key: MessageKey::new(&format!("release:{}", quarantine.change)),
+                    key: message_keys::for_card_reply("release", quarantine.change),
                     thread: None,
                     asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
                 },

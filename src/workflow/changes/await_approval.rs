@@ -1,24 +1,22 @@
 //! A change that waits: who has said yes, by Slack or by a review on GitHub, and what else must hold before it is merged.
 
 use crate::workflow::error::ApprovalCheckError;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::adapters::github::{GithubError, MergeReadiness, PullRequest, Review, ReviewVerdict};
 use crate::adapters::reports::github::GithubNotice;
-use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::approval::{
     Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition,
 };
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{CancelledBy, Change, ResultBranch, RetryState, Stage};
+use crate::domain::change::{CancelledBy, Change, ResultBranch, Stage};
 use crate::domain::model::version::Sha;
 use crate::domain::rules::freeze;
 use crate::domain::rules::gate::{Gate, GateOverride};
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 
-use super::merge::compute_next_try;
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 use crate::workflow::error::StageError;
@@ -109,65 +107,6 @@ impl Context {
             return Ok(());
         }
         Ok(self.store_approval_state(claim, learned, computing.then(|| now + MERGEABILITY_POLL_INTERVAL)).await?)
-    }
-
-    /// It waits for these alone, whatever else may be missing.
-    pub(crate) async fn store_merge_conditions(
-        &self,
-        claim: &Claim,
-        waits_for: Vec<MergeCondition>,
-    ) -> Result<(), StoreError> {
-        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
-        let learned = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
-        self.store_approval_state(claim, learned, None).await
-    }
-
-    /// Stores what is new of it, reminds those who can approve at half time, and gives it up when its time is over.
-    async fn store_approval_state(
-        &self,
-        claim: &Claim,
-        mut learned: ApprovalState,
-        due: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        if now >= learned.deadline {
-            return self.apply_transition(claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
-        }
-        let nudge = !learned.nudged && !learned.is_approved() && now >= learned.halfway_at();
-        learned.nudged |= nudge;
-        let due = due.unwrap_or_else(|| learned.next_reminder_at());
-        if nudge {
-            // One for each time that it is asked for.
-            let key = format!("nudge:{}", learned.since.as_microsecond());
-            let said = render::approve::render_reminder(&claim.change, &learned);
-            let more = Transaction::new().enqueue_message(self.build_thread_reply(&claim.change, &key, said));
-            let stage = Stage::AwaitingApproval(learned);
-            return self.advance_stage(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
-        }
-        self.store_stage_if_changed(claim, Stage::AwaitingApproval(learned), Some(due)).await
-    }
-
-    /// Something stands in the way of a merge that was on its way: it waits for that.
-    pub(crate) async fn wait_for(&self, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let awaiting = self.collect_approval_requirements(&claim.change.plan, now).await;
-        let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
-        let held = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
-        self.apply_transition(claim, held, Some(now)).await
-    }
-
-    /// GitHub could not be asked: again later, for as long as people may still say something.
-    pub(crate) async fn retry_approval_later(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
-        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
-        let now = self.clock.now();
-        if now >= awaiting.deadline {
-            let stage = claim.change.stage.clone().into_expired(now);
-            return self.apply_transition(claim, stage, Some(now)).await;
-        }
-        let trouble = RetryState::record_failure(awaiting.trouble.clone(), format!("{error}."), now);
-        let due = compute_next_try(error, trouble.tries, now);
-        let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..awaiting.clone() });
-        self.advance_stage(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
     async fn record_conflict(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {

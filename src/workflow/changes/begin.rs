@@ -1,28 +1,18 @@
 //! The beginning of a change, whatever it does: its row, which is the lock, its card, and what the ledger keeps; the plan that is
 //! shown before, and the same change taken up again or giving way.
 
-use jiff::Timestamp;
-
 use crate::adapters::slack::render;
 use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, ShownPlan, Transaction};
-use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::{ConflictingChange, PLAN_VALIDITY, Plan};
 use crate::domain::change::{Change, ChangeId, ResultBranch, Stage};
-use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::PromotionMethod;
-use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
+use crate::workflow::message_keys;
 
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 
 impl Context {
-    /// Does a promotion there wait for a person's yes, or at least for GitHub's?
-    pub(crate) fn needs_approval_stage(&self, plan: &Plan) -> bool {
-        let policy = self.config.policies.get(&plan.environment);
-        let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
-        plan.promote == PromotionMethod::PullRequest || approved
-    }
-
     /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
     pub(crate) async fn begin_change(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Transaction) {
         let now = self.clock.now();
@@ -52,7 +42,7 @@ impl Context {
         if let Some(overridden) = &change.plan.overridden {
             let details = Some(LedgerDetails::Overridden(overridden.clone()));
             let entry = LedgerEntry { details, ..self.build_entry_by_person(&change, LedgerKind::Overridden, person) };
-            let key = MessageKey::new(&format!("override:{id}"));
+            let key = message_keys::for_card_reply("override", id);
             let told = render::gate::render_override_announcement(&change.plan, overridden)
                 .into_message(self.build_post_destination(&change, key, None));
             transaction = transaction.append_to_ledger(entry).enqueue_message(told);
@@ -72,18 +62,6 @@ impl Context {
             transaction = transaction.enqueue_message(self.build_thread_reply(&change, "details", details));
         }
         (change, transaction)
-    }
-
-    /// What a change waits for in the beginning: those who are to approve it.
-    pub(crate) async fn collect_approval_requirements(&self, plan: &Plan, now: Timestamp) -> ApprovalState {
-        let policy = self.config.policies.get(&plan.environment).cloned().unwrap_or_default();
-        let (required, asked) = match &policy.approvals {
-            Some(approvals) if plan.rollback.is_none() => {
-                (approvals.required, self.label_members(&approvals.approvers).await)
-            }
-            _ => (0, Vec::new()),
-        };
-        ApprovalState::new(required, asked, now, policy.approval_timeout)
     }
 
     /// A change that waits gives way to a newer one.
@@ -136,52 +114,5 @@ impl Context {
 
     pub(crate) fn is_plan_valid(&self, shown: &ShownPlan) -> bool {
         self.clock.now().duration_since(shown.made_at) < PLAN_VALIDITY
-    }
-
-    pub(crate) fn build_entry_by_person(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
-        build_ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
-    }
-
-    pub(crate) fn card_key(id: ChangeId) -> MessageKey {
-        MessageKey::new(&format!("card:{id}"))
-    }
-
-    /// The card as it stands now. Said again under the same name, it takes the place of the one before.
-    pub(crate) fn render_card(&self, change: &Change) -> Message {
-        let catalogue = &self.config.catalogue;
-        let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
-        let next = artefact.and_then(|artefact| catalogue.ladder.find_next_above(&change.plan.environment, artefact));
-        let said = render::card::render_card(change, next.map(|rung| &rung.name));
-        said.into_message(self.build_post_destination(change, Self::card_key(change.id), None))
-    }
-
-    pub(crate) fn build_thread_reply(&self, change: &Change, name: &str, rendered: render::Rendered) -> Message {
-        let key = MessageKey::new(&format!("{name}:{}", change.id));
-        rendered.into_message(self.build_post_destination(change, key, Some(Self::card_key(change.id))))
-    }
-
-    fn build_post_destination(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> Destination {
-        let environment = self.config.catalogue.ladder.find(change.plan.environment.as_str());
-        // An environment that was taken out of the configuration has no channel any more.
-        let channel = environment.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
-        let asked = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
-        Destination::Post { channel, key, thread, asked: Some(asked) }
-    }
-}
-
-pub(crate) fn build_ledger_entry(change: &Change, kind: LedgerKind, actor: Actor, at: Timestamp) -> LedgerEntry {
-    let plan = &change.plan;
-    LedgerEntry {
-        at,
-        change: Some(change.id.to_string()),
-        kind,
-        artefact: Some(plan.artefact.clone()),
-        environment: Some(plan.environment.clone()),
-        actor: Some(actor),
-        details: Some(LedgerDetails::Change {
-            stage: Box::new(change.stage.clone()),
-            pinned: plan.pinned.clone(),
-            version: plan.version.clone(),
-        }),
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::model::artefact::Delivery;
 use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Sha;
 
-use super::merge::describe_missing_commit;
+use crate::workflow::changes::transition::describe_missing_commit;
 use crate::workflow::context::Context;
 use crate::workflow::error::StageError;
 

@@ -1,32 +1,16 @@
 //! The step of a change that moves Git: the merge of exactly the pinned commit, once, whatever GitHub answers.
 
-use jiff::{SignedDuration, Timestamp};
+use crate::workflow::changes::transition::describe_missing_branch;
+use crate::workflow::changes::transition::describe_missing_commit;
+use jiff::SignedDuration;
 
 use crate::adapters::github::{BranchComparison, GithubError, MergeOutcome};
 use crate::adapters::store::{Claim, StoreError, Transaction};
-use crate::domain::change::plan::Plan;
-use crate::domain::change::{CancelledBy, Change, DeployState, MergeState, RetryState, Stage};
+use crate::domain::change::{CancelledBy, Change, DeployState, Stage};
 use crate::domain::git::comparison::{ChangedFiles, Comparison};
 use crate::domain::model::version::Sha;
 
 use crate::workflow::context::Context;
-
-/// A GitHub that was not available so often is not waited for any longer: some seven minutes.
-const MAX_TRIES: u32 = 12;
-const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
-
-/// The pause before the next try: 1 s, 2 s, 4 s, up to a minute.
-pub(crate) fn compute_backoff(tries: u32) -> SignedDuration {
-    SignedDuration::from_secs(1 << tries.min(6)).min(MAX_BACKOFF)
-}
-
-/// When to ask again, after GitHub could not be asked.
-pub(crate) fn compute_next_try(error: &GithubError, tries: u32, now: Timestamp) -> Timestamp {
-    match error {
-        GithubError::RateLimited { until } | GithubError::Throttled { until } => *until,
-        _ => now + compute_backoff(tries),
-    }
-}
 
 /// There is nothing more to know of it.
 fn leave_unchanged(deploying: DeployState) -> DeployState {
@@ -47,20 +31,6 @@ fn derive_comparison(change: &Change, result: &Sha, parents: &[Sha]) -> Option<C
         files: ChangedFiles::default(),
         url: None,
     })
-}
-
-pub(crate) fn describe_missing_branch(plan: &Plan) -> String {
-    let (repository, branch) = plan.write_target();
-    let again = match (&plan.pinned, &plan.manifest) {
-        (Some(pinned), None) => format!(" Make it again: git push origin {pinned}:refs/heads/{branch}"),
-        _ => String::new(),
-    };
-    format!("The branch {branch} is gone from {repository}.{again}")
-}
-
-pub(crate) fn describe_missing_commit(plan: &Plan) -> String {
-    let commit = plan.pinned.as_ref().map_or_else(|| plan.version.label(), Sha::short);
-    format!("The commit {commit} is not in {} any more.", plan.repository)
 }
 
 impl Context {
@@ -193,57 +163,5 @@ impl Context {
         let mut claim = Claim { change, ..claim.clone() };
         self.clean_up_branch(&mut claim).await?;
         self.verify_rollout(&claim).await
-    }
-
-    /// `begun`: GitHub may have merged it nevertheless.
-    pub(crate) async fn handle_merge_error(
-        &self,
-        claim: &Claim,
-        error: GithubError,
-        begun: bool,
-    ) -> Result<(), StoreError> {
-        let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(()) };
-        let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
-        let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
-        if !error.is_transient() || (unavailable && tries + 1 >= MAX_TRIES) {
-            let why = match error {
-                GithubError::NotFound(why) => {
-                    let (repository, _) = claim.change.plan.write_target();
-                    format!(
-                        "GitHub does not find {repository}, or does not let me see it ({why}). Check what the token may do."
-                    )
-                }
-                error => format!("{error}."),
-            };
-            return self.mark_errored(claim, why).await;
-        }
-        let now = self.clock.now();
-        // To wait for one's turn is no failure.
-        let tries = if unavailable { tries + 1 } else { tries };
-        let trouble =
-            RetryState { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
-        let stage = claim.change.stage.clone().record_merge_failure(trouble, begun);
-        self.apply_transition(claim, stage, Some(compute_next_try(&error, tries, now))).await
-    }
-
-    pub(crate) async fn mark_errored(&self, claim: &Claim, why: String) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let stage = claim.change.stage.clone().into_errored(why, now);
-        self.apply_transition(claim, stage, claim.change.frozen.is_some().then_some(now)).await
-    }
-
-    pub(crate) async fn apply_transition(
-        &self,
-        claim: &Claim,
-        stage: Result<Stage, crate::domain::change::InvalidTransition>,
-        due: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        match stage {
-            Ok(stage) => self.advance_stage(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop),
-            Err(error) => {
-                tracing::error!(%error, "a step was not possible");
-                Ok(())
-            }
-        }
     }
 }

@@ -9,4 +9,5 @@ pub mod open_changes;
 pub(crate) mod pull_request;
 pub mod runner;
 pub(crate) mod stall_diagnosis;
+pub(crate) mod transition;
 pub(crate) mod verify;

@@ -9,17 +9,15 @@ use crate::adapters::github::{
 };
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, LedgerKind, StoreError, Transaction};
-use crate::domain::change::approval::{ApprovalState, MergeCondition, VoidReason};
+use crate::domain::change::approval::{MergeCondition, VoidReason};
 use crate::domain::change::plan::{ManifestFile, Plan};
-use crate::domain::change::{
-    CancelledBy, Change, DeployState, MergeState, PullRequestRef, ResultBranch, ResultCommit, RetryState, Stage,
-};
+use crate::domain::change::{CancelledBy, Change, DeployState, PullRequestRef, ResultBranch, ResultCommit, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::version::Sha;
 
-use super::begin::build_ledger_entry;
-use super::merge::{compute_backoff, compute_next_try, describe_missing_branch};
 use crate::workflow::changes::build_commit::BuildCommitOutcome;
+use crate::workflow::changes::transition::build_ledger_entry;
+use crate::workflow::changes::transition::{compute_next_try, describe_missing_branch};
 use crate::workflow::context::Context;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
@@ -318,21 +316,6 @@ impl Context {
             return self.mark_errored(claim, describe_merge_elsewhere(plan, pull, &into, &commit)).await;
         }
         self.record_merge(claim, commit, None, |deploying| DeployState { unseen, ..deploying }).await
-    }
-
-    async fn await_approval_again(&self, claim: &Claim) -> Result<(), StoreError> {
-        self.wait_for(claim, Vec::new()).await
-    }
-
-    /// GitHub says no for now: it waits again, and not in a circle.
-    async fn postpone_merge(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
-        let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
-        let now = self.clock.now();
-        let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
-        let trouble = RetryState::record_failure(awaiting.trouble.clone(), why, now);
-        let due = now + compute_backoff(trouble.tries);
-        let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
-        self.advance_stage(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.

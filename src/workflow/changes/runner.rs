@@ -9,15 +9,12 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
-use crate::adapters::slack::render;
-use crate::adapters::store::{Claim, Fence, LedgerKind, StoreError, Transaction};
+use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::{Change, ChangeId, Stage};
-use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::Namespace;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
-use super::begin::build_ledger_entry;
 use crate::workflow::context::Context;
 
 /// How many are stepped at once: one that waits for GitHub holds up nobody but itself.
@@ -204,81 +201,6 @@ impl Context {
             | Stage::Expired { .. }
             | Stage::Superseded { .. } => Ok(()),
         }
-    }
-
-    /// Stores where a change stands, with its card; at an end also tells the one who asked.
-    pub(crate) async fn advance_stage(
-        &self,
-        before: &Change,
-        fence: Fence,
-        stage: Stage,
-        due: Option<Timestamp>,
-        more: Transaction,
-    ) -> Result<Change, StoreError> {
-        self.advance_change(before, fence, Change { stage, ..before.clone() }, due, more).await
-    }
-
-    /// The same where more of the change is new than its stage.
-    pub(crate) async fn advance_change(
-        &self,
-        before: &Change,
-        fence: Fence,
-        change: Change,
-        due: Option<Timestamp>,
-        more: Transaction,
-    ) -> Result<Change, StoreError> {
-        let transaction = self.build_advance_transaction(before, fence, &change, due).append(more);
-        let transaction = match &change.request {
-            Some(request) => transaction.with_request(request),
-            None => transaction,
-        };
-        self.store.commit(transaction).await?;
-        self.open_changes.record_change(change.clone());
-        Ok(change)
-    }
-
-    /// What is to be stored and said when a change has come so far.
-    pub(crate) fn build_advance_transaction(
-        &self,
-        before: &Change,
-        fence: Fence,
-        change: &Change,
-        due: Option<Timestamp>,
-    ) -> Transaction {
-        let moved_on = before.stage.name() != change.stage.name();
-        let mut transaction = Transaction::new().advance_change(change.clone(), fence, due);
-        let card = self.render_card(change);
-        // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
-        if card != self.render_card(before) {
-            transaction = transaction.enqueue_message(if change.stage.is_only_progress(&before.stage) {
-                card.with_coalescing()
-            } else {
-                card
-            });
-        }
-        if moved_on {
-            let actor = match &change.stage {
-                Stage::Cancelled { by, .. } => by.to_actor(),
-                Stage::Rejected { by, .. } => Actor::Person(by.clone()),
-                _ => Actor::Controller,
-            };
-            transaction = transaction.append_to_ledger(build_ledger_entry(
-                change,
-                LedgerKind::from(&change.stage),
-                actor,
-                self.clock.now(),
-            ));
-            transaction = transaction.append(self.notify_subscribers(Some(&before.stage), change));
-            if !change.stage.is_active() {
-                let end = render::card::render_outcome(change, &before.stage);
-                let now = self.clock.now().as_microsecond();
-                let end = self.build_thread_reply(change, &format!("{}:{now}", change.stage.name()), end);
-                // What went wrong, or right after all, concerns more people than those who follow the thread.
-                let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
-                transaction = transaction.enqueue_message(if loud { end.with_broadcast() } else { end });
-            }
-        }
-        transaction
     }
 
     /// What ended in a panic is left alone for a while.

@@ -13,7 +13,7 @@ use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::Sha;
 use crate::domain::runtime::rollout::RolloutState;
 
-use super::merge::{compute_backoff, compute_next_try};
+use crate::workflow::changes::transition::{compute_backoff, compute_next_try};
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 
@@ -369,24 +369,6 @@ impl Context {
             Ok(named) => named,
             Err(_) => stage,
         }
-    }
-
-    /// Writes only what is new.
-    pub(crate) async fn store_stage_if_changed(
-        &self,
-        claim: &Claim,
-        stage: Stage,
-        due: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        // The store counts in microseconds.
-        let same_time = match (due, claim.due_at) {
-            (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),
-            (due, before) => due == before,
-        };
-        if stage == claim.change.stage && same_time {
-            return Ok(());
-        }
-        self.advance_stage(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
     }
 
     async fn check_rollout(&self, change: &Change, result: &Sha) -> RolloutCheck {

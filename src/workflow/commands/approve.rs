@@ -8,9 +8,10 @@ use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::{Refusal, RestrictedAction};
-use crate::workflow::changes::begin::build_ledger_entry;
+use crate::workflow::changes::transition::build_ledger_entry;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
+use crate::workflow::message_keys;
 use crate::workflow::requests::reply::Request;
 use crate::workflow::requests::reply::Response;
 
@@ -55,7 +56,7 @@ impl Context {
         // Whoever said yes on the card sees it there.
         let noted = asked
             .build_private_message(approve::render_approved(&change))
-            .with_link_if_elsewhere(Self::card_key(change.id));
+            .with_link_if_elsewhere(message_keys::for_card(change.id));
         work.transaction = work.transaction.append_to_ledger(entry).enqueue_message(noted);
         Ok(work)
     }

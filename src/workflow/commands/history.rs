@@ -11,6 +11,7 @@ use crate::domain::view::history::{
 };
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
+use crate::workflow::message_keys;
 
 use crate::workflow::context::Context;
 
@@ -49,7 +50,7 @@ fn convert_ledger_entry(past: NumberedEntry) -> HistoryEntry {
     let key = |name: &str, id: &str| Some(MessageKey::new(&format!("{name}:{id}")));
     let (what, message) = match (entry.kind, change) {
         (LedgerKind::Begun | LedgerKind::Carried, Some(change)) => {
-            let card = Context::card_key(change.id);
+            let card = message_keys::for_card(change.id);
             (Some(HistoryEvent::Change(Box::new(change))), Some(card))
         }
         (LedgerKind::Arrived | LedgerKind::ArrivalFailed, _) => match convert_arrival(entry) {

@@ -12,6 +12,7 @@ use crate::domain::model::message::MessageKey;
 use crate::domain::view::history::ChangeEvent;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
+use crate::workflow::message_keys;
 
 use crate::workflow::context::Context;
 
@@ -87,9 +88,9 @@ impl Context {
 
     pub(crate) async fn load_change_details(&self, changes: &[ChangeId]) -> Result<StatusDetails, StoreError> {
         let since = self.store.find_stage_starts(changes).await?;
-        let keys: Vec<MessageKey> = changes.iter().map(|id| Self::card_key(*id)).collect();
+        let keys: Vec<MessageKey> = changes.iter().map(|id| message_keys::for_card(*id)).collect();
         let mut links = self.find_message_links(&keys).await?;
-        let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&Self::card_key(*id))?))).collect();
+        let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&message_keys::for_card(*id))?))).collect();
         Ok(StatusDetails { stage_since: since, card_links: cards })
     }
 

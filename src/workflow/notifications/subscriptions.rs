@@ -6,6 +6,7 @@ use crate::adapters::store::Transaction;
 use crate::domain::change::subscription::{SubscribedChannel, SubscribedState};
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::message::{Destination, Message, MessageKey};
+use crate::workflow::message_keys;
 
 use crate::workflow::context::Context;
 
@@ -16,7 +17,7 @@ impl Context {
             (before.and_then(SubscribedState::from_stage), SubscribedState::from_stage(&change.stage));
         let mut transaction = Transaction::new();
         for subscriber in self.subscribed_channels(change) {
-            let key = MessageKey::new(&format!("told:{}:{}", change.id, subscriber.channel));
+            let key = message_keys::for_subscriber(change.id, &subscriber.channel);
             let is_subscribed = |state: SubscribedState| subscriber.states.contains(&state);
             let recovers = old_state == Some(SubscribedState::Failed) && new_state == Some(SubscribedState::Deployed);
             let matters = new_state == Some(SubscribedState::Failed) || recovers;
@@ -35,7 +36,7 @@ impl Context {
             }
             let message =
                 build_subscriber_message(&subscriber, key.clone(), None, card::render_subscriber_card(change))
-                    .with_link(Self::card_key(change.id));
+                    .with_link(message_keys::for_card(change.id));
             transaction = match new_state {
                 Some(state) if is_subscribed(state) => transaction.enqueue_message(message),
                 // What was said there before must not stay wrong.

@@ -1,5 +1,6 @@
 //! Plans: gather the facts of a promotion or a rollback and let the rules judge them.
 
+pub(crate) mod approval_requirements;
 pub(crate) mod pending_commits;
 pub mod promotion;
 pub(crate) mod rollback;

@@ -15,9 +15,9 @@ use crate::domain::model::message::MessageFile;
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::message::MessageLocation;
 use crate::domain::rules::promotion::Refusal;
-use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 use crate::workflow::error::RetryLater;
+use crate::workflow::message_keys;
 /// What is answered privately, and what takes effect together with it.
 pub(crate) struct LockReply {
     pub(crate) answer: Rendered,
@@ -88,7 +88,7 @@ impl Request<'_> {
     pub(crate) fn reply_with_visibility(self, said: Rendered, openly: bool, change: Option<ChangeId>) -> Response {
         let message = if openly { self.build_public_message(said) } else { self.build_private_message(said) };
         let message = match change {
-            Some(change) => message.with_link(Context::card_key(change)),
+            Some(change) => message.with_link(message_keys::for_card(change)),
             None => message,
         };
         Transaction::new().enqueue_message(message).into()
@@ -106,7 +106,7 @@ impl Request<'_> {
                 replace: self.replaces_message,
             });
         }
-        let key = MessageKey::new(&format!("answer:{}", from.key));
+        let key = message_keys::for_answer(&from.key);
         said.into_message(Destination::Post {
             channel: from.channel.clone(),
             key,
@@ -118,8 +118,8 @@ impl Request<'_> {
     /// A file that belongs to the answer: into the thread where that stands or, if it is private, directly.
     pub(crate) fn attach_file(self, said: Rendered, file: MessageFile, openly: bool) -> Message {
         let from = self.from;
-        let key = MessageKey::new(&format!("file:{}", from.key));
-        let answer = MessageKey::new(&format!("answer:{}", from.key));
+        let key = message_keys::for_answer_file(&from.key);
+        let answer = message_keys::for_answer(&from.key);
         let (channel, thread) = if openly {
             (from.channel.clone(), find_thread_key(from).or(Some(answer)))
         } else {
@@ -129,7 +129,9 @@ impl Request<'_> {
     }
 
     pub(crate) fn reply_with_card_link(self, said: Rendered, change: ChangeId) -> Response {
-        Transaction::new().enqueue_message(self.build_private_message(said).with_link(Context::card_key(change))).into()
+        Transaction::new()
+            .enqueue_message(self.build_private_message(said).with_link(message_keys::for_card(change)))
+            .into()
     }
 
     pub(crate) fn reply_refusal(self, no: &Refusal) -> Response {
@@ -158,7 +160,7 @@ impl Request<'_> {
         transaction: Transaction,
         others: Option<&[EnvironmentName]>,
     ) -> Response {
-        let key = Context::card_key(change.id);
+        let key = message_keys::for_card(change.id);
         let pointer = match others {
             Some(others) => {
                 self.build_private_message(plan::render_chosen_environment(&change.plan, others)).with_link(key)
