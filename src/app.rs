@@ -26,8 +26,8 @@ use crate::domain::model::artefact::{Namespace, WorkloadKind};
 use crate::workflow::changes::open_changes::OpenChanges;
 use crate::workflow::changes::runner;
 use crate::workflow::commands::doctor::Doctor;
+use crate::workflow::commands::home;
 use crate::workflow::commands::where_is::NotFoundCache;
-use crate::workflow::commands::{home, lock};
 use crate::workflow::context::{Context, ContextParts};
 use crate::workflow::deployments::{observer, record_reports};
 use crate::workflow::facts::builds::Builds;
@@ -37,8 +37,8 @@ use crate::workflow::facts::people::People;
 use crate::workflow::facts::permissions::Rights;
 use crate::workflow::facts::sightings::SightingCache;
 use crate::workflow::metrics::WorkflowMetrics;
-use crate::workflow::notifications::outbox;
 use crate::workflow::notifications::outbox::TableSupportCache;
+use crate::workflow::notifications::{lock_reminders, outbox};
 use crate::workflow::requests::inbox;
 
 use readiness::Readiness;
@@ -308,7 +308,7 @@ fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
     let task = |task: &str| tracing::error_span!("task", task);
     tasks.spawn(observer::run(ctx.clone(), cancel.clone()).instrument(task("observe")));
     tasks.spawn(runner::run(ctx.clone(), cancel.clone()));
-    tasks.spawn(lock::run(ctx.clone(), cancel.clone()).instrument(task("locks")));
+    tasks.spawn(lock_reminders::run(ctx.clone(), cancel.clone()).instrument(task("locks")));
     tasks.spawn(home::run(ctx.clone(), cancel.clone()).instrument(task("home")));
     tasks.spawn(observer::run_commit_lookups(ctx.clone(), cancel.clone()).instrument(task("sources")));
     tasks.spawn(cluster::watch::run(

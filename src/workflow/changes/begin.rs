@@ -79,33 +79,6 @@ impl Context {
         Ok((change, transaction))
     }
 
-    /// The same change once more, from the step that failed, with what is known of it now.
-    pub(crate) async fn retry_change(
-        &self,
-        errored: &Change,
-        plan: Plan,
-        person: &PersonId,
-    ) -> Result<(Change, Transaction), LookupError> {
-        let overtaken = || LookupError::new_transient("somebody else was faster".to_owned());
-        let claim = self.store.claim_changes(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
-        let now = self.clock.now();
-        let Ok(stage) = claim.change.stage.clone().retry_from_error(now) else { return Err(overtaken()) };
-        // What was shown was put away: it is made anew. What Git was to move to is looked for.
-        let frozen = match claim.change.pull_request_branch() {
-            Some(_) => Some(ResultBranch::from_change_id(claim.change.id)),
-            None => claim.change.frozen.clone(),
-        };
-        // Whoever takes it up again is the one who wants to hear of its end.
-        let (requester, taken_up_at) = (person.clone(), Some(now));
-        let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
-        let transaction = Transaction::new()
-            .advance_change(change.clone(), claim.fence, Some(now))
-            .append_to_ledger(self.build_entry_by_person(&change, LedgerKind::Retried, person))
-            .enqueue_message(self.render_card(&change))
-            .append(self.notify_subscribers(Some(&errored.stage), &change));
-        Ok((change, transaction))
-    }
-
     /// A plan that moves more than was asked for is shown, and becomes a change by a yes.
     pub(crate) fn build_shown_plan(&self, plan: Plan, person: &PersonId) -> ShownPlan {
         let now = self.clock.now();

@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::slack::incoming::RequestOrigin;
 use crate::adapters::slack::render::home::{self, HomeContent, MAX_CHANGES, MAX_OFFERS};
 use crate::adapters::slack::render::list::render_list;
 use crate::adapters::slack::render::page_buttons::Viewer;
-use crate::adapters::slack::render::{Rendered, help, notice};
+use crate::adapters::slack::render::{Rendered, notice};
 use crate::adapters::store::{StoreError, Transaction};
 use crate::domain::change::approval::{ApprovalOutcome, ApprovalPlatform};
 use crate::domain::change::{Change, Stage};
@@ -126,22 +125,6 @@ impl Context {
             notice::render_role_refusal(role)
         };
         Ok(Transaction::new().enqueue_message(build_home_message(person, said)).into())
-    }
-
-    /// We were invited to a channel, or somebody else was: that is their business.
-    pub(crate) async fn welcome_channel(&self, from: &RequestOrigin) -> Result<Response, RetryLater> {
-        let unknown =
-            |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());
-        let me = self.slack.fetch_identity().await.map_err(|error| unknown(&error))?;
-        let key = MessageKey::new(&format!("welcome:{}", from.channel));
-        let ours = me.bot == from.person && me.team == from.team;
-        // Who was taken out and invited again has said it before.
-        if !ours || self.store.is_posted_or_queued(&key).await.map_err(|error| RetryLater::from_store_error(&error))? {
-            return Ok(Response::default());
-        }
-        let said = help::render_welcome(&self.config.catalogue);
-        let to = Destination::Post { channel: from.channel.clone(), key, thread: None, asked: None };
-        Ok(Transaction::new().enqueue_message(said.into_message(to)).into())
     }
 
     /// How many got a new one.

@@ -1,5 +1,6 @@
 //! Messages that go out by themselves: the outbox, subscriptions, reminders.
 
 pub(crate) mod delivery;
+pub mod lock_reminders;
 pub mod outbox;
 pub(crate) mod subscriptions;

@@ -1,23 +1,16 @@
 //! Requests and their responses: who asked, and the messages and effects that answer.
 
 use crate::adapters::slack::incoming::RequestOrigin;
-use crate::adapters::slack::render::Rendered;
-use crate::adapters::slack::render::plan;
-use crate::adapters::slack::render::refusal;
-use crate::adapters::store::InboxItem;
-use crate::adapters::store::Transaction;
-use crate::domain::change::Change;
-use crate::domain::change::ChangeId;
+use crate::adapters::slack::render::{Rendered, plan, refusal};
+use crate::adapters::store::{InboxItem, Transaction};
+use crate::domain::change::{Change, ChangeId};
+use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::Destination;
-use crate::domain::model::message::Message;
-use crate::domain::model::message::MessageFile;
-use crate::domain::model::message::MessageKey;
-use crate::domain::model::message::MessageLocation;
+use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
 use crate::domain::rules::promotion::Refusal;
-use crate::workflow::error::LookupError;
-use crate::workflow::error::RetryLater;
+use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::message_keys;
+
 /// What is answered privately, and what takes effect together with it.
 pub(crate) struct LockReply {
     pub(crate) answer: Rendered,
@@ -199,4 +192,9 @@ pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, s
 /// The thread in which it was asked, named by the message that it hangs on.
 fn find_thread_key(from: &RequestOrigin) -> Option<MessageKey> {
     from.thread.clone().map(|ts| MessageKey::from_location(&MessageLocation { channel: from.channel.clone(), ts }))
+}
+
+pub(crate) fn build_direct_message(person: &PersonId, said: Rendered) -> Message {
+    let person = person.clone();
+    said.into_message(Destination::Person { person, channel: None, thread: None, response_url: None, replace: false })
 }

@@ -1,0 +1,58 @@
+//! Reminds people of locks that they hold when these are about to end.
+
+use crate::adapters::slack::render::{self};
+use crate::adapters::store::{StoreError, Transaction};
+use crate::workflow::context::Context;
+use crate::workflow::requests::reply::build_direct_message;
+use jiff::Timestamp;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+impl Context {
+    /// Reminds whom it is time to remind, and says when it will be the next time.
+    pub(crate) async fn remind_lock_owners(&self) -> Result<Option<Timestamp>, StoreError> {
+        let asked_at = self.clock.now();
+        for lock in self.store.list_locks_to_remind().await? {
+            let transaction = Transaction::new()
+                .postpone_lock_reminder(lock.id)
+                .enqueue_message(build_direct_message(&lock.by, render::lock::render_reminder(&lock)));
+            match self.store.commit(transaction).await {
+                // It was ended or taken over meanwhile.
+                Ok(()) | Err(StoreError::Overtaken) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.store.find_next_reminder(asked_at).await
+    }
+}
+
+/// When the database cannot be read or written, it is tried again after this.
+pub(crate) const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
+
+/// Reminds the owners of locks that were forgotten, until it is cancelled.
+pub async fn run(bot: Context, cancel: CancellationToken) {
+    let mut woken = bot.store.subscribe_wakeups();
+    loop {
+        let seen = woken.borrow_and_update().locks;
+        let next = match bot.remind_lock_owners().await {
+            Ok(next) => next,
+            Err(StoreError::Closed) => return,
+            Err(error) => {
+                tracing::error!(%error, "the owners of locks cannot be reminded");
+                tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                continue;
+            }
+        };
+        let due = async {
+            match next {
+                Some(due) => bot.clock.sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            news = woken.wait_for(|wakes| wakes.locks != seen) => if news.is_err() { return },
+            () = due => {}
+        }
+    }
+}
