@@ -2,27 +2,22 @@
 //!
 //! # The map
 //!
-//! ```text
-//!  Slack ──HTTP──> slack::receive ──> workflow::requests::acknowledge ──> store (inbox) ──> workflow::requests::inbox ──┐
-//!     <──socket──  slack::socket        memory knows: the                                      │
-//!                                       answer is the ack                                      v
-//!  controller ───> reports ─────────> store (inbox) ──> workflow::deployments::record_reports (in groups) ────> workflow::deployments::observer
-//!                    verify, parse                                                             │
-//!  cluster <─watch─ cluster::watch ──> cluster::View ──wakes────────────────────────────> (facts -> domain)
-//!                                                                                              │
-//!  GitHub, registry <── github, registry (asked for facts) <───────────────────────────────────┤
-//!                                                                                              v
-//!  Slack <── slack::client <── workflow::notifications::outbox <── store (outbox, ledger: one transaction) <── slack::render
+//! `workflow` reads as `requests -> commands -> planning -> changes -> notifications`, and `deployments` feed `facts`.
 //!
-//!  a promotion: workflow::requests::dispatch ──> promote (facts -> domain::rules::promotion -> domain::change::plan) ──> store (change: its row is
-//!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof; silence: what
-//!  was last seen) ──> card
-//!  questions: ... ──> diff, whereabouts (the cluster says what runs, compare what lies between: kept, else GitHub) ──> answer
-//!  why: the same way through the rules, which then do not stop at the first no (domain::view::why::Blockers)
-//!  into production: ... ──> runner ──> approve (who said yes, what else must hold) with pull (frozen branch, pull request)
-//!  ──> merge ──> deploy; woken by clicks, by GitHub's webhooks (reports) and by a look once a minute
-//!  back: ... ──> rollback (previous: ledger, Git, cluster, registry) ──> store ──> runner ──> merge with result (the commit
-//!  is made beside the branch, which then moves to it) and aftermath (quarantine, hold, authors) ──> deploy
+//! ```text
+//!  Slack ──HTTP──> slack::receive ──> requests::acknowledge ──> store (inbox) ──> requests::inbox ──> requests::dispatch
+//!     <──socket──  slack::socket        answers at once what                                               │
+//!                                       memory knows                                                       v
+//!                                                                                                       commands
+//!  GitHub, registry <── github, registry (asked for facts) <── facts <── planning <────────────────────────┤
+//!                                                                                                          v
+//!  GitHub <── github (merges, pull requests, tags) <── changes (runner, stage handlers) <── store (change: its row is the lock)
+//!                                                         │
+//!                                                         v
+//!  Slack <── slack::client <── notifications::outbox <── store (outbox, ledger: one transaction) <── slack::render
+//!
+//!  controller ──> reports ──> deployments::webhook_inbox ──> store (inbox) ──> deployments::record_reports ──┐
+//!  cluster <─watch─ cluster::watch ──> cluster::ClusterView ──wakes──> deployments::observer ──> arrivals <──┘
 //! ```
 //!
 //! # Who may import whom

@@ -146,7 +146,7 @@ class GitHub(unittest.TestCase):
     def test_the_events_are_those_that_the_code_hears(self):
         code = (chart.ROOT / "src/adapters/reports/github.rs").read_text()
         listed = re.search(r"pub const NOTICE_EVENTS: \[&str; \d+\] = \[([^\]]*)\]", code)[1]
-        heard = re.findall(r'"(\w+)"', listed) + re.findall(r'pub const (?:DEPLOYMENT|BUILD): &str = "(\w+)"', code)
+        heard = re.findall(r'"(\w+)"', listed) + re.findall(r'pub const (?:DEPLOYMENT|BUILD)_EVENT: &str = "(\w+)"', code)
         self.assertEqual(len(heard), 7)
         self.assertEqual(self.manifest["default_events"], sorted(heard))
 

@@ -1,6 +1,6 @@
-//! Reminds people of locks that they hold when these are about to end.
+//! Reminds the owners of locks which they may have forgotten.
 
-use crate::adapters::slack::render::{self};
+use crate::adapters::slack::render;
 use crate::adapters::store::{StoreError, Transaction};
 use crate::workflow::context::Context;
 use crate::workflow::requests::reply::build_direct_message;
