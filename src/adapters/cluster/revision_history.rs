@@ -199,7 +199,7 @@ mod tests {
         WorkloadIdentity { uid: "u".to_owned(), selector: String::new(), containers: read_containers(Some(&template)) }
     }
 
-    fn told(past: &[PastImage]) -> Vec<String> {
+    fn list_images(past: &[PastImage]) -> Vec<String> {
         past.iter().map(|past| format!("{} {}", past.revision, past.image)).collect()
     }
 
@@ -216,7 +216,7 @@ mod tests {
             replica_set("u", "not a number", &["checkout:0"]),
         ];
         let past = collect_past_images(templates, &own(&["checkout:4"]), None, "checkout");
-        assert_eq!(told(&past), ["10 checkout:3", "2 checkout:2", "0 checkout:0"]);
+        assert_eq!(list_images(&past), ["10 checkout:3", "2 checkout:2", "0 checkout:0"]);
         assert_eq!(past[0].created_at, Some("2026-01-01T00:00:00Z".parse().unwrap()));
     }
 
@@ -224,16 +224,16 @@ mod tests {
     fn the_container_is_the_one_that_the_view_would_choose() {
         let both = || vec![replica_set("u", "1", &["envoy:1", "checkout:1"]), replica_set("u", "2", &["envoy:1"])];
         let now = own(&["envoy:2", "checkout:2"]);
-        assert_eq!(told(&collect_past_images(both(), &now, None, "checkout")), ["1 checkout:1"]);
-        assert_eq!(told(&collect_past_images(both(), &now, Some("c1"), "checkout")), ["1 checkout:1"]);
-        assert_eq!(told(&collect_past_images(both(), &now, Some("c0"), "checkout")), ["2 envoy:1"]);
-        assert_eq!(told(&collect_past_images(both(), &now, Some("none"), "checkout")), Vec::<String>::new());
+        assert_eq!(list_images(&collect_past_images(both(), &now, None, "checkout")), ["1 checkout:1"]);
+        assert_eq!(list_images(&collect_past_images(both(), &now, Some("c1"), "checkout")), ["1 checkout:1"]);
+        assert_eq!(list_images(&collect_past_images(both(), &now, Some("c0"), "checkout")), ["2 envoy:1"]);
+        assert_eq!(list_images(&collect_past_images(both(), &now, Some("none"), "checkout")), Vec::<String>::new());
     }
 
     #[test]
     fn the_other_kinds_keep_patches() {
         let right = controller_revision(&json!({ "spec": { "template": pods(&["mailer:1"]) } }));
-        assert_eq!(told(&collect_past_images(vec![right], &own(&["mailer:2"]), None, "mailer")), ["3 mailer:1"]);
+        assert_eq!(list_images(&collect_past_images(vec![right], &own(&["mailer:2"]), None, "mailer")), ["3 mailer:1"]);
         for strange in [json!(null), json!({}), json!("text"), json!({ "spec": { "template": 7 } })] {
             let templates = vec![controller_revision(&strange)];
             assert!(collect_past_images(templates, &own(&["mailer:2"]), None, "mailer").is_empty(), "{strange}");

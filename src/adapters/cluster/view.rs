@@ -245,7 +245,7 @@ impl ClusterView {
         });
     }
 
-    /// Puts a whole new list in the place of what was known. The reading stays as it is until [`ClusterView::mark_readable`].
+    /// Replaces the list of workloads. Whether the view is readable changes only by [`ClusterView::mark_readable`].
     pub fn replace_workloads(
         &self,
         namespace: &Namespace,

@@ -41,7 +41,7 @@ impl FakeGithub {
         self
     }
 
-    pub(in crate::adapters::github) fn asked(&self) -> Vec<String> {
+    pub(in crate::adapters::github) fn list_requests(&self) -> Vec<String> {
         self.0.lock().unwrap().asked.clone()
     }
 
@@ -130,7 +130,7 @@ async fn a_commit_is_read_with_its_author_and_parents() {
             html_url: "https://github.com/acme/shop/commit/9be01d7".to_owned(),
         }
     );
-    assert_eq!(fake.asked(), ["GET /sim/github/repos/acme/shop/commits/feature/a%20b%231?per_page=1"]);
+    assert_eq!(fake.list_requests(), ["GET /sim/github/repos/acme/shop/commits/feature/a%20b%231?per_page=1"]);
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn what_names_no_commit_is_none() {
     for reference in ["", "../../user", "a//b", "."] {
         assert_eq!(fake.client().await.resolve_commit(&shop(), reference).await, Ok(None), "{reference}");
     }
-    assert!(fake.asked().is_empty());
+    assert!(fake.list_requests().is_empty());
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn a_branch_that_looks_like_a_commit_is_not_one() {
     assert_eq!(client.find_commit_by_prefix(&shop(), "20240101").await, Ok(None));
     assert!(client.find_commit_by_prefix(&shop(), "9BE01D7").await.unwrap().is_some());
     assert_eq!(client.find_commit_by_prefix(&shop(), "main").await, Ok(None));
-    assert_eq!(fake.asked().len(), 2);
+    assert_eq!(fake.list_requests().len(), 2);
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn a_comparison_counts_both_ways() {
     assert_eq!((compared.ahead_by, compared.behind_by, compared.is_complete()), (1, 1, true));
     let counted: Vec<_> = compared.files.changed.iter().map(|file| (file.path.as_str(), file.additions)).collect();
     assert_eq!(counted, [("a.rs", 2), ("b.rs", 2)]);
-    assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/compare/qa...{SHA}")]);
+    assert_eq!(fake.list_requests(), [format!("GET /sim/github/repos/acme/shop/compare/qa...{SHA}")]);
     let nothing = client.compare_refs(&shop(), PARENT, SHA).await.unwrap();
     assert!(matches!(nothing, FetchResult::Missing(why) if why.contains("ancestor")));
 }
@@ -207,7 +207,7 @@ async fn a_tag_leads_to_its_commit_also_when_it_is_annotated() {
         "GET /sim/github/repos/acme/shop/git/ref/tags/qa/2026.11.16-1".to_owned(),
         format!("GET /sim/github/repos/acme/shop/git/tags/{PARENT}"),
     ];
-    assert_eq!(fake.asked(), asked);
+    assert_eq!(fake.list_requests(), asked);
 
     let light = FakeGithub::default().answers(200, points("commit", SHA));
     assert_eq!(light.client().await.resolve_tag(&shop(), "v1").await, Ok(Some(SHA.parse().unwrap())));
@@ -227,7 +227,7 @@ async fn a_question_is_asked_again_while_github_is_down_and_then_given_up() {
     let fake = FakeGithub::default().answers(502, json!("")).answers(502, json!("")).answers(500, json!(""));
     let error = fake.client().await.resolve_commit(&shop(), SHA).await.unwrap_err();
     assert_eq!(error, GithubError::Unavailable("it answered 500".to_owned()));
-    assert_eq!(fake.asked().len(), 3);
+    assert_eq!(fake.list_requests().len(), 3);
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn refusals_are_told_apart_and_not_repeated() {
         let headers = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
         let fake = FakeGithub::default().answers_with(status, headers, no(message));
         assert_eq!(fake.client().await.resolve_commit(&shop(), SHA).await, Err(expected), "{status} {message}");
-        assert_eq!(fake.asked().len(), 1, "{status}");
+        assert_eq!(fake.list_requests().len(), 1, "{status}");
     }
 }
 
@@ -272,7 +272,7 @@ async fn while_a_limit_is_in_force_nobody_is_asked() {
     let client = Client::new(&fake.url().await, Auth::None, clock.clone()).unwrap();
     assert!(client.resolve_commit(&shop(), SHA).await.is_err());
     assert!(client.resolve_commit(&shop(), SHA).await.is_err());
-    assert_eq!(fake.asked().len(), 1);
+    assert_eq!(fake.list_requests().len(), 1);
     clock.advance(SignedDuration::from_secs(30));
     assert!(client.resolve_commit(&shop(), SHA).await.is_ok());
 }

@@ -1,5 +1,5 @@
-//! What GitHub answered, under the name it gave the answer (its `ETag`): asked by that, it repeats and counts nothing.
-//! One client asks with one token, so nobody is given what only another may see.
+//! Responses of GitHub with their `ETag`s. A request with the `ETag` of a response that is still right gets 304, which does not
+//! count against the rate limit. Each client has one token and one cache, so no response reaches another token.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use axum::http::HeaderValue;
 
 const MAX_ENTRIES: usize = 1_000;
 const MAX_BYTES: usize = 8 << 20;
-/// A longer one would push out many that are asked for more often.
+/// A longer response would push out many that are requested more often.
 const MAX_BODY_BYTES: usize = 256 << 10;
 
 #[derive(Clone)]
@@ -17,7 +17,7 @@ pub(super) struct CachedResponse {
     pub(super) body: Arc<str>,
 }
 
-/// By path and query; what was not asked for the longest goes first.
+/// Keyed by path and query. The least recently used response is dropped first.
 #[derive(Default)]
 pub(super) struct EtagCache {
     entries: HashMap<String, (CachedResponse, u64)>,
@@ -33,7 +33,7 @@ impl EtagCache {
         Some(remembered.clone())
     }
 
-    /// In the place of what was there before; what has no `ETag` or is too long is not kept.
+    /// Replaces the response of that path. A response without an `ETag`, or a long one, is not stored.
     pub(super) fn store_response(&mut self, path: &str, etag: Option<HeaderValue>, body: &str) {
         self.remove_response(path);
         let Some(etag) = etag.filter(|_| body.len() <= MAX_BODY_BYTES) else { return };

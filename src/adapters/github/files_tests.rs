@@ -19,13 +19,13 @@ async fn the_text_of_a_file_is_read_whatever_its_size() {
     let fake = FakeGithub::default().answers(200, content("file", "base64", "dGFnOiAx\nLjQgIyDDqQ==\n"));
     let client = fake.client().await;
     assert_eq!(client.fetch_file(&shop(), "main", "envs/q a/x#.yaml").await, Ok(Some("tag: 1.4 # \u{e9}".to_owned())));
-    assert_eq!(fake.asked(), ["GET /sim/github/repos/acme/shop/contents/envs/q%20a/x%23.yaml?ref=main"]);
+    assert_eq!(fake.list_requests(), ["GET /sim/github/repos/acme/shop/contents/envs/q%20a/x%23.yaml?ref=main"]);
 
     let large = FakeGithub::default()
         .answers(200, content("file", "none", ""))
         .answers(200, json!({ "content": "eA==", "encoding": "base64" }));
     assert_eq!(large.client().await.fetch_file(&shop(), "main", "x").await, Ok(Some("x".to_owned())));
-    assert_eq!(large.asked()[1], format!("GET /sim/github/repos/acme/shop/git/blobs/{}", sha('b')));
+    assert_eq!(large.list_requests()[1], format!("GET /sim/github/repos/acme/shop/git/blobs/{}", sha('b')));
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn what_is_no_text_file_is_said_and_what_is_missing_is_none() {
     for path in ["", "/x", "a//b", "../x", "a/.."] {
         assert_eq!(nobody.client().await.fetch_file(&shop(), "main", path).await, Ok(None), "{path}");
     }
-    assert!(nobody.asked().is_empty());
+    assert!(nobody.list_requests().is_empty());
 }
 
 fn level(entries: &[(&str, &str, char)]) -> Value {

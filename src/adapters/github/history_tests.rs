@@ -46,7 +46,7 @@ async fn walked(history: &[Value]) -> Vec<OpenRollback> {
     let fake = FakeGithub::default().answers(200, Value::Array(history.to_vec()));
     let head = history[0]["sha"].as_str().unwrap().parse().unwrap();
     let found = fake.client().await.find_open_rollbacks(&shop(), &head).await.unwrap();
-    assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/commits?sha={head}&per_page=20")]);
+    assert_eq!(fake.list_requests(), [format!("GET /sim/github/repos/acme/shop/commits?sha={head}&per_page=20")]);
     found
 }
 
@@ -130,7 +130,7 @@ async fn a_walk_asks_on_where_a_page_ends_and_ends_itself() {
         .answers(200, json!([back("c", "d", 1), promotion("d", ["e", "f"])]));
     let client = fake.client().await;
     assert_eq!(client.find_open_rollbacks(&shop(), &name("a")).await.unwrap(), [open("c", "d", 1)]);
-    assert!(fake.asked()[1].ends_with(&format!("?sha={}&per_page=100", name("c"))));
+    assert!(fake.list_requests()[1].ends_with(&format!("?sha={}&per_page=100", name("c"))));
 
     let long = |at: usize| json!([plain(&format!("n{at}"), &[&format!("n{}", at + 1)])]);
     let endless = (0..MAX_PAGES).fold(FakeGithub::default(), |fake, at| fake.answers(200, long(at)));
@@ -168,7 +168,7 @@ async fn tags_come_by_their_numbers_with_their_commits() {
         .answers(200, points("commit", "b"));
     let found = fake.client().await.list_newest_tags(&shop(), "qa/", 2).await.unwrap();
     assert_eq!(found, [("qa/2026.11.16-10".to_owned(), name("a")), ("qa/2026.11.16-9".to_owned(), name("b"))]);
-    assert_eq!(fake.asked().len(), 4);
+    assert_eq!(fake.list_requests().len(), 4);
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn the_history_of_a_file_is_asked_for_page_by_page() {
     let client = fake.client().await;
     assert_eq!(client.fetch_file_history(&shop(), "main", "a b/c.yaml", 150).await.unwrap().len(), 130);
     let asked = "GET /sim/github/repos/acme/shop/commits?sha=main&path=a%20b/c.yaml&per_page=100&page=";
-    assert_eq!(fake.asked(), [format!("{asked}1"), format!("{asked}2")]);
+    assert_eq!(fake.list_requests(), [format!("{asked}1"), format!("{asked}2")]);
     assert!(matches!(client.fetch_file_history(&shop(), "x", "c", 1).await, Err(GithubError::NotFound(_))));
 }
 

@@ -1,5 +1,5 @@
-//! What GitHub knows of commits, branches, tags and pull requests. It is asked by `ETag` (`read`, `memory`), and neither asked
-//! nor written to faster than it allows (`pace`). octocrab's types stay in this folder.
+//! GitHub: commits, branches, tags and pull requests. Reads go through the `ETag` cache (`request`, `etag_cache`), and all requests
+//! keep GitHub's limits (`rate_limit`). octocrab's types stay in this folder.
 
 pub mod client;
 mod commit;

@@ -1,5 +1,4 @@
-//! How GitHub is asked: a few at a time and not too fast, by `ETag` for what it told before, and again while it is away.
-//! What is asked is not known here.
+//! Sends read requests to GitHub: limits their number and rate, uses the `ETag` cache, and retries while GitHub is unavailable.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,19 +13,19 @@ use crate::adapters::github::etag_cache::EtagCache;
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 /// GitHub allows 100 requests at a time to all who use the token.
 const MAX_CONCURRENT_READS: usize = 8;
-/// So long a turn is waited for; whoever would wait longer is told when to come again.
+/// A request waits at most this long for its turn. A longer wait is an error that says when to retry.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(3);
-/// A timer may fire just before the clock has come so far.
+/// A timer may fire just before the clock reaches the time.
 const TIMER_SLACK: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FetchResult<T> {
     Found(T),
-    /// With what GitHub said about it.
+    /// GitHub's error message.
     Missing(String),
 }
 
-/// What all clones of a client share when they ask.
+/// State of read requests that all clones of a client share.
 pub(super) struct ReadState {
     cache: Mutex<EtagCache>,
     read_slots: Semaphore,
@@ -59,7 +58,7 @@ impl Client {
         }
     }
 
-    /// The next to ask for it gets a whole answer, whatever GitHub thinks of the `ETag`.
+    /// Drops the cached response of a path, so that the next request gets a complete one.
     pub(super) fn invalidate_cached(&self, path: &str) {
         self.read_state.cache().remove_response(path);
     }

@@ -40,7 +40,7 @@ async fn what_did_not_change_is_not_told_again() {
         assert_eq!(client.clone().fetch_branch_head(&shop(), "qa").await, Ok(Some(SHA.parse().unwrap())));
     }
     assert_eq!(fake.conditions(), [None, some(FIRST), some(FIRST)]);
-    assert_eq!(fake.asked()[0], "GET /sim/github/repos/acme/shop/git/ref/heads/qa");
+    assert_eq!(fake.list_requests()[0], "GET /sim/github/repos/acme/shop/git/ref/heads/qa");
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn a_limit_closes_the_door_also_to_what_is_remembered() {
     for _ in 0..2 {
         assert!(matches!(client.fetch_branch_head(&shop(), "qa").await, Err(GithubError::RateLimited { .. })));
     }
-    assert_eq!(fake.asked().len(), 2);
+    assert_eq!(fake.list_requests().len(), 2);
     clock.advance(SignedDuration::from_secs(30));
     assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
 }

@@ -66,12 +66,12 @@ async fn a_branch_is_moved_forward_without_force_and_says_what_became_of_it() {
     for (status, message, expected) in cases {
         let fake = FakeGithub::default().answers(status, no(message));
         assert_eq!(fake.client().await.fast_forward(&shop(), "env/qa", &sha('a')).await, expected, "{message}");
-        assert_eq!(fake.asked(), ["PATCH /sim/github/repos/acme/shop/git/refs/heads/env/qa"], "once");
+        assert_eq!(fake.list_requests(), ["PATCH /sim/github/repos/acme/shop/git/refs/heads/env/qa"], "once");
         assert_eq!(fake.written(), [json!({ "sha": sha('a').as_str(), "force": false })]);
     }
     let fake = FakeGithub::default();
     assert_eq!(fake.client().await.fast_forward(&shop(), "../x", &sha('a')).await, Ok(FastForwardOutcome::NoBranch));
-    assert!(fake.asked().is_empty());
+    assert!(fake.list_requests().is_empty());
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_rollback_is_the_old_tree_on_top_of_the_head() {
         format!("GET /sim/github/repos/acme/shop/git/commits/{}", sha('a')),
         "POST /sim/github/repos/acme/shop/git/commits".to_owned(),
     ];
-    assert_eq!(fake.asked(), asked);
+    assert_eq!(fake.list_requests(), asked);
     let body = json!({ "message": "m", "tree": sha('7').as_str(), "parents": [sha('b').as_str()] });
     assert_eq!(fake.written(), [body]);
 

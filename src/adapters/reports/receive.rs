@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    async fn told(kept: bool, path: &str, event: &str, body: &str) -> u16 {
+    async fn post_event(kept: bool, path: &str, event: &str, body: &str) -> u16 {
         let doors = WebhookReceiver {
             secrets: BTreeMap::from([(EnvironmentName::new("qa"), "secret".into())]),
             github_secret: Some("secret".into()),
@@ -287,9 +287,9 @@ mod tests {
             ("/webhooks/github", "deployment_status", deployment),
         ];
         for (path, event, body) in cases {
-            assert_eq!(told(true, path, event, body).await, 202, "{path} {event}");
-            assert_eq!(told(false, path, event, body).await, 503, "{path} {event}");
-            assert_eq!(told(false, path, "status", "nonsense").await, 400, "{path}");
+            assert_eq!(post_event(true, path, event, body).await, 202, "{path} {event}");
+            assert_eq!(post_event(false, path, event, body).await, 503, "{path} {event}");
+            assert_eq!(post_event(false, path, "status", "nonsense").await, 400, "{path}");
         }
     }
 }

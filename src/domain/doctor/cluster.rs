@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use crate::domain::doctor::Health;
 
-    fn told(container: Option<&str>, containers: &[(&str, &str)]) -> Option<(Health, String)> {
+    fn check_containers(container: Option<&str>, containers: &[(&str, &str)]) -> Option<(Health, String)> {
         let stands = ConfiguredWorkload {
             artefact: ArtefactName::new("checkout"),
             environment: EnvironmentName::new("qa"),
@@ -239,17 +239,20 @@ mod tests {
     #[test]
     fn it_must_be_clear_which_container_is_meant_and_it_must_run_the_image() {
         let (app, side) = (("app", "acme/checkout"), ("side", "envoy"));
-        assert_eq!(told(None, &[app]), None);
-        assert_eq!(told(None, &[side, app]), None);
-        assert_eq!(told(Some("app"), &[side, app]), None);
+        assert_eq!(check_containers(None, &[app]), None);
+        assert_eq!(check_containers(None, &[side, app]), None);
+        assert_eq!(check_containers(Some("app"), &[side, app]), None);
         let place = "deployment/checkout of checkout in qa";
-        assert_eq!(told(None, &[side]), Some((Health::Bad, format!("{place} runs envoy in side, not acme/checkout"))));
         assert_eq!(
-            told(Some("side"), &[side]),
+            check_containers(None, &[side]),
             Some((Health::Bad, format!("{place} runs envoy in side, not acme/checkout")))
         );
-        assert_eq!(told(Some("web"), &[app]), Some((Health::Bad, format!("{place} has no container web"))));
-        let twice = told(None, &[app, ("more", "acme/checkout")]).unwrap();
+        assert_eq!(
+            check_containers(Some("side"), &[side]),
+            Some((Health::Bad, format!("{place} runs envoy in side, not acme/checkout")))
+        );
+        assert_eq!(check_containers(Some("web"), &[app]), Some((Health::Bad, format!("{place} has no container web"))));
+        let twice = check_containers(None, &[app, ("more", "acme/checkout")]).unwrap();
         assert_eq!(
             twice,
             (Health::Warning, format!("{place} has 2 containers with acme/checkout: I look at the first"))

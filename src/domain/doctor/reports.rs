@@ -93,7 +93,7 @@ mod tests {
         WebhookStatus { environment: EnvironmentName::new(environment), has_secret, last_report: last }
     }
 
-    fn said(checks: &[HealthCheck]) -> Vec<&str> {
+    fn collect_summaries(checks: &[HealthCheck]) -> Vec<&str> {
         checks.iter().map(|check| check.summary.as_str()).collect()
     }
 
@@ -107,7 +107,7 @@ mod tests {
         ];
         let checks = check_reports(&[], &environments);
         assert_eq!(
-            said(&checks),
+            collect_summaries(&checks),
             [
                 "Every report could be mapped; the last came from Flux for qa",
                 "No report came for staging yet",
@@ -134,7 +134,7 @@ mod tests {
         let unread = UnmappedReport { environment: None, object: None, repair: String::new(), ..last.clone() };
         let strays = [(last, 3), (unread, 1)].map(|(last, count)| UnmappedReportGroup { last, count, first_at: at(0) });
         let checks = check_reports(&strays, &[reporting("qa", true, Some(5))]);
-        assert_eq!(said(&checks), ["3 x Flux Kustomization flux-system/apps for qa", "1 x Flux"]);
+        assert_eq!(collect_summaries(&checks), ["3 x Flux Kustomization flux-system/apps for qa", "1 x Flux"]);
         assert_eq!(checks[0].reason.as_deref(), Some("It applied nothing."));
         assert_eq!((checks[0].last_seen_at, checks[1].repair.as_deref()), (Some(at(5)), None));
     }

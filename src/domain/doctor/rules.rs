@@ -111,7 +111,7 @@ pub(super) fn check_branch_rules(repository: &Repository, branch: &str, entered:
 mod tests {
     use super::*;
 
-    fn told(straight: bool, rules_: EffectiveBranchRules) -> Vec<(Health, String)> {
+    fn check_rules(straight: bool, rules_: EffectiveBranchRules) -> Vec<(Health, String)> {
         let names = |yes: bool, name: &str| yes.then(|| name.to_owned()).into_iter().collect();
         let (straight, by_pull) = (names(straight, "qa"), names(!straight, "prod"));
         let entered = BranchPromotion { direct: straight, by_pull_request: by_pull, rules: Ok(rules_) };
@@ -126,33 +126,33 @@ mod tests {
     fn a_rule_is_held_against_the_way_that_we_come() {
         let none = EffectiveBranchRules::default;
         let pull = EffectiveBranchRules { requires_pull_request: true, ..none() };
-        assert_eq!(told(true, pull.clone()).len(), 1);
-        assert_eq!(told(false, pull.clone()), [], "that is how it is meant");
-        assert_eq!(told(true, none()), []);
+        assert_eq!(check_rules(true, pull.clone()).len(), 1);
+        assert_eq!(check_rules(false, pull.clone()), [], "that is how it is meant");
+        assert_eq!(check_rules(true, none()), []);
         let restricted = EffectiveBranchRules { restricted: true, restricted_by_pull: true, ..none() };
-        assert_eq!(told(true, restricted.clone()).len(), 1);
-        assert_eq!(told(false, restricted).len(), 1, "a pull request changes it too");
+        assert_eq!(check_rules(true, restricted.clone()).len(), 1);
+        assert_eq!(check_rules(false, restricted).len(), 1, "a pull request changes it too");
         assert_eq!(
-            told(false, EffectiveBranchRules { restricted: true, ..none() }),
+            check_rules(false, EffectiveBranchRules { restricted: true, ..none() }),
             [],
             "we may bypass it by a pull request"
         );
         let checks = EffectiveBranchRules { required_checks: vec!["build".to_owned()], ..none() };
-        assert_eq!(told(true, checks.clone()).len(), 1);
-        assert_eq!(told(false, checks), [], "they run on the pull request");
-        assert_eq!(told(true, EffectiveBranchRules { requires_linear_history: true, ..none() }).len(), 1);
-        assert_eq!(told(false, EffectiveBranchRules { requires_linear_history: true, ..none() }).len(), 1);
-        assert_eq!(told(false, EffectiveBranchRules { has_merge_queue: true, ..none() })[0].0, Health::Bad);
-        assert_eq!(told(true, EffectiveBranchRules { has_merge_queue: true, ..none() })[0].0, Health::Bad);
+        assert_eq!(check_rules(true, checks.clone()).len(), 1);
+        assert_eq!(check_rules(false, checks), [], "they run on the pull request");
+        assert_eq!(check_rules(true, EffectiveBranchRules { requires_linear_history: true, ..none() }).len(), 1);
+        assert_eq!(check_rules(false, EffectiveBranchRules { requires_linear_history: true, ..none() }).len(), 1);
+        assert_eq!(check_rules(false, EffectiveBranchRules { has_merge_queue: true, ..none() })[0].0, Health::Bad);
+        assert_eq!(check_rules(true, EffectiveBranchRules { has_merge_queue: true, ..none() })[0].0, Health::Bad);
         let unjudged = EffectiveBranchRules { unknown_rules: ["workflows".to_owned()].into(), ..none() };
         for straight in [true, false] {
             let said = "main of acme/shop has a rule that I cannot judge: `workflows`".to_owned();
-            assert_eq!(told(straight, unjudged.clone()), [(Health::Warning, said)]);
+            assert_eq!(check_rules(straight, unjudged.clone()), [(Health::Warning, said)]);
         }
         let squash = EffectiveBranchRules { merge_methods: Some(vec!["squash".to_owned()]), ..pull };
-        assert_eq!(told(false, squash).len(), 1);
+        assert_eq!(check_rules(false, squash).len(), 1);
         let protected = EffectiveBranchRules { has_classic_protection: true, ..none() };
-        assert_eq!(told(true, protected.clone())[0].0, Health::Warning);
-        assert_eq!(told(false, protected), []);
+        assert_eq!(check_rules(true, protected.clone())[0].0, Health::Warning);
+        assert_eq!(check_rules(false, protected), []);
     }
 }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// Looks at each state in turn, a minute apart, and says what was told at which look.
-    fn told(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, ArrivalEvent)> {
+    fn observe_states(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, ArrivalEvent)> {
         let looks = looks(first, states).into_iter().enumerate();
         looks.filter_map(|(index, (news, _))| news.map(|news| (index, news))).collect()
     }
@@ -274,7 +274,7 @@ mod tests {
             ),
         ];
         for (name, first, states, expected) in cases {
-            assert_eq!(told(first, &states), expected, "{name}");
+            assert_eq!(observe_states(first, &states), expected, "{name}");
         }
     }
 
@@ -285,7 +285,7 @@ mod tests {
             ("1", RolloutState::Degraded { reason: "OOMKilled".into() }),
             ("1", RolloutState::Running { ready: 1 }),
         ];
-        assert_eq!(told(true, &states), vec![]);
+        assert_eq!(observe_states(true, &states), vec![]);
     }
 
     /// Since which look it has run well, after each look.
@@ -379,7 +379,7 @@ mod tests {
         states
             .extend(std::iter::repeat_n(("2", RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }), 25));
         assert_eq!(
-            told(true, &states),
+            observe_states(true, &states),
             vec![(22, ArrivalEvent::Failed)],
             "21 minutes after the look that first saw it"
         );

@@ -139,7 +139,7 @@ mod tests {
         Page::from_cursor(order, &cursor, nearest, most)
     }
 
-    fn shown(page: &Page<u32>) -> Vec<u32> {
+    fn list_items(page: &Page<u32>) -> Vec<u32> {
         page.items().copied().collect()
     }
 
@@ -147,18 +147,18 @@ mod tests {
     fn pages_are_turned_forth_and_back() {
         let all: Vec<u32> = (1..=7).collect();
         let first = read(&all, Order::NewestFirst, Cursor::Start, 3);
-        assert_eq!((shown(&first), first.has_earlier, first.has_later), (vec![7, 6, 5], true, false));
+        assert_eq!((list_items(&first), first.has_earlier, first.has_later), (vec![7, 6, 5], true, false));
         let second = read(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
-        assert_eq!((shown(&second), second.has_earlier, second.has_later), (vec![4, 3, 2], true, true));
+        assert_eq!((list_items(&second), second.has_earlier, second.has_later), (vec![4, 3, 2], true, true));
         let last = read(&all, Order::NewestFirst, Cursor::Earlier(2), 3);
-        assert_eq!((shown(&last), last.has_earlier, last.has_later), (vec![1], false, true));
+        assert_eq!((list_items(&last), last.has_earlier, last.has_later), (vec![1], false, true));
         let back = read(&all, Order::NewestFirst, Cursor::Later(1), 3);
-        assert_eq!(shown(&back), [4, 3, 2]);
+        assert_eq!(list_items(&back), [4, 3, 2]);
 
         let oldest = read(&all, Order::OldestFirst, Cursor::Start, 3);
-        assert_eq!((shown(&oldest), oldest.has_earlier, oldest.has_later), (vec![1, 2, 3], false, true));
+        assert_eq!((list_items(&oldest), oldest.has_earlier, oldest.has_later), (vec![1, 2, 3], false, true));
         let next = read(&all, Order::OldestFirst, Cursor::Later(3), 3);
-        assert_eq!((shown(&next), next.has_earlier, next.has_later), (vec![4, 5, 6], true, true));
+        assert_eq!((list_items(&next), next.has_earlier, next.has_later), (vec![4, 5, 6], true, true));
     }
 
     #[test]
@@ -168,9 +168,13 @@ mod tests {
         all.extend([8, 9]);
         assert_eq!(read(&all, Order::NewestFirst, Cursor::Earlier(5), 3), second);
         let back = read(&all, Order::NewestFirst, Cursor::Later(4), 3);
-        assert_eq!((shown(&back), back.has_later), (vec![7, 6, 5], true), "what came since is on a page before it");
+        assert_eq!(
+            (list_items(&back), back.has_later),
+            (vec![7, 6, 5], true),
+            "what came since is on a page before it"
+        );
         let top = read(&all, Order::NewestFirst, Cursor::Later(7), 3);
-        assert!(shown(&top) == [9, 8] && top.is_partial_first_page(3), "the start shows these and one more");
+        assert!(list_items(&top) == [9, 8] && top.is_partial_first_page(3), "the start shows these and one more");
     }
 
     proptest! {
@@ -182,7 +186,7 @@ mod tests {
             let mut cursor = Cursor::Start;
             loop {
                 let page = read(&all, order, cursor, most).truncate_to_fit(room, |item| *item as usize % 7);
-                seen.extend(shown(&page));
+                seen.extend(list_items(&page));
                 let more = if newest { page.has_earlier } else { page.has_later };
                 cursor = match (more, newest) {
                     (false, _) => break,

@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &str) -> String {
+    fn describe_query(text: &str) -> String {
         let Some(sought) = WhereQuery::parse(text) else { return "nothing".to_owned() };
         let kinds = sought.interpretations.iter().map(|kind| match kind {
             QueryInterpretation::Commit(hex) => format!("commit {hex}"),
@@ -147,14 +147,14 @@ mod tests {
             ("0", "tag 0"),
         ];
         for (text, meant) in cases {
-            assert_eq!(said(text), meant, "{text}");
+            assert_eq!(describe_query(text), meant, "{text}");
         }
     }
 
     #[test]
     fn what_leads_elsewhere_means_nothing() {
         for text in ["", "#", "#x", "#0", "#1234567890123", "acme#1", "https://github.com/acme/checkout", "http://x"] {
-            assert_eq!(said(text), "nothing", "{text}");
+            assert_eq!(describe_query(text), "nothing", "{text}");
         }
     }
 

@@ -1,11 +1,20 @@
 //! Closes the pull request and deletes the branch of a change that needs them no more.
 
+use jiff::SignedDuration;
+
 use crate::adapters::github::{self, GithubError, PullRequest, PullRequestState};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::{Change, PullRequestRef, ResultBranch};
 use crate::workflow::changes::transition::compute_next_try;
 use crate::workflow::context::Context;
-use jiff::SignedDuration;
+
+/// Nobody waits for a branch to be put away: the pause is as long as it gets.
+const CLEAN_UP_BACKOFF_TRIES: u32 = 6;
+
+const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
+
+/// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
+const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
 impl Context {
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
@@ -67,11 +76,3 @@ impl Context {
         Ok(())
     }
 }
-
-/// Nobody waits for a branch to be put away: the pause is as long as it gets.
-pub(crate) const CLEAN_UP_BACKOFF_TRIES: u32 = 6;
-
-pub(crate) const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
-
-/// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
-pub(crate) const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);

@@ -1,5 +1,7 @@
 //! The Git tag that marks a change which was merged.
 
+use jiff::Timestamp;
+
 use crate::adapters::github::{CreateTagOutcome, GithubError};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::{format_tag_affixes, parse_tag_number};
@@ -7,7 +9,9 @@ use crate::domain::change::{Change, DeployState, ResultTag};
 use crate::domain::model::version::Sha;
 use crate::workflow::changes::transition::compute_next_try;
 use crate::workflow::context::Context;
-use jiff::Timestamp;
+
+/// A tag that could not be made so often is left out, with a warning.
+const MAX_TAG_TRIES: u32 = 6;
 
 impl Context {
     /// Marks the result with a tag. Gives the time of the next try, if there is to be one.
@@ -117,6 +121,3 @@ impl Context {
         Ok(())
     }
 }
-
-/// A tag that could not be made so often is left out, with a warning.
-pub(crate) const MAX_TAG_TRIES: u32 = 6;

@@ -1,5 +1,7 @@
 //! The one place that writes a change: its new stage, its card, the ledger and the messages, in one transaction.
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::adapters::github::GithubError;
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, Fence, LedgerDetails, LedgerEntry, LedgerKind, StoreError, Transaction};
@@ -9,15 +11,13 @@ use crate::domain::change::{Change, MergeState, RetryState, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
 use crate::domain::model::version::Sha;
-use crate::workflow::message_keys;
-use jiff::{SignedDuration, Timestamp};
-
 use crate::workflow::context::Context;
+use crate::workflow::message_keys;
 
 /// A GitHub that was not available so often is not waited for any longer: some seven minutes.
-pub(crate) const MAX_TRIES: u32 = 12;
+const MAX_TRIES: u32 = 12;
 
-pub(crate) const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
 
 impl Context {
     /// Stores where a change stands, with its card; at an end also tells the one who asked.

@@ -1,5 +1,7 @@
 //! `promote`, typed or clicked: plans the promotion, then begins it, shows the plan or refuses.
 
+use jiff::Timestamp;
+
 use crate::adapters::slack::render::{plan, promote_button};
 use crate::domain::change::plan::Plan;
 use crate::domain::model::artefact::{ArtefactName, Delivery};
@@ -9,7 +11,6 @@ use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector};
 use crate::workflow::requests::reply::{Request, Response};
-use jiff::Timestamp;
 
 impl Context {
     pub(crate) async fn promote(

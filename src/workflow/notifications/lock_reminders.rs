@@ -1,12 +1,17 @@
 //! Reminds the owners of locks which they may have forgotten.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
 use crate::adapters::slack::render;
 use crate::adapters::store::{StoreError, Transaction};
 use crate::workflow::context::Context;
 use crate::workflow::requests::reply::build_direct_message;
-use jiff::Timestamp;
-use std::time::Duration;
-use tokio_util::sync::CancellationToken;
+
+/// When the database cannot be read or written, it is tried again after this.
+const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
 impl Context {
     /// Reminds whom it is time to remind, and says when it will be the next time.
@@ -25,9 +30,6 @@ impl Context {
         self.store.find_next_reminder(asked_at).await
     }
 }
-
-/// When the database cannot be read or written, it is tried again after this.
-pub(crate) const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
 /// Reminds the owners of locks that were forgotten, until it is cancelled.
 pub async fn run(bot: Context, cancel: CancellationToken) {

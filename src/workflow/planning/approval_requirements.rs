@@ -1,10 +1,11 @@
 //! Who must approve a plan before it is merged.
 
+use jiff::Timestamp;
+
 use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::Plan;
 use crate::domain::model::environment::PromotionMethod;
 use crate::workflow::context::Context;
-use jiff::Timestamp;
 
 impl Context {
     /// Does a promotion there wait for a person's yes, or at least for GitHub's?

@@ -57,7 +57,7 @@ fn dug(words: &str, app: &Value) -> String {
     }
 }
 
-fn told(app: &Value) -> Report {
+fn parse_app_report(app: &Value) -> Report {
     let template = inner(&shipped(), "template.gantry");
     let body = render(template["webhook"]["gantry-qa"]["body"].as_str().unwrap(), app);
     parse(&qa(), body.as_bytes()).unwrap_or_else(|error| panic!("{error}: {body}"))
@@ -92,7 +92,7 @@ fn an_application_in_each_state_becomes_a_report_by_the_shipped_template() {
         ("unsynced", "Noise"),
     ];
     for (file, expected) in cases {
-        assert_eq!(message(&told(&app(file))), expected, "{file}");
+        assert_eq!(message(&parse_app_report(&app(file))), expected, "{file}");
     }
 }
 
@@ -122,7 +122,7 @@ fn a_failed_operation_is_evidence_of_a_refused_apply_only_if_its_message_says_so
 
 #[test]
 fn what_ran_is_told_with_its_commit_its_images_and_its_time() {
-    let report = told(&app("healthy"));
+    let report = parse_app_report(&app("healthy"));
     assert_eq!((report.sender, &report.environment), (ReportSender::ArgoCd, &qa()));
     let about = &report.about;
     assert_eq!((&*about.kind, &*about.namespace, &*about.name), ("Application", "argocd", "checkout-qa"));
@@ -131,37 +131,37 @@ fn what_ran_is_told_with_its_commit_its_images_and_its_time() {
     assert_eq!(about.repository.as_ref().unwrap().to_string(), "acme/checkout");
     assert_eq!(report.commit.unwrap().as_str(), SHA);
     assert_eq!(report.at.unwrap().to_string(), "2026-11-16T09:00:12Z");
-    assert_eq!(told(&app("running")).at.unwrap().to_string(), "2026-11-16T09:00:05Z", "it has no end yet");
+    assert_eq!(parse_app_report(&app("running")).at.unwrap().to_string(), "2026-11-16T09:00:05Z", "it has no end yet");
 }
 
 #[test]
 fn of_several_sources_the_one_commit_counts() {
-    let report = told(&app("several-sources"));
+    let report = parse_app_report(&app("several-sources"));
     assert_eq!(report.revision.unwrap(), format!("6.5.4 {SHA}"));
     assert_eq!(report.commit.unwrap().as_str(), SHA);
     assert_eq!((report.about.repository, report.about.artefact), (None, None));
 
     let mut two = app("several-sources");
     two["status"]["operationState"]["syncResult"]["revisions"] = json!([SHA, "a".repeat(40)]);
-    assert_eq!(told(&two).commit, None, "nobody can tell which of them it is");
+    assert_eq!(parse_app_report(&two).commit, None, "nobody can tell which of them it is");
 }
 
 #[test]
 fn what_git_says_counts_only_where_the_cluster_is_as_git_says() {
     let mut app = app("healthy");
     app["status"]["operationState"].as_object_mut().unwrap().remove("syncResult");
-    assert_eq!(told(&app).commit.unwrap().as_str(), SHA);
+    assert_eq!(parse_app_report(&app).commit.unwrap().as_str(), SHA);
     app["status"]["sync"]["status"] = json!("OutOfSync");
-    assert_eq!(told(&app).commit, None, "it is what the next sync would bring");
+    assert_eq!(parse_app_report(&app).commit, None, "it is what the next sync would bring");
 }
 
 #[test]
 fn a_return_to_an_old_revision_is_news_and_a_repeated_word_is_not() {
     let first = app("healthy");
-    assert_eq!(told(&first).key, told(&first).key);
+    assert_eq!(parse_app_report(&first).key, parse_app_report(&first).key);
     let mut later = first.clone();
     later["status"]["operationState"]["finishedAt"] = json!("2026-11-16T10:00:00Z");
-    assert_ne!(told(&first).key, told(&later).key);
+    assert_ne!(parse_app_report(&first).key, parse_app_report(&later).key);
 }
 
 #[test]
@@ -225,7 +225,7 @@ proptest! {
 
     #[test]
     fn any_text_in_an_application_makes_a_body_that_is_read(texts in prop::collection::vec(".{0,40}", 8)) {
-        let report = told(&json!({
+        let report = parse_app_report(&json!({
             "metadata": { "name": format!("a{}", texts[0]), "namespace": texts[1], "labels": { "gantry.dev/artefact": texts[2] } },
             "spec": { "source": { "repoURL": texts[3] } },
             "status": {
@@ -242,14 +242,14 @@ fn an_application_of_several_sources_and_a_sync_that_never_began_are_told_too() 
     let mut several = app("healthy");
     several["spec"].as_object_mut().unwrap().remove("source");
     several["spec"]["sources"] = serde_json::json!([{ "repoURL": "https://github.com/acme/shop.git" }]);
-    assert_eq!(told(&several).about.repository, None);
+    assert_eq!(parse_app_report(&several).about.repository, None);
     let mut never = app("error");
     for (holder, name) in
         [("/status/operationState", "syncResult"), ("/status", "summary"), ("/status", "sync"), ("/status", "health")]
     {
         never.pointer_mut(holder).unwrap().as_object_mut().unwrap().remove(name);
     }
-    let report = told(&never);
+    let report = parse_app_report(&never);
     assert!(matches!(report.outcome, ReportStatus::Failed { .. }), "{report:?}");
     assert_eq!((report.about.images.len(), report.commit), (0, None));
 }

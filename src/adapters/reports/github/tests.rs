@@ -17,19 +17,19 @@ fn example(file: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn heard(event: &str, body: &Value) -> Option<ParsedWebhook> {
+fn parse_event(event: &str, body: &Value) -> Option<ParsedWebhook> {
     parse(event, body.to_string().as_bytes(), find).unwrap()
 }
 
 fn reported(body: &Value) -> Report {
-    match heard(DEPLOYMENT_EVENT, body) {
+    match parse_event(DEPLOYMENT_EVENT, body) {
         Some(ParsedWebhook::Report(report)) => *report,
         other => panic!("{other:?}"),
     }
 }
 
 fn built(body: &Value) -> Option<Build> {
-    match heard(BUILD_EVENT, body) {
+    match parse_event(BUILD_EVENT, body) {
         Some(ParsedWebhook::Build(build)) => Some(build),
         None => None,
         other => panic!("{other:?}"),
@@ -50,7 +50,7 @@ fn each_event_tells_what_to_look_at() {
     ];
     for (event, mut body, (number, commit)) in cases {
         body["repository"] = repository.clone();
-        let Some(ParsedWebhook::Notice(notice)) = heard(event, &body) else { panic!("{event}") };
+        let Some(ParsedWebhook::Notice(notice)) = parse_event(event, &body) else { panic!("{event}") };
         assert_eq!((notice.pull, notice.commit.is_some()), (number, commit), "{event}");
     }
     assert_eq!(parse("ping", b"{}", find), Ok(None));
@@ -122,7 +122,8 @@ fn a_payload_names_the_artefact_as_an_object_and_as_a_text() {
 
 #[test]
 fn a_deployment_to_somewhere_else_is_handed_on_and_not_dropped() {
-    let Some(ParsedWebhook::Unreadable(unread)) = heard(DEPLOYMENT_EVENT, &example("deployment_status-in_progress"))
+    let Some(ParsedWebhook::Unreadable(unread)) =
+        parse_event(DEPLOYMENT_EVENT, &example("deployment_status-in_progress"))
     else {
         panic!()
     };

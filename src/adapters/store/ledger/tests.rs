@@ -31,7 +31,7 @@ impl House {
         self.store.commit(Transaction::new().append_to_ledger(entry(kind, artefact, environment))).await.unwrap();
     }
 
-    async fn told(
+    async fn read_entries(
         &self,
         artefact: Option<&str>,
         environment: Option<&str>,
@@ -78,9 +78,9 @@ async fn what_happened_is_told_newest_first_and_steps_and_reports_are_not() {
         house.happens(kind, Some("checkout"), "qa").await;
     }
     let kinds = |told: Vec<(i64, LedgerKind)>| told.into_iter().map(|(_, kind)| kind).collect::<Vec<_>>();
-    let all = house.told(None, None, Cursor::Start).await;
+    let all = house.read_entries(None, None, Cursor::Start).await;
     assert_eq!(kinds(all), [LedgerKind::Released, LedgerKind::ArrivalFailed, LedgerKind::Arrived, LedgerKind::Begun]);
-    let of_one = house.told(Some("checkout"), None, Cursor::Start).await;
+    let of_one = house.read_entries(Some("checkout"), None, Cursor::Start).await;
     assert_eq!(kinds(of_one)[0], LedgerKind::Carried, "whoever asks for one artefact is told what carried it along");
 }
 
@@ -92,7 +92,7 @@ async fn an_artefact_has_its_own_and_what_concerns_the_whole_environment() {
     house.happens(LedgerKind::Arrived, Some("checkout"), "prod").await;
     house.happens(LedgerKind::Locked, None, "qa").await;
     house.happens(LedgerKind::Report, None, "qa").await;
-    let of = async |artefact, environment| numbers(&house.told(artefact, environment, Cursor::Start).await);
+    let of = async |artefact, environment| numbers(&house.read_entries(artefact, environment, Cursor::Start).await);
     assert_eq!(of(Some("checkout"), None).await, [4, 3, 1]);
     assert_eq!(of(Some("checkout"), Some("qa")).await, [4, 1]);
     assert_eq!(of(Some("checkout"), Some("prod")).await, [3]);
@@ -106,15 +106,15 @@ async fn a_page_begins_beside_an_item_whatever_happens_meanwhile() {
     for _ in 0..30 {
         house.happens(LedgerKind::Arrived, Some("checkout"), "qa").await;
     }
-    let first = house.told(Some("checkout"), None, Cursor::Start).await;
+    let first = house.read_entries(Some("checkout"), None, Cursor::Start).await;
     assert_eq!(numbers(&first), (21..=30).rev().collect::<Vec<_>>());
     house.happens(LedgerKind::Arrived, Some("checkout"), "qa").await;
-    let second = house.told(Some("checkout"), None, Cursor::Earlier(LedgerPosition(21))).await;
+    let second = house.read_entries(Some("checkout"), None, Cursor::Earlier(LedgerPosition(21))).await;
     assert_eq!(numbers(&second), (11..=20).rev().collect::<Vec<_>>());
-    let back = house.told(Some("checkout"), None, Cursor::Later(LedgerPosition(20))).await;
+    let back = house.read_entries(Some("checkout"), None, Cursor::Later(LedgerPosition(20))).await;
     assert_eq!(numbers(&back), (21..=30).collect::<Vec<_>>(), "the one next to the cursor comes first");
-    assert_eq!(house.told(None, None, Cursor::Earlier(LedgerPosition(i64::MIN))).await, []);
-    assert_eq!(house.told(None, None, Cursor::Later(LedgerPosition(i64::MAX))).await, []);
+    assert_eq!(house.read_entries(None, None, Cursor::Earlier(LedgerPosition(i64::MIN))).await, []);
+    assert_eq!(house.read_entries(None, None, Cursor::Later(LedgerPosition(i64::MAX))).await, []);
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ fn applied(old: &str, difference: &LineDiff) -> Option<String> {
 }
 
 /// With what is emphasised in brackets.
-fn shown(difference: &LineDiff) -> String {
+fn render_diff(difference: &LineDiff) -> String {
     let mut shown = String::new();
     for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
         shown.push(line.mark.as_char());
@@ -68,7 +68,7 @@ fn what_differs_is_marked_line_by_line_and_word_by_word() {
     let new =
         "kind: Deployment\nspec:\n  replicas: 3\n  image: acme/checkout:1.5.0\n  підпис: нова кава ☕\n  more: true\n";
     let difference = LineDiff::from_texts(old, new);
-    assert_snapshot!(shown(&difference), @"
+    assert_snapshot!(render_diff(&difference), @"
      kind: Deployment
      spec:
     -  replicas: [2]
@@ -142,7 +142,7 @@ fn a_patch_of_github_is_read_with_its_headings_and_its_ends() {
         difference.hunks.iter().map(Hunk::to_range_header).collect::<Vec<_>>(),
         ["@@ -16,7 +16,7 @@", "@@ -90 +90,0 @@"]
     );
-    assert_snapshot!(shown(&difference), @"
+    assert_snapshot!(render_diff(&difference), @"
          let sum = basket.sum();
      
     -    [sum.round]()
@@ -162,7 +162,7 @@ fn a_patch_that_was_cut_or_is_none_gives_what_it_holds() {
     let cut = LineDiff::from_patch("@@ -1,9 +1,9 @@\n a\n-b");
     assert_eq!((cut.hunks[0].to_range_header().as_str(), cut.removed), ("@@ -1,2 +1 @@", 1));
     let whole = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39\n";
-    assert_eq!(shown(&LineDiff::from_patch(whole)), "-a\n+b\n");
+    assert_eq!(render_diff(&LineDiff::from_patch(whole)), "-a\n+b\n");
     for none in ["", "\n\n", "@@", "@@ -1 +1", "@@ -x +1 @@\n-a", "@@ -99999999999999999999 +1 @@\n-a", "-a\n+b", "\\"]
     {
         assert_eq!(LineDiff::from_patch(none), LineDiff::default(), "{none}");

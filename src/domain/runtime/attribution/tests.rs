@@ -55,7 +55,7 @@ fn object(kind: &str, namespace: &str, name: &str) -> Says {
 }
 
 impl Says {
-    fn told(&self) -> AttributionSubject<'_> {
+    fn to_subject(&self) -> AttributionSubject<'_> {
         AttributionSubject {
             sender: "Flux",
             naming_hint: "in the Alert's eventMetadata",
@@ -70,7 +70,7 @@ impl Says {
     /// `way: artefacts`, or the reason with its repair.
     fn found(&self, rules: &[AttributionRule]) -> String {
         let catalogue = catalogue();
-        let told = self.told();
+        let told = self.to_subject();
         match (ReportAttributor { catalogue: &catalogue, rules, applied: &applied }).attribute_report(&told) {
             Ok(Attribution { artefacts, method: by }) => {
                 let names: Vec<&str> = artefacts.iter().map(ArtefactName::as_str).collect();

@@ -56,7 +56,7 @@ impl Outside {
         self.says(&format!("/repos/acme/checkout/commits?author={by}&per_page=1"), commit)
     }
 
-    fn asked(&self, question: &str) -> usize {
+    fn count_requests(&self, question: &str) -> usize {
         self.0.lock().unwrap().asked.iter().filter(|asked| asked.starts_with(question)).count()
     }
 
@@ -175,7 +175,7 @@ async fn what_rights_stand_on_is_believed_for_a_minute() {
     clock.advance(SignedDuration::from_secs(59));
     assert_eq!(among(&rights, "U0BOB", &by_group).await, Ok(true));
     for question in ["usergroups.list", "users.info", "/orgs/"] {
-        assert_eq!(outside.asked(question), 1, "{question}");
+        assert_eq!(outside.count_requests(question), 1, "{question}");
     }
     clock.advance(SignedDuration::from_secs(1));
     assert_eq!(among(&rights, "U0BOB", &by_group).await, Ok(false), "taken out of the group");
@@ -201,7 +201,7 @@ async fn a_crowd_asks_for_the_groups_once() {
     for (number, asked) in (0..30).map(ask).collect::<Vec<_>>().into_iter().enumerate() {
         assert_eq!(asked.await.unwrap(), Ok(number == 7));
     }
-    assert_eq!(outside.asked("usergroups.list"), 1);
+    assert_eq!(outside.count_requests("usergroups.list"), 1);
 }
 
 #[tokio::test]
@@ -246,7 +246,7 @@ async fn a_login_is_known_by_the_configuration_and_else_by_a_verified_address() 
 
     clock.advance(SignedDuration::from_secs(599));
     login("U0ALICE").await;
-    assert_eq!(outside.asked("/repos/acme/checkout/commits?author=alice"), 1);
+    assert_eq!(outside.count_requests("/repos/acme/checkout/commits?author=alice"), 1);
     // Whoever commits under Bob's login is not Bob: his is configured.
     outside.commit("alice%40acme.example", "octobob", "alice@acme.example");
     clock.advance(SignedDuration::from_secs(1));

@@ -30,7 +30,7 @@ fn change(awaiting: ApprovalState) -> Change {
     change
 }
 
-fn shown(blocks: &[Block]) -> String {
+fn render_blocks_text(blocks: &[Block]) -> String {
     let message = Rendered { text: String::new(), blocks: blocks.to_vec() };
     let json: Value = serde_json::from_slice(&message.to_ack_body(false)).unwrap();
     let text = |block: &Value| block["text"]["text"].as_str().unwrap_or_default().to_owned();
@@ -100,7 +100,7 @@ fn the_card_shows_how_far_it_is() {
     waits.voided = Some(VoidedApprovals { at: at(30), count: 2, why: VoidReason::BranchMoved });
     waits.waits_for = vec![MergeCondition::Mergeability, MergeCondition::NoCheck];
     let full = change(waits.clone());
-    assert_snapshot!(shown(&render_waiting(&full, &waits)), @"
+    assert_snapshot!(render_blocks_text(&render_waiting(&full, &waits)), @"
     :twisted_rightwards_arrows: pull request <https://github.com/acme/checkout/pull/12|#12>, frozen at `2222222`
     1 of 2 approvals, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     :white_check_mark: approved by <@U0BOB> · <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · by a review on GitHub
@@ -108,7 +108,7 @@ fn the_card_shows_how_far_it_is() {
     :no_entry: *qa* requires a green check, and none ran on the frozen branch
     ");
     let making = Change { frozen: Some(ResultBranch::from_change_id(full.id)), ..full.clone() };
-    assert_snapshot!(shown(&render_waiting(&making, &awaiting(1))), @"
+    assert_snapshot!(render_blocks_text(&render_waiting(&making, &awaiting(1))), @"
     :hourglass_flowing_sand: making the frozen branch and its pull request
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     ");

@@ -27,7 +27,7 @@ fn deploying() -> Stage {
 }
 
 /// Everything above the plan, which is the same on every card, and below it.
-fn shown(change: &Change) -> String {
+fn render_card_text(change: &Change) -> String {
     let said = render_card(change, Some(&EnvironmentName::new("staging")));
     let blocks = said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
@@ -60,14 +60,14 @@ fn a_card_says_what_moves_and_who_asked() {
 #[test]
 fn every_stage_says_how_far_it_is_and_what_is_next() {
     let now = after(20);
-    assert_snapshot!(shown(&sample::change()), @"
+    assert_snapshot!(render_card_text(&sample::change()), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     ");
 
     let why = "GitHub is not available: it answered 502.".to_owned();
     let troubled = Stage::new_merging().record_merge_failure(RetryState { since: now, tries: 1, why }, true).unwrap();
-    assert_snapshot!(shown(&at(troubled)), @"
+    assert_snapshot!(render_card_text(&at(troubled)), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     :warning: GitHub is not available: it answered 502. I keep trying.
@@ -81,14 +81,14 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
         ..it
     });
     let tagged = tagged.unwrap();
-    assert_snapshot!(shown(&at(tagged.clone())), @"
+    assert_snapshot!(render_card_text(&at(tagged.clone())), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 1 of 2 ready
     :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: rolling out 1/2  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
     :warning: the controller could not be told, it looks by itself: it answered 500
     [Roll back]
     ");
-    assert_snapshot!(shown(&at(tagged.clone().into_deployed(2, Proof::RevisionLabel, now).unwrap())), @"
+    assert_snapshot!(render_card_text(&at(tagged.clone().into_deployed(2, Proof::RevisionLabel, now).unwrap())), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
     :white_check_mark: merged 2 s  ›  :white_check_mark: rolled out 18 s  ›  :white_check_mark: running after 20 s
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1` · known by the image's revision label
@@ -96,7 +96,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: `/promote checkout staging`
     [Roll back]
     ");
-    assert_snapshot!(shown(&at(tagged.clone().into_failed("CrashLoopBackOff: exit code 1".into(), FailureEvidence::Workload, now).unwrap())), @"
+    assert_snapshot!(render_card_text(&at(tagged.clone().into_failed("CrashLoopBackOff: exit code 1".into(), FailureEvidence::Workload, now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
     :white_check_mark: merged 2 s  ›  :x: failed after 18 s  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
@@ -105,7 +105,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: *Roll back*, or push a repair and promote it. It is still watched: should it come to run, this turns green.
     [Roll back]
     ");
-    assert_snapshot!(shown(&at(tagged.into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
+    assert_snapshot!(render_card_text(&at(tagged.into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
     :white_check_mark: merged 2 s  ›  :grey_question: rolling out 1/2 after 15 min  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
@@ -132,7 +132,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
         ],
         ..it
     });
-    assert_snapshot!(shown(&at(untagged.unwrap())), @"
+    assert_snapshot!(render_card_text(&at(untagged.unwrap())), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
     :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: building  ›  :white_circle: rollout  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7>
@@ -144,18 +144,18 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     ");
 
     let files: Vec<String> = (0..12).map(|n| format!("src/file_{n}.rs")).collect();
-    assert_snapshot!(shown(&at(Stage::new_merging().into_conflicted(files, now).unwrap())), @"
+    assert_snapshot!(render_card_text(&at(Stage::new_merging().into_conflicted(files, now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: conflicts with *qa*
     *Why:* both sides changed `src/file_0.rs`, `src/file_1.rs`, `src/file_2.rs`, `src/file_3.rs`, `src/file_4.rs`, `src/file_5.rs`, `src/file_6.rs`, `src/file_7.rs`, `src/file_8.rs`, `src/file_9.rs` and 2 more.
     Next: merge `qa` into what is to be promoted, resolve it there and push; once that runs in development, `/promote checkout qa`
     ");
-    assert_snapshot!(shown(&at(Stage::new_merging().into_errored("GitHub refuses us: Bad credentials.".into(), now).unwrap())), @"
+    assert_snapshot!(render_card_text(&at(Stage::new_merging().into_errored("GitHub refuses us: Bad credentials.".into(), now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: could not be merged into *qa*
     *Why:* GitHub refuses us: Bad credentials.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_snapshot!(shown(&at(Stage::new_merging().into_cancelled(CancelledBy::Person(PersonId::new("U0BOB")), now).unwrap())), @"
+    assert_snapshot!(render_card_text(&at(Stage::new_merging().into_cancelled(CancelledBy::Person(PersonId::new("U0BOB")), now).unwrap())), @"
     :white_circle: *checkout* `develop-4f1c2ab`: not promoted to *qa*, cancelled
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");

@@ -38,7 +38,7 @@ fn happened(what: HistoryEvent) -> HistoryEntry {
     HistoryEntry { position: LedgerPosition(7), at: after(60), event: what, message_key: Some(MessageKey::new("card")) }
 }
 
-fn shown(said: &Rendered) -> String {
+fn render_text(said: &Rendered) -> String {
     let blocks = said.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
@@ -55,27 +55,34 @@ fn page(happenings: Vec<HistoryEntry>, cursor: &Cursor<LedgerPosition>) -> Page<
     Page::from_cursor(Order::NewestFirst, cursor, happenings, 10)
 }
 
-fn told(happenings: Vec<HistoryEntry>) -> String {
+fn render_entries(happenings: Vec<HistoryEntry>) -> String {
     let links = HashMap::from([(MessageKey::new("card"), "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned())]);
     let page = page(happenings, &Cursor::Start);
-    shown(&render_history(&ListFilter::default(), None, page, &links, Viewer::Person, after(240)))
+    render_text(&render_history(&ListFilter::default(), None, page, &links, Viewer::Person, after(240)))
 }
 
 /// Without the title.
 fn one(happening: HistoryEntry) -> String {
-    told(vec![happening]).split_once('\n').expect("an item").1.to_owned()
+    render_entries(vec![happening]).split_once('\n').expect("an item").1.to_owned()
 }
 
 #[test]
 fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
-    assert_snapshot!(told(Vec::new()), @"
+    assert_snapshot!(render_entries(Vec::new()), @"
     *What happened*: nothing yet that I know of.
     Next: `/list` shows what runs where.
     ");
     let filter =
         ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
     let nothing = |cursor| {
-        shown(&render_history(&filter, None, page(Vec::new(), &cursor), &HashMap::new(), Viewer::Person, after(0)))
+        render_text(&render_history(
+            &filter,
+            None,
+            page(Vec::new(), &cursor),
+            &HashMap::new(),
+            Viewer::Person,
+            after(0),
+        ))
     };
     assert_snapshot!(nothing(Cursor::Start), @"
     What happened to *checkout* in *qa*: nothing yet that I know of.
@@ -249,8 +256,14 @@ fn more_than_fit_are_cut_and_that_is_said() {
         happenings.collect(),
         MAX_PAGE_SIZE as usize,
     );
-    let text =
-        shown(&render_history(&ListFilter::default(), Some(500), page, &HashMap::new(), Viewer::Person, after(0)));
+    let text = render_text(&render_history(
+        &ListFilter::default(),
+        Some(500),
+        page,
+        &HashMap::new(),
+        Viewer::Person,
+        after(0),
+    ));
     assert_eq!(text.matches(":lock:").count(), 20);
     let end = text.lines().rev().take(2).collect::<Vec<_>>().join("\n");
     assert_snapshot!(end, @r#"

@@ -32,13 +32,13 @@ fn deploying(silence: StallDiagnosis) -> Stage {
     stage.update_deploying(|known| DeployState { silence: Some(Box::new(silence)), ..known }).unwrap()
 }
 
-fn said(stage: Stage) -> String {
+fn render_stall_text(stage: Stage) -> String {
     describe_stall(&Change { stage, ..sample::change() }).map(Mrkdwn::into_string).unwrap_or_default()
 }
 
 #[test]
 fn what_was_last_seen_is_said_with_where_to_look() {
-    assert_snapshot!(said(deploying(silent())), @"
+    assert_snapshot!(render_stall_text(deploying(silent())), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
     • CI: `build` is still running
@@ -62,7 +62,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
         word: Some(word),
         ..silent()
     };
-    assert_snapshot!(said(deploying(failed)), @"
+    assert_snapshot!(render_stall_text(deploying(failed)), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` has moved on to <https://github.com/acme/checkout/commit/cccccccccccccccccccccccccccccccccccccccc|ccccccc>
     • CI: `build`, `lint` failed (<https://github.com/acme/checkout/commit/aaaaaaa/checks|see>)
@@ -76,7 +76,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
         image: ImageFinding::There { tag: "qa-aaaaaaa".into() },
         ..silent()
     };
-    assert_snapshot!(said(deploying(stuck.clone())), @"
+    assert_snapshot!(render_stall_text(deploying(stuck.clone())), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
     • CI: all is green
@@ -84,7 +84,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
     • the cluster runs `qa-1111111`
     Next: look why the controller does not pick it up. I keep looking.
     ");
-    assert_snapshot!(said(deploying(stuck).into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap()), @"
+    assert_snapshot!(render_stall_text(deploying(stuck).into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap()), @"
     *Last seen:*
     • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
     • CI: all is green
@@ -97,7 +97,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
         runs: Some(RunningInstead { version: "build-8".into(), untold: true }),
         ..silent()
     };
-    assert_snapshot!(said(deploying(untold)), @"
+    assert_snapshot!(render_stall_text(deploying(untold)), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` cannot be read: GitHub is not available: it answered 502
     • CI: cannot be asked: GitHub is not available: it answered 502
@@ -109,6 +109,6 @@ fn what_was_last_seen_is_said_with_where_to_look() {
 #[test]
 fn of_what_was_seen_nothing_is_said() {
     let stage = Stage::new_merging().into_deploying(sha("a"), after(2), after(902)).unwrap();
-    assert_eq!(said(stage), "");
-    assert_eq!(said(Stage::new_merging()), "");
+    assert_eq!(render_stall_text(stage), "");
+    assert_eq!(render_stall_text(Stage::new_merging()), "");
 }

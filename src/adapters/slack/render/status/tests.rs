@@ -38,13 +38,13 @@ fn waiting() -> Change {
     Change { frozen, ..at(Stage::new_awaiting_approval(awaiting)) }
 }
 
-fn known() -> StatusDetails {
+fn sample_details() -> StatusDetails {
     let id = sample::change().id;
     let card = "https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100".to_owned();
     StatusDetails { stage_since: HashMap::from([(id, after(30))]), card_links: HashMap::from([(id, card)]) }
 }
 
-fn shown(said: &Rendered) -> String {
+fn render_text(said: &Rendered) -> String {
     let blocks = said.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
@@ -58,7 +58,7 @@ fn listed(changes: &[Change], known: &StatusDetails) -> String {
     let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), PAGE_SIZE);
     let watched = changes.iter().filter(|change| change.stage.is_watched()).count();
     let count = StatusCounts { under_way: changes.len() - watched, watched };
-    shown(&render_status(&ListFilter::default(), page, count, known, Viewer::Person, after(240)))
+    render_text(&render_status(&ListFilter::default(), page, count, known, Viewer::Person, after(240)))
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_change_of_which_little_is_known_has_no_links_to_nowhere() {
 
 #[test]
 fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
-    assert_snapshot!(listed(&[waiting()], &known()), @"
+    assert_snapshot!(listed(&[waiting()], &sample_details()), @"
     1 change is under way:
     :raised_hand: *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -103,7 +103,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     To stop it: `/gantry cancel 0badcafe`
     ");
     let trouble = RetryState { since: after(3), tries: 2, why: "GitHub does not answer.".into() };
-    assert_snapshot!(listed(&[at(Stage::new_merging().record_merge_failure(trouble, true).unwrap())], &known()), @"
+    assert_snapshot!(listed(&[at(Stage::new_merging().record_merge_failure(trouble, true).unwrap())], &sample_details()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -112,7 +112,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     To stop it: `/gantry cancel 0badcafe`
     ");
-    assert_snapshot!(listed(&[at(deploying())], &known()), @"
+    assert_snapshot!(listed(&[at(deploying())], &sample_details()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -126,7 +126,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
             ..known
         })
         .unwrap();
-    assert_snapshot!(listed(&[at(rolling)], &known()), @"
+    assert_snapshot!(listed(&[at(rolling)], &sample_details()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 3 of 5 ready
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -141,7 +141,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
         reason: "OOMKilled <!channel>".into(),
         evidence: FailureEvidence::Workload,
     };
-    assert_snapshot!(listed(&[at(failed)], &known()), @"
+    assert_snapshot!(listed(&[at(failed)], &sample_details()), @"
     1 change is still watched:
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -150,7 +150,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let stalled = Stage::Stalled { deploying: merged, at: after(30), runs: Some("qa-1111111".into()), unread: false };
-    assert_snapshot!(listed(&[at(stalled)], &known()), @"
+    assert_snapshot!(listed(&[at(stalled)], &sample_details()), @"
     1 change is still watched:
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -182,8 +182,8 @@ fn one_change_in_detail_has_its_time_line() {
         step(92, "deploying", None),
         step(122, "deployed", None),
     ];
-    let said = render_details(&[(at(deployed), steps)], &known(), after(7200));
-    assert_snapshot!(shown(&said), @"
+    let said = render_details(&[(at(deployed), steps)], &sample_details(), after(7200));
+    assert_snapshot!(render_text(&said), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
@@ -196,7 +196,7 @@ fn one_change_in_detail_has_its_time_line() {
     In all 2 min
     ");
     let steps = vec![step(0, "begun", Some("U0ALICE"))];
-    assert_snapshot!(shown(&render_details(&[(waiting(), steps)], &known(), after(240))), @"
+    assert_snapshot!(render_text(&render_details(&[(waiting(), steps)], &sample_details(), after(240))), @"
     :raised_hand: *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
     under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
@@ -213,7 +213,8 @@ fn one_change_in_detail_has_its_time_line() {
 
 #[test]
 fn two_changes_of_the_same_digits_are_both_shown() {
-    let said = render_details(&[(sample::change(), Vec::new()), (at(deploying()), Vec::new())], &known(), after(240));
+    let said =
+        render_details(&[(sample::change(), Vec::new()), (at(deploying()), Vec::new())], &sample_details(), after(240));
     assert_snapshot!(said.text, @"
     2 changes are called the same:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
@@ -225,7 +226,7 @@ fn two_changes_of_the_same_digits_are_both_shown() {
 fn of_a_long_time_line_the_first_and_the_last_are_shown() {
     let steps: Vec<ChangeEvent> =
         (0..100).map(|n| ChangeEvent { at: after(n), kind: "voided".into(), by: Some(Actor::Controller) }).collect();
-    let text = shown(&render_details(&[(waiting(), steps)], &known(), after(240)));
+    let text = render_text(&render_details(&[(waiting(), steps)], &sample_details(), after(240)));
     assert_eq!(text.matches("made anew").count(), MAX_TIMELINE_LINES, "{text}");
     assert!(text.contains("77 more are left out here"), "with the review on GitHub: {text}");
 }
@@ -239,7 +240,7 @@ fn the_largest_keeps_its_lines_whole() {
     let Stage::AwaitingApproval(awaiting) = &mut change.stage else { panic!("waiting") };
     awaiting.trouble = Some(RetryState { since: after(0), tries: 1, why: long("\u{202e}שלום \u{1f680} <!here> ") });
     awaiting.waits_for.push(MergeCondition::ChecksRed { names: vec![long("<&>"); 30] });
-    assert_snapshot!(listed(&[change], &known()), @"
+    assert_snapshot!(listed(&[change], &sample_details()), @"
     1 change is under way:
     :raised_hand: *checkout* `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` for *qa*: waiting for 1 approval
     `&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!chan…annel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;` → `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>

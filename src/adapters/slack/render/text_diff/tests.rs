@@ -18,7 +18,7 @@ fn pieces_of(message: &Message) -> Vec<Value> {
 }
 
 /// Code as it is, bold in `*`, what is struck in `~`, italics in `_`.
-fn shown(old: &str, new: &str) -> String {
+fn render_diff_text(old: &str, new: &str) -> String {
     let mark = |piece: &Value| {
         let mut text = piece["text"].as_str().unwrap().to_owned();
         for (style, mark) in [("bold", "*"), ("strike", "~"), ("italic", "_")] {
@@ -56,7 +56,7 @@ fn the_smallest_is_one_line() {
 fn the_usual_shows_which_words_went_and_came() {
     let old = "spec:\n\treplicas: 2\n  image: acme/checkout:1.4.2\n  note: `x` <!channel> & co\n\nend\n";
     let new = "spec:\n\treplicas: 3\n  image: acme/checkout:1.5.0\n  note: `y` <!channel> & co\n\nend";
-    assert_snapshot!(shown(old, new), @"
+    assert_snapshot!(render_diff_text(old, new), @"
     _@@ -1,6 +1,6 @@_
       spec:
     -     replicas: ~*2*~
@@ -92,7 +92,7 @@ fn the_usual_shows_which_words_went_and_came() {
 fn every_script_is_shown_and_nothing_hides_in_it() {
     let old = "тариф: старий кошик 🛒\nשלום: עולם ישן\ncrew: 👩‍💻 rests\nadmin: no\r\nplain\n";
     let new = "тариф: новий кошик 🛒\nשלום: עולם חדש\ncrew: 👩‍💻 works\nadmin: \u{202e}on\u{200d}\n\u{1b}[1mplain\n";
-    assert_snapshot!(shown(old, new), @r"
+    assert_snapshot!(render_diff_text(old, new), @r"
     _@@ -1,5 +1,5 @@_
     - тариф: ~*старий*~ кошик 🛒
     - שלום: עולם ~*ישן*~
@@ -112,7 +112,7 @@ fn of_a_long_line_what_differs_is_kept() {
     let same = "minified;".repeat(400);
     let old = format!("{same} one {same}\n");
     let new = format!("{same} two {same}\n");
-    assert_snapshot!(shown(&old, &new), @"
+    assert_snapshot!(render_diff_text(&old, &new), @"
     _@@ -1 +1 @@_
     - minified;minified;minif…fied;minified;minified; ~*one*~ minified;minified;mini…ified;minified;minified;
     + minified;minified;minif…fied;minified;minified; *two* minified;minified;mini…ified;minified;minified;

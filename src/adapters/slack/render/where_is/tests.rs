@@ -50,7 +50,7 @@ fn climbing(artefact: &str) -> ArtefactLocations {
     places(artefact, rungs, Some(("staging", waits)))
 }
 
-fn shown(said: Rendered) -> String {
+fn render_text(said: Rendered) -> String {
     let blocks = said
         .into_message(crate::domain::model::message::Destination::Edit {
             key: crate::domain::model::message::MessageKey::new("x"),
@@ -77,7 +77,7 @@ fn what_is_nowhere_is_one_line() {
         ..found("", vec![places("checkout", rungs, Some(("development", waits)))])
     });
     assert_eq!(said.text, "aaaaaaa is nowhere yet (checkout)");
-    assert_snapshot!(shown(said), @"
+    assert_snapshot!(render_text(said), @"
     `aaaaaaa`
     in `acme/checkout`
     *checkout*: in no environment yet: it waits to be merged into `develop` and deployed from there
@@ -88,7 +88,7 @@ fn what_is_nowhere_is_one_line() {
 fn what_climbs_says_since_when_and_what_it_waits_for() {
     let said = render_where_is(&found("Round totals (#42)", vec![climbing("checkout")]));
     assert_eq!(said.text, "aaaaaaa is in development, qa (checkout)");
-    assert_snapshot!(shown(said), @"
+    assert_snapshot!(render_text(said), @"
     <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> Round totals · Alice Adler · <https://github.com/acme/checkout/pull/42|#42>
     in `acme/checkout`
     *checkout*
@@ -154,7 +154,7 @@ fn every_standing_and_every_wait_has_its_words() {
     ];
     let both = found("Round totals", all.clone());
     assert_eq!(both.find_single_change(), None, "two cards cannot be linked to");
-    assert_snapshot!(shown(render_where_is(&both)), @"
+    assert_snapshot!(render_text(render_where_is(&both)), @"
     <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> Round totals · Alice Adler
     in `acme/checkout`
     *a*
@@ -178,7 +178,7 @@ fn every_standing_and_every_wait_has_its_words() {
     ");
     let one = found("Round totals", all[3..4].to_vec());
     assert_eq!(one.find_single_change(), Some(id));
-    assert!(shown(render_where_is(&one)).contains("(<{link}|its card>)"));
+    assert!(render_text(render_where_is(&one)).contains("(<{link}|its card>)"));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_long_answer_is_cut_and_says_so() {
             .map(|(at, name)| (EnvironmentName::new(name), 200 - at * 40, 200))
             .collect(),
     });
-    let text = shown(render_where_is(&many));
+    let text = render_text(render_where_is(&many));
     let lines: Vec<&str> = text.lines().collect();
     assert_snapshot!([&lines[..7], &["..."], &lines[lines.len() - 2..]].concat().join("\n"), @"
     <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> &lt;!channel&gt; Округлити підсумки 🧮 довго довго довго довго довго довго довго…го довго довго довго довго довго довго довго довго довго довго довго довго  · Alice Adler
@@ -226,7 +226,7 @@ fn whoever_means_one_of_several_is_asked() {
         is_closed: false,
     };
     let all = [commit('a', "One (#42)"), commit('b', "Two"), open.clone(), commit('c', "Three")];
-    assert_snapshot!(shown(render_candidate_choice("42", &all, 3, Some(&ArtefactName::new("mailer")))), @r#"
+    assert_snapshot!(render_text(render_candidate_choice("42", &all, 3, Some(&ArtefactName::new("mailer")))), @r#"
     Which `42` is meant?
     1. <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> One · Alice Adler · <https://github.com/acme/checkout/pull/42|#42> in `acme/shop`
     2. <https://github.com/acme/checkout/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb|bbbbbbb> Two · Alice Adler in `acme/shop`
@@ -234,34 +234,34 @@ fn whoever_means_one_of_several_is_asked() {
     [1. aaaaaaa in shop -> "where acme/shop@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa mailer"] [2. bbbbbbb in shop -> "where acme/shop@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb mailer"] [3. #42 in shop -> "where acme/shop#42 mailer"]
     and 1 more: name an artefact, or more digits, as in `/gantry where 4f1c2ab &lt;artefact&gt;`
     "#);
-    assert_snapshot!(shown(render_unmerged(&open)), @"<https://github.com/acme/shop/pull/42|acme/shop#42> Ask &lt;!here&gt; twice is not merged: it is nowhere yet.");
+    assert_snapshot!(render_text(render_unmerged(&open)), @"<https://github.com/acme/shop/pull/42|acme/shop#42> Ask &lt;!here&gt; twice is not merged: it is nowhere yet.");
 }
 
 #[test]
 fn what_is_not_found_says_what_to_do() {
     let mailer = ArtefactName::new("mailer");
     let shop: Repository = "acme/shop".parse().unwrap();
-    assert_snapshot!(shown(render_not_found("<!channel>", None, 3)), @"
+    assert_snapshot!(render_text(render_not_found("<!channel>", None, 3)), @"
     I find no commit, pull request or tag `&lt;!channel&gt;` in the 3 repositories that artefacts are built from.
     Next: `/gantry where 4f1c2ab`, `/gantry where #42 &lt;artefact&gt;`, or paste the address of the pull request or the commit.
     ");
-    assert_snapshot!(shown(render_not_found("4f1c2ab", Some(&mailer), 1)), @"
+    assert_snapshot!(render_text(render_not_found("4f1c2ab", Some(&mailer), 1)), @"
     I find no commit, pull request or tag `4f1c2ab` in the repository of *mailer*.
     Next: `/gantry where 4f1c2ab`, `/gantry where #42 &lt;artefact&gt;`, or paste the address of the pull request or the commit.
     ");
-    assert_snapshot!(shown(render_unparsable("https://example.com")), @"
+    assert_snapshot!(render_text(render_unparsable("https://example.com")), @"
     I can make no commit, pull request or tag of `https://example.com`.
     Next: `/gantry where 4f1c2ab`, `/gantry where #42 &lt;artefact&gt;`, or paste the address of the pull request or the commit.
     ");
-    assert_snapshot!(shown(render_commit_unknown("build-7", &mailer)), @"
+    assert_snapshot!(render_text(render_commit_unknown("build-7", &mailer)), @"
     `build-7` is an image of *mailer* that I have seen, but nothing tells which commit it was built from.
     Next: name the commit itself; `/list mailer` shows what runs.
     ");
-    assert_snapshot!(shown(render_foreign_repository(Some(&shop), None)), @"
+    assert_snapshot!(render_text(render_foreign_repository(Some(&shop), None)), @"
     No artefact is built from `acme/shop`.
     Next: `/list` shows which artefacts there are.
     ");
-    assert_snapshot!(shown(render_foreign_repository(Some(&shop), Some(&mailer))), @"
+    assert_snapshot!(render_text(render_foreign_repository(Some(&shop), Some(&mailer))), @"
     *mailer* is not built from `acme/shop`.
     Next: `/list` shows which artefacts there are.
     ");

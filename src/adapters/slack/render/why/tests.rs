@@ -7,7 +7,7 @@ use super::*;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::sample;
 
-fn shown(why: &WhyAnswer) -> String {
+fn render_why_text(why: &WhyAnswer) -> String {
     let json: Value = serde_json::from_slice(&super::render_why(why).to_ack_body(false)).unwrap();
     let labels = |block: &Value| {
         let elements = block["elements"].as_array().cloned().unwrap_or_default();
@@ -25,7 +25,7 @@ fn shown(why: &WhyAnswer) -> String {
 fn the_smallest_says_that_nothing_is_behind() {
     let nothing = Refusal::NothingToPromote { artefact: ArtefactName::new("checkout") };
     let why = WhyAnswer { environment: None, version: None, ..sample::why(vec![nothing]) };
-    assert_snapshot!(shown(&why), @"
+    assert_snapshot!(render_why_text(&why), @"
     :white_check_mark: Nothing to promote: every environment of *checkout* has what the one below runs.
     [Look again]
     | Next: push something new; `/list checkout` shows what runs where.
@@ -37,7 +37,7 @@ fn the_usual_names_each_blocker_with_its_button() {
     let usual = |refusal: &Refusal| matches!(refusal, Refusal::Locked { .. } | Refusal::Soaking { .. });
     let two: Vec<_> = sample::blockers("the database moves").into_iter().filter(usual).collect();
     let why = WhyAnswer { other_environments: Some(vec![EnvironmentName::new("qa")]), ..sample::why(two) };
-    assert_snapshot!(shown(&why), @"
+    assert_snapshot!(render_why_text(&why), @"
     2 things stand between *checkout* `develop-4f1c2ab` and *prod*:
     :lock: *prod* is locked by <@U0BOB> since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: the database moves.
     [Take over]
@@ -57,7 +57,7 @@ fn the_usual_names_each_blocker_with_its_button() {
 #[test]
 fn every_kind_of_blocker_has_its_words_and_its_button() {
     for blocker in sample::blockers("something") {
-        let said = shown(&sample::why(vec![blocker.clone()]));
+        let said = render_why_text(&sample::why(vec![blocker.clone()]));
         // No click gives anybody a right.
         let click = said.contains("\n[") || matches!(blocker, Refusal::NotPermitted { .. });
         assert!(click && said.contains("\n| Next: "), "{blocker:?}: {said}");
@@ -66,7 +66,7 @@ fn every_kind_of_blocker_has_its_words_and_its_button() {
 
 #[test]
 fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
-    assert_snapshot!(shown(&sample::free("totals are wrong")), @"
+    assert_snapshot!(render_why_text(&sample::free("totals are wrong")), @"
     :large_green_circle: Nothing stands between *checkout* `develop-4f1c2ab` and *prod*: `/promote checkout prod` brings it there.
     :raised_hand: It then needs 2 approvals of @release-managers.
     :warning: *prod* is on hold: I, by the rule of that environment, rolled `qa-1111111` back <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold.
@@ -81,7 +81,7 @@ fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
         free.awaiting = None;
         *free.plan = sample::plan();
     }
-    assert_snapshot!(shown(&quiet), @"
+    assert_snapshot!(render_why_text(&quiet), @"
     :large_green_circle: Nothing stands between *checkout* `develop-4f1c2ab` and *qa*: `/promote checkout qa` brings it there.
     [Promote]
     ");
@@ -94,7 +94,7 @@ fn who_could_not_be_asked_is_said() {
         version: None,
         ..sample::why(sample::blockers("x").drain(..1).collect())
     };
-    assert_snapshot!(shown(&why), @"
+    assert_snapshot!(render_why_text(&why), @"
     At least 1 thing stands between *checkout* and *prod*:
     :no_entry: You may not promote to *prod*.
     | Next: ask @x and <@U0CAROL> to do it.
@@ -108,7 +108,7 @@ fn the_largest_says_how_many_are_left() {
     let reason = "Базу даних переносимо \u{1f6a7} \u{202e}\u{5e9}\u{5dc}\u{5d5}\u{5dd} <!channel> & ".repeat(40);
     let all = sample::blockers(&reason[..]);
     let many: Vec<_> = all.iter().cycle().take(60).cloned().collect();
-    let said = shown(&sample::why(many));
+    let said = render_why_text(&sample::why(many));
     let kept: Vec<&str> =
         said.lines().filter(|line| line.starts_with("| and ") || line.contains("stand between")).collect();
     assert_snapshot!(kept.join("\n"), @"
@@ -122,7 +122,7 @@ fn the_largest_says_how_many_are_left() {
 fn a_change_that_waits_says_by_whom_and_what_else_for() {
     let waits: Vec<_> =
         sample::blockers("unit").into_iter().filter(|it| matches!(it, Refusal::ChangeInProgress(_))).collect();
-    assert_snapshot!(shown(&sample::why(waits)), @"
+    assert_snapshot!(render_why_text(&sample::why(waits)), @"
     1 thing stands between *checkout* `develop-4f1c2ab` and *prod*:
     :hourglass_flowing_sand: <@U0ALICE> is promoting *checkout* to *prod* since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: it is waiting for approval, <{link}|follow it here>. It still needs 1 approval of @release-managers, not of <@U0ALICE>. Approved by <@U0BOB>.
     :no_entry: checks are red: `0 unit`, `1 unit`, `2 unit`, `3 unit`, `4 unit`, `5 unit`, `6 unit`, `7 unit` and 4 more. Repair them, or run them again on GitHub.
