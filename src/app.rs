@@ -17,30 +17,25 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::adapters::cluster::{self, ClusterClients, ClusterView};
+use crate::adapters::cluster::{self, ClusterClients};
 use crate::adapters::store::{Store, StoreError};
 use crate::adapters::{controller, github, registry, reports, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::model::artefact::{Namespace, WorkloadKind};
-use crate::workflow::changes::open_changes::OpenChanges;
+
 use crate::workflow::changes::runner;
 use crate::workflow::commands::doctor::Doctor;
 use crate::workflow::commands::home;
-use crate::workflow::commands::where_is::NotFoundCache;
-use crate::workflow::context::{Context, ContextParts};
+use crate::workflow::context;
+use crate::workflow::context::Context;
+use crate::workflow::deployments::controller_reports::replay_reports;
+use crate::workflow::deployments::webhook_inbox::store_webhook_event;
 use crate::workflow::deployments::{observer, record_reports};
-use crate::workflow::facts::builds::Builds;
-use crate::workflow::facts::comparisons;
-use crate::workflow::facts::image_commits::ImageCommitCache;
-use crate::workflow::facts::people::People;
-use crate::workflow::facts::permissions::Rights;
-use crate::workflow::facts::sightings::SightingCache;
-use crate::workflow::metrics::WorkflowMetrics;
 use crate::workflow::notifications::outbox::TableSupportCache;
 use crate::workflow::notifications::{lock_reminders, outbox};
+use crate::workflow::requests::acknowledge::acknowledge;
 use crate::workflow::requests::inbox;
-
 use readiness::Readiness;
 
 /// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
@@ -67,7 +62,7 @@ pub struct Setup {
     pub store: Store,
 }
 
-/// The bot, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
+/// The ctx, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
 pub struct App {
     pub context: Context,
     router: Router,
@@ -120,48 +115,25 @@ impl App {
             owns_database: true,
         };
         let controller = controller::Client::new().map_err(AppError::Client)?;
-        let changes = OpenChanges::default();
-        for environment in config.catalogue.ladder.environments() {
-            changes.init_counters(&environment.name);
-        }
-        changes.load(store.list_open_changes().await?);
-        let seen = SightingCache::default();
-        seen.load_stored(store.list_current_sightings().await?);
-        let sources = ImageCommitCache::default();
-        sources.load_stored(store.list_image_commits().await?);
-        let people = People::new(slack.clone(), clock.clone());
-        let ctx = Context::new(ContextParts {
-            permissions: Rights::new(people.clone(), github.clone(), clock.clone(), config.github_logins.clone()),
-            people,
-            table_support: TableSupportCache::load(&store).await?,
-            cluster_view: ClusterView::new(clock.clone()),
-            cluster_clients: clients,
-            doctor,
-            branch_heads: comparisons::BranchHeads::default(),
-            wake: observer::Activity::default(),
-            open_changes: changes,
-            metrics: WorkflowMetrics::default(),
-            controller,
+        let table_support = TableSupportCache::load(&store).await?;
+        let ctx = Context::new(context::Clients {
             config,
             clock,
             store,
-            sightings: seen,
-            image_commits: sources,
-            builds: Builds::default(),
-            not_found_cache: NotFoundCache::default(),
             slack,
             github,
             registry,
-            home_readers: home::HomeReaders::default(),
-            socket_status: slack::socket::ConnectionWatch::default(),
+            controller,
+            cluster_clients: clients,
+            table_support,
+            doctor,
         });
-        ctx.replay_reports().await?;
-        ctx.recall_builds().await?;
+        load_stored_state(&ctx).await?;
         warn_about_missing_secrets(&ctx.config, &secrets);
         let answering = ctx.clone();
         let answer: slack::receive::RequestHandler = Arc::new(move |incoming| {
             let ctx = answering.clone();
-            Box::pin(async move { ctx.acknowledge(incoming).await })
+            Box::pin(async move { acknowledge(&ctx, incoming).await })
         });
         let cancel = CancellationToken::new();
         let readiness = Readiness::new(ctx.clone(), cancel.clone());
@@ -293,6 +265,18 @@ impl Server {
     }
 }
 
+/// Fills the memory of the context with the state that the store has kept.
+async fn load_stored_state(ctx: &Context) -> Result<(), StoreError> {
+    for environment in ctx.config.catalogue.ladder.environments() {
+        ctx.open_changes.init_counters(&environment.name);
+    }
+    ctx.open_changes.load(ctx.store.list_open_changes().await?);
+    ctx.sightings.load_stored(ctx.store.list_current_sightings().await?);
+    ctx.image_commits.load_stored(ctx.store.list_image_commits().await?);
+    ctx.builds.load_stored(&ctx.store).await?;
+    replay_reports(ctx).await
+}
+
 fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(outbox::run(
@@ -352,7 +336,7 @@ fn build_router(ctx: &Context, answer: slack::receive::RequestHandler, secrets: 
     let hearing = ctx.clone();
     let keep: reports::receive::StoreWebhook = Arc::new(move |heard| {
         let ctx = hearing.clone();
-        Box::pin(async move { ctx.store_webhook_event(heard).await })
+        Box::pin(async move { store_webhook_event(&ctx, heard).await })
     });
     let config = ctx.config.clone();
     let find: reports::receive::FindEnvironment =

@@ -39,9 +39,9 @@ pub(super) fn build_router(ctx: Context, readiness: Readiness) -> Router {
     Router::new().route("/metrics", get(handle_scrape)).with_state(MetricsState { context: ctx, readiness, started_at })
 }
 
-async fn handle_scrape(State(MetricsState { context: bot, readiness, started_at }): State<MetricsState>) -> Response {
+async fn handle_scrape(State(MetricsState { context: ctx, readiness, started_at }): State<MetricsState>) -> Response {
     let (backlog, missing) = tokio::join!(
-        tokio::time::timeout(STORE_TIMEOUT, bot.store.measure_backlog()),
+        tokio::time::timeout(STORE_TIMEOUT, ctx.store.measure_backlog()),
         readiness.list_unready_reasons()
     );
     let mut page = MetricsPage::default();
@@ -53,11 +53,11 @@ async fn handle_scrape(State(MetricsState { context: bot, readiness, started_at 
     );
     let is_ready = if missing.is_empty() { 1.0 } else { 0.0 };
     page.add_gauge("gantry_ready", "1 while it may be sent something, as /readyz says", is_ready);
-    add_change_metrics(&mut page, &bot);
-    add_request_metrics(&mut page, &bot);
-    add_store_metrics(&mut page, &bot, backlog.ok().and_then(Result::ok));
-    add_service_metrics(&mut page, &bot);
-    add_watch_metrics(&mut page, &bot);
+    add_change_metrics(&mut page, &ctx);
+    add_request_metrics(&mut page, &ctx);
+    add_store_metrics(&mut page, &ctx, backlog.ok().and_then(Result::ok));
+    add_service_metrics(&mut page, &ctx);
+    add_watch_metrics(&mut page, &ctx);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.encode_text()).into_response()
 }
 

@@ -1,8 +1,8 @@
-//! The parts that the use cases work with.
+//! The context of all use cases: the configuration, the clients, and the lookups and caches that share them.
 
 use std::sync::Arc;
 
-use crate::adapters::cluster::ClusterView;
+use crate::adapters::cluster::{ClusterClients, ClusterView};
 use crate::adapters::controller;
 use crate::adapters::github;
 use crate::adapters::registry;
@@ -10,55 +10,119 @@ use crate::adapters::slack;
 use crate::adapters::store::Store;
 use crate::clock::Clock;
 use crate::config::Config;
-
 use crate::workflow::changes::open_changes::OpenChanges;
+use crate::workflow::commands::doctor::Doctor;
 use crate::workflow::commands::home::HomeReaders;
 use crate::workflow::commands::where_is::NotFoundCache;
 use crate::workflow::deployments::observer::Activity;
 use crate::workflow::facts::builds::Builds;
-use crate::workflow::facts::comparisons::BranchHeads;
-use crate::workflow::facts::image_commits::ImageCommitCache;
+use crate::workflow::facts::comparisons::Comparisons;
+use crate::workflow::facts::image_commits::ImageCommits;
 use crate::workflow::facts::people::People;
-use crate::workflow::facts::permissions::Rights;
+use crate::workflow::facts::permissions::Permissions;
+use crate::workflow::facts::report_history::ReportHistory;
 use crate::workflow::facts::sightings::SightingCache;
 use crate::workflow::metrics::WorkflowMetrics;
 use crate::workflow::notifications::outbox::TableSupportCache;
 
-/// The parts that the use cases work with. Clones share them.
+/// Everything that a use case needs. Clones share it.
 #[derive(Clone)]
 pub struct Context(Arc<ContextParts>);
+
+/// The configuration and the clients that a context is made of.
+pub struct Clients {
+    pub config: Arc<Config>,
+    pub clock: Clock,
+    pub store: Store,
+    pub slack: slack::client::Client,
+    pub github: github::Client,
+    pub registry: registry::Client,
+    pub controller: controller::Client,
+    pub cluster_clients: ClusterClients,
+    pub table_support: TableSupportCache,
+    pub doctor: Doctor,
+}
 
 pub struct ContextParts {
     pub config: Arc<Config>,
     pub clock: Clock,
     pub store: Store,
-    pub cluster_view: ClusterView,
-    pub cluster_clients: crate::adapters::cluster::ClusterClients,
-    pub sightings: SightingCache,
-    pub people: People,
-    pub permissions: Rights,
-    pub image_commits: ImageCommitCache,
-    pub builds: Builds,
-    pub not_found_cache: NotFoundCache,
-    pub table_support: TableSupportCache,
     pub slack: slack::client::Client,
     pub github: github::Client,
     pub registry: registry::Client,
-    pub branch_heads: BranchHeads,
-    pub wake: Activity,
-    pub open_changes: OpenChanges,
-    pub metrics: WorkflowMetrics,
     pub controller: controller::Client,
-    /// Who looks at their App Home.
-    pub home_readers: HomeReaders,
-    /// How it stands with Slack's socket.
+    pub cluster_clients: ClusterClients,
+    pub cluster_view: ClusterView,
+    /// The state of Slack's socket.
     pub socket_status: slack::socket::ConnectionWatch,
-    pub doctor: crate::workflow::commands::doctor::Doctor,
+    pub builds: Builds,
+    pub comparisons: Comparisons,
+    /// The people who look at their App Home.
+    pub home_readers: HomeReaders,
+    pub image_commits: ImageCommits,
+    pub not_found_cache: NotFoundCache,
+    pub people: People,
+    pub permissions: Permissions,
+    pub report_history: ReportHistory,
+    pub sightings: SightingCache,
+    pub table_support: TableSupportCache,
+    pub open_changes: OpenChanges,
+    pub activity: Activity,
+    pub metrics: WorkflowMetrics,
+    pub doctor: Doctor,
 }
 
 impl Context {
-    pub fn new(parts: ContextParts) -> Self {
-        Self(Arc::new(parts))
+    pub fn new(clients: Clients) -> Self {
+        let Clients {
+            config,
+            clock,
+            store,
+            slack,
+            github,
+            registry,
+            controller,
+            cluster_clients,
+            table_support,
+            doctor,
+        } = clients;
+        let people = People::new(slack.clone(), clock.clone());
+        let permissions = Permissions::new(
+            people.clone(),
+            github.clone(),
+            clock.clone(),
+            config.github_logins.clone(),
+            config.policies.clone(),
+        );
+        let report_history = ReportHistory::default();
+        let image_commits =
+            ImageCommits::new(store.clone(), github.clone(), registry.clone(), clock.clone(), report_history.clone());
+        Self(Arc::new(ContextParts {
+            cluster_view: ClusterView::new(clock.clone()),
+            socket_status: slack::socket::ConnectionWatch::default(),
+            builds: Builds::default(),
+            comparisons: Comparisons::new(store.clone(), github.clone(), clock.clone()),
+            home_readers: HomeReaders::default(),
+            image_commits,
+            not_found_cache: NotFoundCache::default(),
+            people,
+            permissions,
+            report_history,
+            sightings: SightingCache::default(),
+            table_support,
+            open_changes: OpenChanges::default(),
+            activity: Activity::default(),
+            metrics: WorkflowMetrics::default(),
+            doctor,
+            config,
+            clock,
+            store,
+            slack,
+            github,
+            registry,
+            controller,
+            cluster_clients,
+        }))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
-    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 41, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 37, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 12, goal: NO_LARGE_CYCLE },
@@ -29,8 +29,8 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::app"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::telemetry"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::BrokenLaws, limit: 46, goal: "0" },
-    RatchetLimit { figure: Figure::ContextMethods, limit: 328, goal: "10" },
+    RatchetLimit { figure: Figure::BrokenLaws, limit: 39, goal: "0" },
+    RatchetLimit { figure: Figure::ContextMethods, limit: 1, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 77, goal: "under 40 %" },
     RatchetLimit { figure: Figure::VagueCommentLines, limit: 313, goal: "under 3 %" },

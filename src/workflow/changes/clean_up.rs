@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, GithubError, PullRequest, PullRequestState};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::{Change, PullRequestRef, ResultBranch};
-use crate::workflow::changes::transition::compute_next_try;
+use crate::workflow::changes::transition::{advance_change, compute_next_try};
 use crate::workflow::context::Context;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
@@ -16,63 +16,61 @@ const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
 /// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
 const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
-impl Context {
-    /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
-    pub(crate) async fn clean_up_branch(&self, claim: &mut Claim) -> Result<(), StoreError> {
-        let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
-            return Ok(());
-        };
-        // Woken before its time.
-        if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
-            return Ok(());
-        }
-        match self.close_and_delete_branch(&claim.change, &frozen).await {
-            Ok(()) => {}
-            // What is still under way has its own time for the next look.
-            Err(error) if error.is_transient() && claim.change.stage.is_open() => return Ok(()),
-            Err(error) if error.is_transient() => {
-                let due = compute_next_try(&error, CLEAN_UP_BACKOFF_TRIES, self.clock.now());
-                let (change, fence) = (claim.change.clone(), claim.fence);
-                return self.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
-            }
-            // Somebody may give us back what we may not do now; but not for ever.
-            Err(error) if self.clock.now().duration_since(claim.change.began_at()) < CLEAN_UP_TIME_LIMIT => {
-                tracing::warn!(%error, "the frozen branch cannot be put away yet");
-                if claim.change.stage.is_open() {
-                    return Ok(());
-                }
-                let (change, fence) = (claim.change.clone(), claim.fence);
-                let due = self.clock.now() + CLEAN_UP_RETRY_INTERVAL;
-                return self.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
-            }
-            Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
-        }
-        let next = Change { frozen: Some(ResultBranch { tidy: true, ..frozen }), ..claim.change.clone() };
-        let due = claim.due_at.filter(|_| next.stage.is_open());
-        claim.change = self.advance_change(&claim.change, claim.fence, next, due, Transaction::new()).await?;
-        Ok(())
+/// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
+pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<(), StoreError> {
+    let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
+        return Ok(());
+    };
+    // Woken before its time.
+    if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > ctx.clock.now()) {
+        return Ok(());
     }
+    match close_and_delete_branch(ctx, &claim.change, &frozen).await {
+        Ok(()) => {}
+        // What is still under way has its own time for the next look.
+        Err(error) if error.is_transient() && claim.change.stage.is_open() => return Ok(()),
+        Err(error) if error.is_transient() => {
+            let due = compute_next_try(&error, CLEAN_UP_BACKOFF_TRIES, ctx.clock.now());
+            let (change, fence) = (claim.change.clone(), claim.fence);
+            return ctx.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
+        }
+        // Somebody may give us back what we may not do now; but not for ever.
+        Err(error) if ctx.clock.now().duration_since(claim.change.began_at()) < CLEAN_UP_TIME_LIMIT => {
+            tracing::warn!(%error, "the frozen branch cannot be put away yet");
+            if claim.change.stage.is_open() {
+                return Ok(());
+            }
+            let (change, fence) = (claim.change.clone(), claim.fence);
+            let due = ctx.clock.now() + CLEAN_UP_RETRY_INTERVAL;
+            return ctx.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
+        }
+        Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
+    }
+    let next = Change { frozen: Some(ResultBranch { tidy: true, ..frozen }), ..claim.change.clone() };
+    let due = claim.due_at.filter(|_| next.stage.is_open());
+    claim.change = advance_change(ctx, &claim.change, claim.fence, next, due, Transaction::new()).await?;
+    Ok(())
+}
 
-    pub(crate) async fn close_and_delete_branch(
-        &self,
-        change: &Change,
-        frozen: &ResultBranch,
-    ) -> Result<(), GithubError> {
-        let (repository, _) = change.plan.write_target();
-        if change.stage.deploying().is_none()
-            && let Some(PullRequestRef { number, .. }) = frozen.pull
-            && let Some(PullRequest { state: PullRequestState::Open, .. }) =
-                self.github.fetch_pull_request(repository, number).await?
-        {
-            if let Some(word) = github::pull_request_text::render_closing_comment(change) {
-                self.github.comment_once(repository, number, &word, &change.format_change_trailer()).await?;
-            }
-            self.github.close_pull_request(repository, number).await?;
+pub(crate) async fn close_and_delete_branch(
+    ctx: &Context,
+    change: &Change,
+    frozen: &ResultBranch,
+) -> Result<(), GithubError> {
+    let (repository, _) = change.plan.write_target();
+    if change.stage.deploying().is_none()
+        && let Some(PullRequestRef { number, .. }) = frozen.pull
+        && let Some(PullRequest { state: PullRequestState::Open, .. }) =
+            ctx.github.fetch_pull_request(repository, number).await?
+    {
+        if let Some(word) = github::pull_request_text::render_closing_comment(change) {
+            ctx.github.comment_once(repository, number, &word, &change.format_change_trailer()).await?;
         }
-        self.github.delete_own_branch(repository, &frozen.branch).await?;
-        if frozen.pull.is_some() {
-            self.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
-        }
-        Ok(())
+        ctx.github.close_pull_request(repository, number).await?;
     }
+    ctx.github.delete_own_branch(repository, &frozen.branch).await?;
+    if frozen.pull.is_some() {
+        ctx.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
+    }
+    Ok(())
 }

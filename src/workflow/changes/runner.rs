@@ -15,6 +15,10 @@ use crate::domain::model::artefact::Namespace;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
+use crate::workflow::changes::await_approval::await_approval;
+use crate::workflow::changes::clean_up::clean_up_branch;
+use crate::workflow::changes::merge::merge_change;
+use crate::workflow::changes::verify::verify_rollout;
 use crate::workflow::context::Context;
 
 /// How many are stepped at once: one that waits for GitHub holds up nobody but itself.
@@ -64,7 +68,7 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
             alive = pokes.changed() => if alive.is_err() { break },
             namespaces = runner.cluster_updates.next_changed_namespaces() => runner.wake_changed_rollouts(&namespaces),
             panicked = join_next_task(&mut runner.tasks, &mut runner.change_by_task) => if let Some(id) = panicked {
-                ctx.postpone_change(id).await;
+                postpone_change(&ctx, id).await;
             },
             () = due => {}
             () = ctx.clock.sleep_until(next_look) => {
@@ -97,7 +101,7 @@ impl Runner {
             return Ok(None);
         }
         let ctx = self.ctx.clone();
-        let working = ctx.wake.begin_work();
+        let working = ctx.activity.begin_work();
         let limit = u32::try_from(MAX_CONCURRENT_CHANGES + busy.len()).unwrap_or(u32::MAX);
         let asked_at = ctx.clock.now();
         let mut ids = ctx.store.list_due_changes(limit).await?;
@@ -110,10 +114,10 @@ impl Runner {
             self.woken.remove(id);
         }
         for claim in ctx.store.claim_changes(ids).await? {
-            let (id, ctx, working) = (claim.change.id, ctx.clone(), ctx.wake.begin_work());
+            let (id, ctx, working) = (claim.change.id, ctx.clone(), ctx.activity.begin_work());
             let span = create_change_span(&claim.change);
             let step = async move {
-                ctx.process_claim(claim).await;
+                process_claim(&ctx, claim).await;
                 drop(working);
             };
             let task = self.tasks.spawn(step.instrument(span));
@@ -127,7 +131,7 @@ impl Runner {
     fn wake_changed_rollouts(&mut self, namespaces: &BTreeSet<Namespace>) {
         let open = self.ctx.open_changes.all();
         for change in &open {
-            let Some(rollout) = self.ctx.read_change_rollout(change, namespaces) else { continue };
+            let Some(rollout) = read_change_rollout(&self.ctx, change, namespaces) else { continue };
             let now = (rollout.version, rollout.state);
             if self.last_rollouts.get(&change.id) != Some(&now) {
                 self.last_rollouts.insert(change.id, now);
@@ -161,61 +165,59 @@ async fn join_next_task(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId
     }
 }
 
-impl Context {
-    fn read_change_rollout(&self, change: &Change, namespaces: &BTreeSet<Namespace>) -> Option<Rollout> {
-        change.stage.deploying()?;
-        let artefact = self.config.catalogue.find_artefact(change.plan.artefact.as_str())?;
-        let place = artefact.places.get(&change.plan.environment)?;
-        namespaces.contains(&place.namespace).then(|| self.cluster_view.read_rollout(place, &artefact.image))
-    }
+fn read_change_rollout(ctx: &Context, change: &Change, namespaces: &BTreeSet<Namespace>) -> Option<Rollout> {
+    change.stage.deploying()?;
+    let artefact = ctx.config.catalogue.find_artefact(change.plan.artefact.as_str())?;
+    let place = artefact.places.get(&change.plan.environment)?;
+    namespaces.contains(&place.namespace).then(|| ctx.cluster_view.read_rollout(place, &artefact.image))
+}
 
-    /// One step of a change, and what it leaves.
-    async fn process_claim(&self, claim: Claim) {
-        if !claim.is_open {
-            // What runs there now may well contain it, but another change has begun since.
-            return;
-        }
-        match self.run_stage_handler(claim).await {
-            Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
-            Err(error) => {
-                tracing::error!(%error, "a step of a change could not be stored");
-                tokio::time::sleep(STORE_RETRY_DELAY).await;
-            }
+/// One step of a change, and what it leaves.
+async fn process_claim(ctx: &Context, claim: Claim) {
+    if !claim.is_open {
+        // What runs there now may well contain it, but another change has begun since.
+        return;
+    }
+    match run_stage_handler(ctx, claim).await {
+        Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
+        Err(error) => {
+            tracing::error!(%error, "a step of a change could not be stored");
+            tokio::time::sleep(STORE_RETRY_DELAY).await;
         }
     }
+}
 
-    async fn run_stage_handler(&self, mut claim: Claim) -> Result<(), StoreError> {
-        self.clean_up_branch(&mut claim).await?;
-        match claim.change.stage {
-            // Boxed: they are large, and a step that only waits for the rollout need not have the room for them.
-            Stage::AwaitingApproval(_) => Box::pin(self.await_approval(&claim)).await,
-            Stage::Merging(_) => Box::pin(self.merge_change(&claim)).await,
-            Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
-                self.verify_rollout(&claim).await
-            }
-            // It came to its end since it was woken.
-            Stage::Conflicted { .. }
-            | Stage::Errored { .. }
-            | Stage::Cancelled { .. }
-            | Stage::Rejected { .. }
-            | Stage::Expired { .. }
-            | Stage::Superseded { .. } => Ok(()),
+async fn run_stage_handler(ctx: &Context, mut claim: Claim) -> Result<(), StoreError> {
+    clean_up_branch(ctx, &mut claim).await?;
+    match claim.change.stage {
+        // Boxed: they are large, and a step that only waits for the rollout need not have the room for them.
+        Stage::AwaitingApproval(_) => Box::pin(await_approval(ctx, &claim)).await,
+        Stage::Merging(_) => Box::pin(merge_change(ctx, &claim)).await,
+        Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
+            verify_rollout(ctx, &claim).await
         }
+        // It came to its end since it was woken.
+        Stage::Conflicted { .. }
+        | Stage::Errored { .. }
+        | Stage::Cancelled { .. }
+        | Stage::Rejected { .. }
+        | Stage::Expired { .. }
+        | Stage::Superseded { .. } => Ok(()),
     }
+}
 
-    /// What ended in a panic is left alone for a while.
-    async fn postpone_change(&self, id: ChangeId) {
-        let until = self.clock.now() + PANIC_RETRY_DELAY;
-        let put_off = async {
-            match self.store.claim_changes(vec![id]).await?.pop() {
-                Some(Claim { change, fence, .. }) if change.is_open() => {
-                    self.store.commit(Transaction::new().advance_change(change, fence, Some(until))).await
-                }
-                _ => Ok(()),
+/// What ended in a panic is left alone for a while.
+async fn postpone_change(ctx: &Context, id: ChangeId) {
+    let until = ctx.clock.now() + PANIC_RETRY_DELAY;
+    let put_off = async {
+        match ctx.store.claim_changes(vec![id]).await?.pop() {
+            Some(Claim { change, fence, .. }) if change.is_open() => {
+                ctx.store.commit(Transaction::new().advance_change(change, fence, Some(until))).await
             }
-        };
-        if let Err(error) = put_off.await {
-            tracing::error!(%error, change.id = %id, "a change could not be put off");
+            _ => Ok(()),
         }
+    };
+    if let Err(error) = put_off.await {
+        tracing::error!(%error, change.id = %id, "a change could not be put off");
     }
 }

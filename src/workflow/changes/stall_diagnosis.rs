@@ -13,127 +13,123 @@ use crate::domain::model::version::Image;
 use crate::workflow::changes::verify::RolloutCheck;
 use crate::workflow::context::Context;
 
-impl Context {
-    /// When a change that shows no sign of life is looked into.
-    pub(crate) fn compute_stall_time(&self, change: &Change, deploying: &DeployState) -> Timestamp {
-        let policy = self.config.policies.get(&change.plan.environment).cloned().unwrap_or_default();
-        deploying.merged_at + policy.stall_after
-    }
+/// When a change that shows no sign of life is looked into.
+pub(crate) fn compute_stall_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Timestamp {
+    let policy = ctx.config.policies.get(&change.plan.environment).cloned().unwrap_or_default();
+    deploying.merged_at + policy.stall_after
+}
 
-    /// What was last seen of a change, while there is no sign of life of it.
-    pub(crate) async fn diagnose_stall(&self, change: &Change, look: &RolloutCheck) -> Option<Box<StallDiagnosis>> {
-        let deploying = change.stage.deploying()?;
-        let known = deploying.silence.as_deref();
-        let runs = match look {
-            // Nobody can tell whether it is still silent.
-            RolloutCheck::Unclear(_) => return deploying.silence.clone(),
-            RolloutCheck::NotDeployed { running_version: runs, commit_unknown: untold }
-                if deploying.seen_at.is_none() =>
-            {
-                runs.clone().map(|version| RunningInstead { version, untold: *untold })
+/// What was last seen of a change, while there is no sign of life of it.
+pub(crate) async fn diagnose_stall(ctx: &Context, change: &Change, look: &RolloutCheck) -> Option<Box<StallDiagnosis>> {
+    let deploying = change.stage.deploying()?;
+    let known = deploying.silence.as_deref();
+    let runs = match look {
+        // Nobody can tell whether it is still silent.
+        RolloutCheck::Unclear(_) => return deploying.silence.clone(),
+        RolloutCheck::NotDeployed { running_version: runs, commit_unknown: untold } if deploying.seen_at.is_none() => {
+            runs.clone().map(|version| RunningInstead { version, untold: *untold })
+        }
+        _ => return None,
+    };
+    // After the deadline it stays what it was then.
+    if !matches!(change.stage, Stage::Deploying(_)) {
+        return deploying.silence.clone();
+    }
+    let now = ctx.clock.now();
+    let word = ctx.report_history.find_last_message(&change.plan.environment, &change.plan.artefact);
+    let spoken_of = word.as_ref().is_some_and(|word| word.commit.as_ref() == Some(&deploying.result));
+    let late = now >= deploying.deadline;
+    // A build that failed need not be waited for.
+    let broken =
+        ctx.builds.find_build(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
+    if !late && (spoken_of || (now < compute_stall_time(ctx, change, deploying) && !broken)) {
+        return None;
+    }
+    let fresh = known.filter(|known| now.duration_since(known.looked_at) < ctx.config.look_every / 2);
+    Some(Box::new(match fresh {
+        Some(known) => StallDiagnosis { word, runs, ..known.clone() },
+        None => StallDiagnosis {
+            looked_at: now,
+            branch: inspect_branch(ctx, change, deploying).await,
+            build: inspect_build(ctx, change, deploying).await,
+            image: inspect_image(ctx, change, deploying).await,
+            word,
+            runs,
+        },
+    }))
+}
+
+/// When CI was done with the result, where it told. By manifest there is nothing to build.
+pub(crate) fn find_build_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
+    let plan = &change.plan;
+    let build = ctx.builds.find_build(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
+    let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
+    Some(done.clamp(deploying.merged_at, ctx.clock.now().max(deploying.merged_at)))
+}
+
+async fn inspect_branch(ctx: &Context, change: &Change, deploying: &DeployState) -> BranchFinding {
+    let (repository, branch) = change.plan.write_target();
+    match ctx.github.fetch_branch_head(repository, branch).await {
+        Ok(Some(head)) if head == deploying.result => BranchFinding::AsMerged,
+        Ok(Some(to)) => BranchFinding::MovedOn { to },
+        Ok(None) => BranchFinding::Gone,
+        Err(error) => BranchFinding::Unread { why: error.to_string() },
+    }
+}
+
+/// What CI makes of the result: the one place that knows who tells it.
+async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) -> BuildFinding {
+    let plan = &change.plan;
+    if plan.manifest.is_some() {
+        return BuildFinding::NotNeeded;
+    }
+    // What its workflow said counts before what the checks of all workflows say together.
+    if let Some(build) = ctx.builds.find_build(&plan.repository, &deploying.result) {
+        match build.state {
+            BuildState::Failed { .. } => {
+                return BuildFinding::Failed { names: vec![build.name], url: Some(build.url) };
             }
-            _ => return None,
-        };
-        // After the deadline it stays what it was then.
-        if !matches!(change.stage, Stage::Deploying(_)) {
-            return deploying.silence.clone();
-        }
-        let now = self.clock.now();
-        let word = self.image_commits.find_last_message(&change.plan.environment, &change.plan.artefact);
-        let spoken_of = word.as_ref().is_some_and(|word| word.commit.as_ref() == Some(&deploying.result));
-        let late = now >= deploying.deadline;
-        // A build that failed need not be waited for.
-        let broken =
-            self.builds.find_build(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
-        if !late && (spoken_of || (now < self.compute_stall_time(change, deploying) && !broken)) {
-            return None;
-        }
-        let fresh = known.filter(|known| now.duration_since(known.looked_at) < self.config.look_every / 2);
-        Some(Box::new(match fresh {
-            Some(known) => StallDiagnosis { word, runs, ..known.clone() },
-            None => StallDiagnosis {
-                looked_at: now,
-                branch: self.inspect_branch(change, deploying).await,
-                build: self.inspect_build(change, deploying).await,
-                image: self.inspect_image(change, deploying).await,
-                word,
-                runs,
-            },
-        }))
-    }
-
-    /// When CI was done with the result, where it told. By manifest there is nothing to build.
-    pub(crate) fn find_build_time(&self, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
-        let plan = &change.plan;
-        let build = self.builds.find_build(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
-        let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
-        Some(done.clamp(deploying.merged_at, self.clock.now().max(deploying.merged_at)))
-    }
-
-    async fn inspect_branch(&self, change: &Change, deploying: &DeployState) -> BranchFinding {
-        let (repository, branch) = change.plan.write_target();
-        match self.github.fetch_branch_head(repository, branch).await {
-            Ok(Some(head)) if head == deploying.result => BranchFinding::AsMerged,
-            Ok(Some(to)) => BranchFinding::MovedOn { to },
-            Ok(None) => BranchFinding::Gone,
-            Err(error) => BranchFinding::Unread { why: error.to_string() },
+            BuildState::Queued | BuildState::Running => return BuildFinding::Running { names: vec![build.name] },
+            BuildState::Succeeded => {}
         }
     }
-
-    /// What CI makes of the result: the one place that knows who tells it.
-    async fn inspect_build(&self, change: &Change, deploying: &DeployState) -> BuildFinding {
-        let plan = &change.plan;
-        if plan.manifest.is_some() {
-            return BuildFinding::NotNeeded;
+    match ctx.github.fetch_checks(&plan.repository, &deploying.result).await {
+        Err(error) => BuildFinding::Unread { why: error.to_string() },
+        Ok(checks) if !checks.red.is_empty() => {
+            let url = plan.repository_url().map(|web| format!("{web}/commit/{}/checks", deploying.result));
+            BuildFinding::Failed { names: checks.red, url }
         }
-        // What its workflow said counts before what the checks of all workflows say together.
-        if let Some(build) = self.builds.find_build(&plan.repository, &deploying.result) {
-            match build.state {
-                BuildState::Failed { .. } => {
-                    return BuildFinding::Failed { names: vec![build.name], url: Some(build.url) };
-                }
-                BuildState::Queued | BuildState::Running => return BuildFinding::Running { names: vec![build.name] },
-                BuildState::Succeeded => {}
-            }
-        }
-        match self.github.fetch_checks(&plan.repository, &deploying.result).await {
-            Err(error) => BuildFinding::Unread { why: error.to_string() },
-            Ok(checks) if !checks.red.is_empty() => {
-                let url = plan.repository_url().map(|web| format!("{web}/commit/{}/checks", deploying.result));
-                BuildFinding::Failed { names: checks.red, url }
-            }
-            Ok(checks) if !checks.running.is_empty() => BuildFinding::Running { names: checks.running },
-            Ok(checks) if checks.green == 0 => BuildFinding::NotBegun,
-            Ok(_) => BuildFinding::Done,
-        }
+        Ok(checks) if !checks.running.is_empty() => BuildFinding::Running { names: checks.running },
+        Ok(checks) if checks.green == 0 => BuildFinding::NotBegun,
+        Ok(_) => BuildFinding::Done,
     }
+}
 
-    /// Is the image of the result in the registry? By branch only where images are named after commits.
-    async fn inspect_image(&self, change: &Change, deploying: &DeployState) -> ImageFinding {
-        let plan = &change.plan;
-        let Some(artefact) = self.config.catalogue.find_artefact(plan.artefact.as_str()) else {
-            return ImageFinding::Untold;
-        };
-        let label = plan.version.label();
-        if plan.manifest.is_some() {
-            let (tag, digest) = (plan.version.tag.clone(), plan.version.digest.clone());
-            return match self.registry.fetch_digest(&Image { name: artefact.image.clone(), tag, digest }).await {
-                Ok(Some(_)) => ImageFinding::There { tag: label.to_owned() },
-                Ok(None) => ImageFinding::Missing { name: label.to_owned() },
-                Err(error) => ImageFinding::Unread { why: error.to_string() },
-            };
-        }
-        if plan.version.tag.as_deref().and_then(extract_sha_candidate).is_none() {
-            return ImageFinding::Untold;
-        }
-        let result = &deploying.result;
-        let is_its = |tag: &String| extract_sha_candidate(tag).is_some_and(|named| result.as_str().starts_with(named));
-        match self.registry.list_tags(&artefact.image).await {
-            Ok(tags) => match tags.into_iter().find(is_its) {
-                Some(tag) => ImageFinding::There { tag },
-                None => ImageFinding::Missing { name: result.short().to_owned() },
-            },
+/// Is the image of the result in the registry? By branch only where images are named after commits.
+async fn inspect_image(ctx: &Context, change: &Change, deploying: &DeployState) -> ImageFinding {
+    let plan = &change.plan;
+    let Some(artefact) = ctx.config.catalogue.find_artefact(plan.artefact.as_str()) else {
+        return ImageFinding::Untold;
+    };
+    let label = plan.version.label();
+    if plan.manifest.is_some() {
+        let (tag, digest) = (plan.version.tag.clone(), plan.version.digest.clone());
+        return match ctx.registry.fetch_digest(&Image { name: artefact.image.clone(), tag, digest }).await {
+            Ok(Some(_)) => ImageFinding::There { tag: label.to_owned() },
+            Ok(None) => ImageFinding::Missing { name: label.to_owned() },
             Err(error) => ImageFinding::Unread { why: error.to_string() },
-        }
+        };
+    }
+    if plan.version.tag.as_deref().and_then(extract_sha_candidate).is_none() {
+        return ImageFinding::Untold;
+    }
+    let result = &deploying.result;
+    let is_its = |tag: &String| extract_sha_candidate(tag).is_some_and(|named| result.as_str().starts_with(named));
+    match ctx.registry.list_tags(&artefact.image).await {
+        Ok(tags) => match tags.into_iter().find(is_its) {
+            Some(tag) => ImageFinding::There { tag },
+            None => ImageFinding::Missing { name: result.short().to_owned() },
+        },
+        Err(error) => ImageFinding::Unread { why: error.to_string() },
     }
 }

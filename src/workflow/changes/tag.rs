@@ -7,117 +7,115 @@ use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::{format_tag_affixes, parse_tag_number};
 use crate::domain::change::{Change, DeployState, ResultTag};
 use crate::domain::model::version::Sha;
-use crate::workflow::changes::transition::compute_next_try;
+use crate::workflow::changes::transition::{advance_stage, compute_next_try};
 use crate::workflow::context::Context;
 
 /// A tag that could not be made so often is left out, with a warning.
 const MAX_TAG_TRIES: u32 = 6;
 
-impl Context {
-    /// Marks the result with a tag. Gives the time of the next try, if there is to be one.
-    pub(crate) async fn ensure_tag(&self, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
-        for _ in 0..MAX_TAG_TRIES {
-            let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
-            let plan = claim.change.plan.clone();
-            // By manifest it is the code that is tagged, at what was built.
-            let marked = if plan.manifest.is_some() { plan.pinned.clone() } else { Some(deploying.result.clone()) };
-            let (name, tries) = match &deploying.tag {
-                ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
-                ResultTag::NotYet => {
-                    let name = self.choose_tag_name(&claim.change, None).await?;
-                    self.store_tag(claim, ResultTag::Chosen { name, tries: 0 }).await?;
-                    continue;
-                }
-                // Woken before its turn came: whoever asks again and again moves the turns of all others.
-                ResultTag::Chosen { .. } if claim.due_at.is_some_and(|due| due > self.clock.now()) => {
-                    return Ok(claim.due_at);
-                }
-                ResultTag::Chosen { name, tries } => (name.clone(), *tries),
-            };
-            let Some(result) = marked else {
-                let why = "nothing tells which commit the image was built from".to_owned();
-                return self.store_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
-            };
-            let message = plan.format_merge_message(&claim.change.format_change_trailer());
-            let made = match self.github.create_tag(&plan.repository, &name, &result, &message).await {
-                Ok(CreateTagOutcome::AlreadyExists) => self.resolve_taken_tag(&claim.change, &name, &result).await,
-                Ok(CreateTagOutcome::Done) => Ok(ResultTag::Made { name: name.clone(), at: self.clock.now() }),
-                Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { why }),
-                Err(error) => Err(error),
-            };
-            match made {
-                Ok(ResultTag::Chosen { name, .. }) => {
-                    self.store_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
-                }
-                Ok(tag) => return self.store_tag(claim, tag).await.map(|()| None),
-                // To wait for one's turn is no failure.
-                Err(error @ (GithubError::RateLimited { .. } | GithubError::Throttled { .. })) => {
-                    return Ok(Some(compute_next_try(&error, tries, self.clock.now())));
-                }
-                Err(error) if error.is_transient() && tries + 1 < MAX_TAG_TRIES => {
-                    self.store_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
-                    return Ok(Some(compute_next_try(&error, tries, self.clock.now())));
-                }
-                Err(error) => {
-                    let why = error.to_string();
-                    return self.store_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
-                }
+/// Marks the result with a tag. Gives the time of the next try, if there is to be one.
+pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
+    for _ in 0..MAX_TAG_TRIES {
+        let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
+        let plan = claim.change.plan.clone();
+        // By manifest it is the code that is tagged, at what was built.
+        let marked = if plan.manifest.is_some() { plan.pinned.clone() } else { Some(deploying.result.clone()) };
+        let (name, tries) = match &deploying.tag {
+            ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
+            ResultTag::NotYet => {
+                let name = choose_tag_name(ctx, &claim.change, None).await?;
+                store_tag(ctx, claim, ResultTag::Chosen { name, tries: 0 }).await?;
+                continue;
+            }
+            // Woken before its turn came: whoever asks again and again moves the turns of all others.
+            ResultTag::Chosen { .. } if claim.due_at.is_some_and(|due| due > ctx.clock.now()) => {
+                return Ok(claim.due_at);
+            }
+            ResultTag::Chosen { name, tries } => (name.clone(), *tries),
+        };
+        let Some(result) = marked else {
+            let why = "nothing tells which commit the image was built from".to_owned();
+            return store_tag(ctx, claim, ResultTag::Missing { why }).await.map(|()| None);
+        };
+        let message = plan.format_merge_message(&claim.change.format_change_trailer());
+        let made = match ctx.github.create_tag(&plan.repository, &name, &result, &message).await {
+            Ok(CreateTagOutcome::AlreadyExists) => resolve_taken_tag(ctx, &claim.change, &name, &result).await,
+            Ok(CreateTagOutcome::Done) => Ok(ResultTag::Made { name: name.clone(), at: ctx.clock.now() }),
+            Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { why }),
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(ResultTag::Chosen { name, .. }) => {
+                store_tag(ctx, claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
+            }
+            Ok(tag) => return store_tag(ctx, claim, tag).await.map(|()| None),
+            // To wait for one's turn is no failure.
+            Err(error @ (GithubError::RateLimited { .. } | GithubError::Throttled { .. })) => {
+                return Ok(Some(compute_next_try(&error, tries, ctx.clock.now())));
+            }
+            Err(error) if error.is_transient() && tries + 1 < MAX_TAG_TRIES => {
+                store_tag(ctx, claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
+                return Ok(Some(compute_next_try(&error, tries, ctx.clock.now())));
+            }
+            Err(error) => {
+                let why = error.to_string();
+                return store_tag(ctx, claim, ResultTag::Missing { why }).await.map(|()| None);
             }
         }
-        self.store_tag(claim, ResultTag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
-        Ok(None)
     }
+    store_tag(ctx, claim, ResultTag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
+    Ok(None)
+}
 
-    /// A tag of our name that is there already is ours if it marks our result; else the next number is free.
-    pub(crate) async fn resolve_taken_tag(
-        &self,
-        change: &Change,
-        name: &str,
-        result: &Sha,
-    ) -> Result<ResultTag, GithubError> {
-        let repository = &change.plan.repository;
-        if self.github.resolve_tag(repository, name).await?.as_ref() == Some(result) {
-            return Ok(ResultTag::Made { name: name.to_owned(), at: self.clock.now() });
-        }
-        let (before, _) = self.compute_tag_affixes(change);
-        let taken = self.github.list_tags_with_prefix(repository, &before).await?;
-        match self.choose_tag_name(change, Some(&taken)).await {
-            Ok(name) => Ok(ResultTag::Chosen { name, tries: 0 }),
-            Err(error) => Err(GithubError::Unavailable(error.to_string())),
-        }
+/// A tag of our name that is there already is ours if it marks our result; else the next number is free.
+pub(crate) async fn resolve_taken_tag(
+    ctx: &Context,
+    change: &Change,
+    name: &str,
+    result: &Sha,
+) -> Result<ResultTag, GithubError> {
+    let repository = &change.plan.repository;
+    if ctx.github.resolve_tag(repository, name).await?.as_ref() == Some(result) {
+        return Ok(ResultTag::Made { name: name.to_owned(), at: ctx.clock.now() });
     }
+    let (before, _) = compute_tag_affixes(ctx, change);
+    let taken = ctx.github.list_tags_with_prefix(repository, &before).await?;
+    match choose_tag_name(ctx, change, Some(&taken)).await {
+        Ok(name) => Ok(ResultTag::Chosen { name, tries: 0 }),
+        Err(error) => Err(GithubError::Unavailable(error.to_string())),
+    }
+}
 
-    pub(crate) fn compute_tag_affixes(&self, change: &Change) -> (String, String) {
-        let policy = self.config.policies.get(&change.plan.environment);
-        let template = policy.and_then(|policy| policy.tag_template.as_deref());
-        format_tag_affixes(template, &change.plan, self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
-    }
+pub(crate) fn compute_tag_affixes(ctx: &Context, change: &Change) -> (String, String) {
+    let policy = ctx.config.policies.get(&change.plan.environment);
+    let template = policy.and_then(|policy| policy.tag_template.as_deref());
+    format_tag_affixes(template, &change.plan, ctx.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
+}
 
-    /// The first name that is free as far as we know.
-    pub(crate) async fn choose_tag_name(
-        &self,
-        change: &Change,
-        taken: Option<&[String]>,
-    ) -> Result<String, StoreError> {
-        let form = self.compute_tag_affixes(change);
-        let ours = self.store.list_tag_names(&change.plan.repository, &form.0).await?;
-        let names = ours.iter().chain(taken.into_iter().flatten());
-        let last = names.filter_map(|name| parse_tag_number(name, &form)).max().unwrap_or_default();
-        Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
-    }
+/// The first name that is free as far as we know.
+pub(crate) async fn choose_tag_name(
+    ctx: &Context,
+    change: &Change,
+    taken: Option<&[String]>,
+) -> Result<String, StoreError> {
+    let form = compute_tag_affixes(ctx, change);
+    let ours = ctx.store.list_tag_names(&change.plan.repository, &form.0).await?;
+    let names = ours.iter().chain(taken.into_iter().flatten());
+    let last = names.filter_map(|name| parse_tag_number(name, &form)).max().unwrap_or_default();
+    Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
+}
 
-    /// Stores what became of the tag. A name is stored before it is used.
-    pub(crate) async fn store_tag(&self, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
-        let mut transaction = Transaction::new();
-        if let ResultTag::Chosen { name, .. } = &tag {
-            transaction = transaction.reserve_tag_name(claim.change.plan.repository.clone(), name, claim.change.id);
-        }
-        let Ok(stage) = claim.change.stage.clone().update_deploying(|now| DeployState { tag, ..now }) else {
-            return Ok(());
-        };
-        let due = Some(self.clock.now());
-        claim.change = self.advance_stage(&claim.change, claim.fence, stage, due, transaction).await?;
-        claim.due_at = due;
-        Ok(())
+/// Stores what became of the tag. A name is stored before it is used.
+pub(crate) async fn store_tag(ctx: &Context, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
+    let mut transaction = Transaction::new();
+    if let ResultTag::Chosen { name, .. } = &tag {
+        transaction = transaction.reserve_tag_name(claim.change.plan.repository.clone(), name, claim.change.id);
     }
+    let Ok(stage) = claim.change.stage.clone().update_deploying(|now| DeployState { tag, ..now }) else {
+        return Ok(());
+    };
+    let due = Some(ctx.clock.now());
+    claim.change = advance_stage(ctx, &claim.change, claim.fence, stage, due, transaction).await?;
+    claim.due_at = due;
+    Ok(())
 }

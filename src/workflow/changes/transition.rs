@@ -13,262 +13,262 @@ use crate::domain::model::message::{Destination, FallbackRecipient, Message, Mes
 use crate::domain::model::version::Sha;
 use crate::workflow::context::Context;
 use crate::workflow::message_keys;
+use crate::workflow::notifications::subscriptions::notify_subscribers;
+use crate::workflow::planning::approval_requirements::collect_approval_requirements;
 
 /// A GitHub that was not available so often is not waited for any longer: some seven minutes.
 const MAX_TRIES: u32 = 12;
 
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
 
-impl Context {
-    /// Stores where a change stands, with its card; at an end also tells the one who asked.
-    pub(crate) async fn advance_stage(
-        &self,
-        before: &Change,
-        fence: Fence,
-        stage: Stage,
-        due: Option<Timestamp>,
-        more: Transaction,
-    ) -> Result<Change, StoreError> {
-        self.advance_change(before, fence, Change { stage, ..before.clone() }, due, more).await
-    }
+/// Stores where a change stands, with its card; at an end also tells the one who asked.
+pub(crate) async fn advance_stage(
+    ctx: &Context,
+    before: &Change,
+    fence: Fence,
+    stage: Stage,
+    due: Option<Timestamp>,
+    more: Transaction,
+) -> Result<Change, StoreError> {
+    advance_change(ctx, before, fence, Change { stage, ..before.clone() }, due, more).await
+}
 
-    /// The same where more of the change is new than its stage.
-    pub(crate) async fn advance_change(
-        &self,
-        before: &Change,
-        fence: Fence,
-        change: Change,
-        due: Option<Timestamp>,
-        more: Transaction,
-    ) -> Result<Change, StoreError> {
-        let transaction = self.build_advance_transaction(before, fence, &change, due).append(more);
-        let transaction = match &change.request {
-            Some(request) => transaction.with_request(request),
-            None => transaction,
+/// The same where more of the change is new than its stage.
+pub(crate) async fn advance_change(
+    ctx: &Context,
+    before: &Change,
+    fence: Fence,
+    change: Change,
+    due: Option<Timestamp>,
+    more: Transaction,
+) -> Result<Change, StoreError> {
+    let transaction = build_advance_transaction(ctx, before, fence, &change, due).append(more);
+    let transaction = match &change.request {
+        Some(request) => transaction.with_request(request),
+        None => transaction,
+    };
+    ctx.store.commit(transaction).await?;
+    ctx.open_changes.record_change(change.clone());
+    Ok(change)
+}
+
+/// What is to be stored and said when a change has come so far.
+pub(crate) fn build_advance_transaction(
+    ctx: &Context,
+    before: &Change,
+    fence: Fence,
+    change: &Change,
+    due: Option<Timestamp>,
+) -> Transaction {
+    let moved_on = before.stage.name() != change.stage.name();
+    let mut transaction = Transaction::new().advance_change(change.clone(), fence, due);
+    let card = render_card(ctx, change);
+    // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
+    if card != render_card(ctx, before) {
+        transaction = transaction.enqueue_message(if change.stage.is_only_progress(&before.stage) {
+            card.with_coalescing()
+        } else {
+            card
+        });
+    }
+    if moved_on {
+        let actor = match &change.stage {
+            Stage::Cancelled { by, .. } => by.to_actor(),
+            Stage::Rejected { by, .. } => Actor::Person(by.clone()),
+            _ => Actor::Controller,
         };
-        self.store.commit(transaction).await?;
-        self.open_changes.record_change(change.clone());
-        Ok(change)
-    }
-
-    /// What is to be stored and said when a change has come so far.
-    pub(crate) fn build_advance_transaction(
-        &self,
-        before: &Change,
-        fence: Fence,
-        change: &Change,
-        due: Option<Timestamp>,
-    ) -> Transaction {
-        let moved_on = before.stage.name() != change.stage.name();
-        let mut transaction = Transaction::new().advance_change(change.clone(), fence, due);
-        let card = self.render_card(change);
-        // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
-        if card != self.render_card(before) {
-            transaction = transaction.enqueue_message(if change.stage.is_only_progress(&before.stage) {
-                card.with_coalescing()
-            } else {
-                card
-            });
+        transaction = transaction.append_to_ledger(build_ledger_entry(
+            change,
+            LedgerKind::from(&change.stage),
+            actor,
+            ctx.clock.now(),
+        ));
+        transaction = transaction.append(notify_subscribers(ctx, Some(&before.stage), change));
+        if !change.stage.is_active() {
+            let end = render::card::render_outcome(change, &before.stage);
+            let now = ctx.clock.now().as_microsecond();
+            let end = build_thread_reply(ctx, change, &format!("{}:{now}", change.stage.name()), end);
+            // What went wrong, or right after all, concerns more people than those who follow the thread.
+            let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
+            transaction = transaction.enqueue_message(if loud { end.with_broadcast() } else { end });
         }
-        if moved_on {
-            let actor = match &change.stage {
-                Stage::Cancelled { by, .. } => by.to_actor(),
-                Stage::Rejected { by, .. } => Actor::Person(by.clone()),
-                _ => Actor::Controller,
-            };
-            transaction = transaction.append_to_ledger(build_ledger_entry(
-                change,
-                LedgerKind::from(&change.stage),
-                actor,
-                self.clock.now(),
-            ));
-            transaction = transaction.append(self.notify_subscribers(Some(&before.stage), change));
-            if !change.stage.is_active() {
-                let end = render::card::render_outcome(change, &before.stage);
-                let now = self.clock.now().as_microsecond();
-                let end = self.build_thread_reply(change, &format!("{}:{now}", change.stage.name()), end);
-                // What went wrong, or right after all, concerns more people than those who follow the thread.
-                let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
-                transaction = transaction.enqueue_message(if loud { end.with_broadcast() } else { end });
+    }
+    transaction
+}
+
+pub(crate) async fn apply_transition(
+    ctx: &Context,
+    claim: &Claim,
+    stage: Result<Stage, crate::domain::change::InvalidTransition>,
+    due: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    match stage {
+        Ok(stage) => advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop),
+        Err(error) => {
+            tracing::error!(%error, "a step was not possible");
+            Ok(())
+        }
+    }
+}
+
+pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, why: String) -> Result<(), StoreError> {
+    let now = ctx.clock.now();
+    let stage = claim.change.stage.clone().into_errored(why, now);
+    apply_transition(ctx, claim, stage, claim.change.frozen.is_some().then_some(now)).await
+}
+
+/// `begun`: GitHub may have merged it nevertheless.
+pub(crate) async fn handle_merge_error(
+    ctx: &Context,
+    claim: &Claim,
+    error: GithubError,
+    begun: bool,
+) -> Result<(), StoreError> {
+    let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(()) };
+    let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
+    let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
+    if !error.is_transient() || (unavailable && tries + 1 >= MAX_TRIES) {
+        let why = match error {
+            GithubError::NotFound(why) => {
+                let (repository, _) = claim.change.plan.write_target();
+                format!(
+                    "GitHub does not find {repository}, or does not let me see it ({why}). Check what the token may do."
+                )
             }
-        }
-        transaction
-    }
-
-    pub(crate) async fn apply_transition(
-        &self,
-        claim: &Claim,
-        stage: Result<Stage, crate::domain::change::InvalidTransition>,
-        due: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        match stage {
-            Ok(stage) => self.advance_stage(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop),
-            Err(error) => {
-                tracing::error!(%error, "a step was not possible");
-                Ok(())
-            }
-        }
-    }
-
-    pub(crate) async fn mark_errored(&self, claim: &Claim, why: String) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let stage = claim.change.stage.clone().into_errored(why, now);
-        self.apply_transition(claim, stage, claim.change.frozen.is_some().then_some(now)).await
-    }
-
-    /// `begun`: GitHub may have merged it nevertheless.
-    pub(crate) async fn handle_merge_error(
-        &self,
-        claim: &Claim,
-        error: GithubError,
-        begun: bool,
-    ) -> Result<(), StoreError> {
-        let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(()) };
-        let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
-        let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
-        if !error.is_transient() || (unavailable && tries + 1 >= MAX_TRIES) {
-            let why = match error {
-                GithubError::NotFound(why) => {
-                    let (repository, _) = claim.change.plan.write_target();
-                    format!(
-                        "GitHub does not find {repository}, or does not let me see it ({why}). Check what the token may do."
-                    )
-                }
-                error => format!("{error}."),
-            };
-            return self.mark_errored(claim, why).await;
-        }
-        let now = self.clock.now();
-        // To wait for one's turn is no failure.
-        let tries = if unavailable { tries + 1 } else { tries };
-        let trouble =
-            RetryState { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
-        let stage = claim.change.stage.clone().record_merge_failure(trouble, begun);
-        self.apply_transition(claim, stage, Some(compute_next_try(&error, tries, now))).await
-    }
-
-    /// Something stands in the way of a merge that was on its way: it waits for that.
-    pub(crate) async fn wait_for(&self, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let awaiting = self.collect_approval_requirements(&claim.change.plan, now).await;
-        let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
-        let held = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
-        self.apply_transition(claim, held, Some(now)).await
-    }
-
-    /// It waits for these alone, whatever else may be missing.
-    pub(crate) async fn store_merge_conditions(
-        &self,
-        claim: &Claim,
-        waits_for: Vec<MergeCondition>,
-    ) -> Result<(), StoreError> {
-        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
-        let learned = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
-        self.store_approval_state(claim, learned, None).await
-    }
-
-    /// Stores what is new of it, reminds those who can approve at half time, and gives it up when its time is over.
-    pub(crate) async fn store_approval_state(
-        &self,
-        claim: &Claim,
-        mut learned: ApprovalState,
-        due: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        if now >= learned.deadline {
-            return self.apply_transition(claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
-        }
-        let nudge = !learned.nudged && !learned.is_approved() && now >= learned.halfway_at();
-        learned.nudged |= nudge;
-        let due = due.unwrap_or_else(|| learned.next_reminder_at());
-        if nudge {
-            // One for each time that it is asked for.
-            let key = format!("nudge:{}", learned.since.as_microsecond());
-            let said = render::approve::render_reminder(&claim.change, &learned);
-            let more = Transaction::new().enqueue_message(self.build_thread_reply(&claim.change, &key, said));
-            let stage = Stage::AwaitingApproval(learned);
-            return self.advance_stage(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
-        }
-        self.store_stage_if_changed(claim, Stage::AwaitingApproval(learned), Some(due)).await
-    }
-
-    /// GitHub could not be asked: again later, for as long as people may still say something.
-    pub(crate) async fn retry_approval_later(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
-        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
-        let now = self.clock.now();
-        if now >= awaiting.deadline {
-            let stage = claim.change.stage.clone().into_expired(now);
-            return self.apply_transition(claim, stage, Some(now)).await;
-        }
-        let trouble = RetryState::record_failure(awaiting.trouble.clone(), format!("{error}."), now);
-        let due = compute_next_try(error, trouble.tries, now);
-        let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..awaiting.clone() });
-        self.advance_stage(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
-    }
-
-    /// Writes only what is new.
-    pub(crate) async fn store_stage_if_changed(
-        &self,
-        claim: &Claim,
-        stage: Stage,
-        due: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        // The store counts in microseconds.
-        let same_time = match (due, claim.due_at) {
-            (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),
-            (due, before) => due == before,
+            error => format!("{error}."),
         };
-        if stage == claim.change.stage && same_time {
-            return Ok(());
-        }
-        self.advance_stage(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
+        return mark_errored(ctx, claim, why).await;
     }
+    let now = ctx.clock.now();
+    // To wait for one's turn is no failure.
+    let tries = if unavailable { tries + 1 } else { tries };
+    let trouble =
+        RetryState { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
+    let stage = claim.change.stage.clone().record_merge_failure(trouble, begun);
+    apply_transition(ctx, claim, stage, Some(compute_next_try(&error, tries, now))).await
+}
 
-    pub(crate) async fn await_approval_again(&self, claim: &Claim) -> Result<(), StoreError> {
-        self.wait_for(claim, Vec::new()).await
-    }
+/// Something stands in the way of a merge that was on its way: it waits for that.
+pub(crate) async fn wait_for(ctx: &Context, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
+    let now = ctx.clock.now();
+    let awaiting = collect_approval_requirements(ctx, &claim.change.plan, now).await;
+    let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
+    let held = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
+    apply_transition(ctx, claim, held, Some(now)).await
+}
 
-    /// GitHub says no for now: it waits again, and not in a circle.
-    pub(crate) async fn postpone_merge(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
-        let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
-        let now = self.clock.now();
-        let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
-        let trouble = RetryState::record_failure(awaiting.trouble.clone(), why, now);
-        let due = now + compute_backoff(trouble.tries);
-        let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
-        self.advance_stage(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
-    }
+/// It waits for these alone, whatever else may be missing.
+pub(crate) async fn store_merge_conditions(
+    ctx: &Context,
+    claim: &Claim,
+    waits_for: Vec<MergeCondition>,
+) -> Result<(), StoreError> {
+    let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+    let learned = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
+    store_approval_state(ctx, claim, learned, None).await
+}
 
-    pub(crate) fn build_entry_by_person(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
-        build_ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
+/// Stores what is new of it, reminds those who can approve at half time, and gives it up when its time is over.
+pub(crate) async fn store_approval_state(
+    ctx: &Context,
+    claim: &Claim,
+    mut learned: ApprovalState,
+    due: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    let now = ctx.clock.now();
+    if now >= learned.deadline {
+        return apply_transition(ctx, claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
     }
+    let nudge = !learned.nudged && !learned.is_approved() && now >= learned.halfway_at();
+    learned.nudged |= nudge;
+    let due = due.unwrap_or_else(|| learned.next_reminder_at());
+    if nudge {
+        // One for each time that it is asked for.
+        let key = format!("nudge:{}", learned.since.as_microsecond());
+        let said = render::approve::render_reminder(&claim.change, &learned);
+        let more = Transaction::new().enqueue_message(build_thread_reply(ctx, &claim.change, &key, said));
+        let stage = Stage::AwaitingApproval(learned);
+        return advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), more).await.map(drop);
+    }
+    store_stage_if_changed(ctx, claim, Stage::AwaitingApproval(learned), Some(due)).await
+}
 
-    /// The card as it stands now. Said again under the same name, it takes the place of the one before.
-    pub(crate) fn render_card(&self, change: &Change) -> Message {
-        let catalogue = &self.config.catalogue;
-        let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
-        let next = artefact.and_then(|artefact| catalogue.ladder.find_next_above(&change.plan.environment, artefact));
-        let said = render::card::render_card(change, next.map(|rung| &rung.name));
-        said.into_message(self.build_post_destination(change, message_keys::for_card(change.id), None))
+/// GitHub could not be asked: again later, for as long as people may still say something.
+pub(crate) async fn retry_approval_later(ctx: &Context, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
+    let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+    let now = ctx.clock.now();
+    if now >= awaiting.deadline {
+        let stage = claim.change.stage.clone().into_expired(now);
+        return apply_transition(ctx, claim, stage, Some(now)).await;
     }
+    let trouble = RetryState::record_failure(awaiting.trouble.clone(), format!("{error}."), now);
+    let due = compute_next_try(error, trouble.tries, now);
+    let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..awaiting.clone() });
+    advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+}
 
-    pub(crate) fn build_thread_reply(&self, change: &Change, name: &str, rendered: render::Rendered) -> Message {
-        let key = message_keys::for_card_reply(name, change.id);
-        rendered.into_message(self.build_post_destination(change, key, Some(message_keys::for_card(change.id))))
+/// Writes only what is new.
+pub(crate) async fn store_stage_if_changed(
+    ctx: &Context,
+    claim: &Claim,
+    stage: Stage,
+    due: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    // The store counts in microseconds.
+    let same_time = match (due, claim.due_at) {
+        (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),
+        (due, before) => due == before,
+    };
+    if stage == claim.change.stage && same_time {
+        return Ok(());
     }
+    advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
+}
 
-    pub(crate) fn build_post_destination(
-        &self,
-        change: &Change,
-        key: MessageKey,
-        thread: Option<MessageKey>,
-    ) -> Destination {
-        let environment = self.config.catalogue.ladder.find(change.plan.environment.as_str());
-        // An environment that was taken out of the configuration has no channel any more.
-        let channel = environment.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
-        let asked = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
-        Destination::Post { channel, key, thread, asked: Some(asked) }
-    }
+pub(crate) async fn await_approval_again(ctx: &Context, claim: &Claim) -> Result<(), StoreError> {
+    wait_for(ctx, claim, Vec::new()).await
+}
+
+/// GitHub says no for now: it waits again, and not in a circle.
+pub(crate) async fn postpone_merge(ctx: &Context, claim: &Claim, why: &str) -> Result<(), StoreError> {
+    let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
+    let now = ctx.clock.now();
+    let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
+    let trouble = RetryState::record_failure(awaiting.trouble.clone(), why, now);
+    let due = now + compute_backoff(trouble.tries);
+    let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
+    advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+}
+
+pub(crate) fn build_entry_by_person(ctx: &Context, change: &Change, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
+    build_ledger_entry(change, kind, Actor::Person(by.clone()), ctx.clock.now())
+}
+
+/// The card as it stands now. Said again under the same name, it takes the place of the one before.
+pub(crate) fn render_card(ctx: &Context, change: &Change) -> Message {
+    let catalogue = &ctx.config.catalogue;
+    let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
+    let next = artefact.and_then(|artefact| catalogue.ladder.find_next_above(&change.plan.environment, artefact));
+    let said = render::card::render_card(change, next.map(|rung| &rung.name));
+    said.into_message(build_post_destination(ctx, change, message_keys::for_card(change.id), None))
+}
+
+pub(crate) fn build_thread_reply(ctx: &Context, change: &Change, name: &str, rendered: render::Rendered) -> Message {
+    let key = message_keys::for_card_reply(name, change.id);
+    rendered.into_message(build_post_destination(ctx, change, key, Some(message_keys::for_card(change.id))))
+}
+
+pub(crate) fn build_post_destination(
+    ctx: &Context,
+    change: &Change,
+    key: MessageKey,
+    thread: Option<MessageKey>,
+) -> Destination {
+    let environment = ctx.config.catalogue.ladder.find(change.plan.environment.as_str());
+    // An environment that was taken out of the configuration has no channel any more.
+    let channel = environment.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
+    let asked = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
+    Destination::Post { channel, key, thread, asked: Some(asked) }
 }
 
 /// The pause before the next try: 1 s, 2 s, 4 s, up to a minute.

@@ -3,18 +3,16 @@
 use crate::domain::change::{Change, TriggerOutcome};
 use crate::workflow::context::Context;
 
-impl Context {
-    /// Tells the controller to look, once, where the environment says how.
-    pub(crate) async fn trigger_reconcile(&self, change: &Change) -> Option<TriggerOutcome> {
-        let deploying = change.stage.deploying()?;
-        if deploying.nudge.is_some() {
-            return deploying.nudge.clone();
-        }
-        let plan = &change.plan;
-        let trigger = self.config.policies.get(&plan.environment)?.trigger.as_ref()?;
-        match self.controller.trigger_reconcile(trigger, plan, &deploying.result).await {
-            Ok(()) => Some(TriggerOutcome::Done),
-            Err(why) => Some(TriggerOutcome::Failed { why }),
-        }
+/// Tells the controller to look, once, where the environment says how.
+pub(crate) async fn trigger_reconcile(ctx: &Context, change: &Change) -> Option<TriggerOutcome> {
+    let deploying = change.stage.deploying()?;
+    if deploying.nudge.is_some() {
+        return deploying.nudge.clone();
+    }
+    let plan = &change.plan;
+    let trigger = ctx.config.policies.get(&plan.environment)?.trigger.as_ref()?;
+    match ctx.controller.trigger_reconcile(trigger, plan, &deploying.result).await {
+        Ok(()) => Some(TriggerOutcome::Done),
+        Err(why) => Some(TriggerOutcome::Failed { why }),
     }
 }

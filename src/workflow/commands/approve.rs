@@ -8,12 +8,11 @@ use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::{Refusal, RestrictedAction};
-use crate::workflow::changes::transition::build_ledger_entry;
+use crate::workflow::changes::transition::{build_advance_transaction, build_ledger_entry};
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::message_keys;
-use crate::workflow::requests::reply::Request;
-use crate::workflow::requests::reply::Response;
+use crate::workflow::requests::reply::{Request, Response};
 
 /// A press that does not lead to a decision, with the answer to it.
 enum NoDecision {
@@ -33,152 +32,156 @@ impl From<RetryLater> for NoDecision {
     }
 }
 
-impl Context {
-    pub(crate) async fn handle_approve_click(&self, asked: Request<'_>, value: &str) -> Result<Response, RetryLater> {
-        into_response(self.approve_change(asked, value).await)
-    }
+pub(crate) async fn handle_approve_click(
+    ctx: &Context,
+    asked: Request<'_>,
+    value: &str,
+) -> Result<Response, RetryLater> {
+    into_response(approve_change(ctx, asked, value).await)
+}
 
-    async fn approve_change(&self, asked: Request<'_>, value: &str) -> Result<Response, NoDecision> {
-        let person = &asked.from.person;
-        let (change, mut awaiting) = self.load_awaiting_change(asked, value).await?;
-        // There is nothing to say yes to, whatever the button says; a no needs nothing to look at.
-        if change.commit_to_approve().is_none() {
-            return Err(asked.reply_with_card_link(approve::render_changed_since(&change), change.id).into());
-        }
-        match awaiting.record_approval(person, ApprovalPlatform::Slack, &change.requester, self.clock.now()) {
-            ApprovalOutcome::Counted => {}
-            ApprovalOutcome::Duplicate => return Err(asked.reply_private(approve::render_already_approved()).into()),
-            ApprovalOutcome::OwnChange => return Err(asked.reply_private(approve::render_own_change()).into()),
-        }
-        self.check_may_decide(asked, &change).await?;
-        let mut work = self.store_decision(&change, Stage::AwaitingApproval(awaiting)).await?;
-        let entry = build_ledger_entry(&change, LedgerKind::Approved, Actor::Person(person.clone()), self.clock.now());
-        // Whoever said yes on the card sees it there.
-        let noted = asked
-            .build_private_message(approve::render_approved(&change))
-            .with_link_if_elsewhere(message_keys::for_card(change.id));
-        work.transaction = work.transaction.append_to_ledger(entry).enqueue_message(noted);
-        Ok(work)
+async fn approve_change(ctx: &Context, asked: Request<'_>, value: &str) -> Result<Response, NoDecision> {
+    let person = &asked.from.person;
+    let (change, mut awaiting) = load_awaiting_change(ctx, asked, value).await?;
+    // There is nothing to say yes to, whatever the button says; a no needs nothing to look at.
+    if change.commit_to_approve().is_none() {
+        return Err(asked.reply_with_card_link(approve::render_changed_since(&change), change.id).into());
     }
+    match awaiting.record_approval(person, ApprovalPlatform::Slack, &change.requester, ctx.clock.now()) {
+        ApprovalOutcome::Counted => {}
+        ApprovalOutcome::Duplicate => return Err(asked.reply_private(approve::render_already_approved()).into()),
+        ApprovalOutcome::OwnChange => return Err(asked.reply_private(approve::render_own_change()).into()),
+    }
+    check_may_decide(ctx, asked, &change).await?;
+    let mut work = store_decision(ctx, &change, Stage::AwaitingApproval(awaiting)).await?;
+    let entry = build_ledger_entry(&change, LedgerKind::Approved, Actor::Person(person.clone()), ctx.clock.now());
+    // Whoever said yes on the card sees it there.
+    let noted = asked
+        .build_private_message(approve::render_approved(&change))
+        .with_link_if_elsewhere(message_keys::for_card(change.id));
+    work.transaction = work.transaction.append_to_ledger(entry).enqueue_message(noted);
+    Ok(work)
+}
 
-    /// Asks for the reason, which only a modal can: the trigger is good for three seconds.
-    pub(crate) async fn open_reject_modal(&self, asked: Request<'_>, value: &str) -> Result<Response, RetryLater> {
-        let ask = async {
-            let (change, _) = self.load_awaiting_change(asked, value).await?;
-            self.check_may_decide(asked, &change).await?;
-            let modal = approve::build_reject_modal(&change, value, &asked.from.channel);
-            Ok(match self.slack.open_modal(&asked.from.key, &modal).await {
-                Ok(()) => Response::default(),
-                Err(error) => {
-                    tracing::warn!(%error, change.id = %change.id, "the modal for a rejection could not be opened");
-                    asked.reply_private(approve::render_modal_failed(&change))
-                }
-            })
-        };
-        into_response(ask.await)
-    }
+/// Asks for the reason, which only a modal can: the trigger is good for three seconds.
+pub(crate) async fn open_reject_modal(ctx: &Context, asked: Request<'_>, value: &str) -> Result<Response, RetryLater> {
+    let ask = async {
+        let (change, _) = load_awaiting_change(ctx, asked, value).await?;
+        check_may_decide(ctx, asked, &change).await?;
+        let modal = approve::build_reject_modal(&change, value, &asked.from.channel);
+        Ok(match ctx.slack.open_modal(&asked.from.key, &modal).await {
+            Ok(()) => Response::default(),
+            Err(error) => {
+                tracing::warn!(%error, change.id = %change.id, "the modal for a rejection could not be opened");
+                asked.reply_private(approve::render_modal_failed(&change))
+            }
+        })
+    };
+    into_response(ask.await)
+}
 
-    /// A modal of ours comes back.
-    pub(crate) async fn handle_modal_submission(
-        &self,
-        asked: Request<'_>,
-        modal: &str,
-        about: &str,
-        text: &str,
-    ) -> Result<Response, RetryLater> {
-        let Some((channel, value)) = approve::parse_modal_metadata(about).filter(|_| modal == approve::REJECT) else {
-            return Ok(Response::default());
-        };
-        // A modal stands in no channel: the answer goes where its button was.
-        let from = RequestOrigin { channel: channel.to_owned(), ..asked.from.clone() };
-        let asked = Request { from: &from, ..asked };
-        into_response(self.reject_change(asked, value, text).await)
-    }
+/// A modal of ours comes back.
+pub(crate) async fn handle_modal_submission(
+    ctx: &Context,
+    asked: Request<'_>,
+    modal: &str,
+    about: &str,
+    text: &str,
+) -> Result<Response, RetryLater> {
+    let Some((channel, value)) = approve::parse_modal_metadata(about).filter(|_| modal == approve::REJECT) else {
+        return Ok(Response::default());
+    };
+    // A modal stands in no channel: the answer goes where its button was.
+    let from = RequestOrigin { channel: channel.to_owned(), ..asked.from.clone() };
+    let asked = Request { from: &from, ..asked };
+    into_response(reject_change(ctx, asked, value, text).await)
+}
 
-    /// `/gantry reject 0badcafe <reason>`: for what is shown now.
-    pub(crate) async fn handle_reject_command(
-        &self,
-        asked: Request<'_>,
-        short: &str,
-        reason: &str,
-    ) -> Result<Response, RetryLater> {
-        let called =
-            self.store.find_changes_by_short(short).await.map_err(|error| RetryLater::from_store_error(&error))?;
-        let waits = called.iter().find(|change| change.stage.awaiting().is_some());
-        let Some(change) = waits.or(called.first()) else {
-            return Ok(asked.reply_private(status::render_unknown_change(short)));
-        };
-        // What is not shown yet can be rejected as well.
-        let value = approve::encode_button_value(change).unwrap_or_else(|| format!("{}:", change.id));
-        into_response(self.reject_change(asked, &value, reason).await)
-    }
+/// `/gantry reject 0badcafe <reason>`: for what is shown now.
+pub(crate) async fn handle_reject_command(
+    ctx: &Context,
+    asked: Request<'_>,
+    short: &str,
+    reason: &str,
+) -> Result<Response, RetryLater> {
+    let called = ctx.store.find_changes_by_short(short).await.map_err(|error| RetryLater::from_store_error(&error))?;
+    let waits = called.iter().find(|change| change.stage.awaiting().is_some());
+    let Some(change) = waits.or(called.first()) else {
+        return Ok(asked.reply_private(status::render_unknown_change(short)));
+    };
+    // What is not shown yet can be rejected as well.
+    let value = approve::encode_button_value(change).unwrap_or_else(|| format!("{}:", change.id));
+    into_response(reject_change(ctx, asked, &value, reason).await)
+}
 
-    async fn reject_change(&self, asked: Request<'_>, value: &str, reason: &str) -> Result<Response, NoDecision> {
-        let (change, _) = self.load_awaiting_change(asked, value).await?;
-        self.check_may_decide(asked, &change).await?;
-        let reason: String = reason.trim().chars().take(approve::MAX_REASON_INPUT).collect();
-        let rejected = change.stage.clone().into_rejected(asked.from.person.clone(), reason, self.clock.now());
-        match rejected {
-            Ok(stage) => self.store_decision(&change, stage).await,
-            Err(_) => Err(asked.reply_private(approve::render_already_decided(&change)).into()),
-        }
+async fn reject_change(ctx: &Context, asked: Request<'_>, value: &str, reason: &str) -> Result<Response, NoDecision> {
+    let (change, _) = load_awaiting_change(ctx, asked, value).await?;
+    check_may_decide(ctx, asked, &change).await?;
+    let reason: String = reason.trim().chars().take(approve::MAX_REASON_INPUT).collect();
+    let rejected = change.stage.clone().into_rejected(asked.from.person.clone(), reason, ctx.clock.now());
+    match rejected {
+        Ok(stage) => store_decision(ctx, &change, stage).await,
+        Err(_) => Err(asked.reply_private(approve::render_already_decided(&change)).into()),
     }
+}
 
-    /// The change that a button is about, if it still waits and still shows what whoever pressed has seen.
-    async fn load_awaiting_change(
-        &self,
-        asked: Request<'_>,
-        value: &str,
-    ) -> Result<(Change, ApprovalState), NoDecision> {
-        let named = value.split_once(':').and_then(|(id, seen)| Some((ChangeId::parse(id)?, seen)));
-        let Some((id, seen)) = named else { return Err(Response::default().into()) };
-        let Some(change) = self.store.find_change(id).await.map_err(|error| RetryLater::from_store_error(&error))?
-        else {
-            return Err(asked.reply_private(status::render_unknown_change(&id.to_short_id())).into());
-        };
-        let Stage::AwaitingApproval(awaiting) = change.stage.clone() else {
-            return Err(asked.reply_private(approve::render_already_decided(&change)).into());
-        };
-        if change.commit_to_approve().map_or("", |shown| shown.as_str()) != seen {
-            return Err(asked.reply_with_card_link(approve::render_changed_since(&change), change.id).into());
-        }
-        Ok((change, awaiting))
+/// The change that a button is about, if it still waits and still shows what whoever pressed has seen.
+async fn load_awaiting_change(
+    ctx: &Context,
+    asked: Request<'_>,
+    value: &str,
+) -> Result<(Change, ApprovalState), NoDecision> {
+    let named = value.split_once(':').and_then(|(id, seen)| Some((ChangeId::parse(id)?, seen)));
+    let Some((id, seen)) = named else { return Err(Response::default().into()) };
+    let Some(change) = ctx.store.find_change(id).await.map_err(|error| RetryLater::from_store_error(&error))? else {
+        return Err(asked.reply_private(status::render_unknown_change(&id.to_short_id())).into());
+    };
+    let Stage::AwaitingApproval(awaiting) = change.stage.clone() else {
+        return Err(asked.reply_private(approve::render_already_decided(&change)).into());
+    };
+    if change.commit_to_approve().map_or("", |shown| shown.as_str()) != seen {
+        return Err(asked.reply_with_card_link(approve::render_changed_since(&change), change.id).into());
     }
+    Ok((change, awaiting))
+}
 
-    async fn check_may_decide(&self, asked: Request<'_>, change: &Change) -> Result<(), NoDecision> {
-        let plan = &change.plan;
-        match self.may_approve(&asked.from.person, &plan.environment, &plan.repository).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(asked
-                .reply_refusal(&self.build_approval_refusal(RestrictedAction::Approve, &plan.environment).await)
-                .into()),
-            Err(error) => Err(asked.reply_lookup_error(&error)?.into()),
-        }
+async fn check_may_decide(ctx: &Context, asked: Request<'_>, change: &Change) -> Result<(), NoDecision> {
+    let plan = &change.plan;
+    match ctx.permissions.may_approve(&asked.from.person, &plan.environment, &plan.repository).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(asked
+            .reply_refusal(&build_approval_refusal(ctx, RestrictedAction::Approve, &plan.environment).await)
+            .into()),
+        Err(error) => Err(asked.reply_lookup_error(&error)?.into()),
     }
+}
 
-    pub(crate) async fn build_approval_refusal(&self, act: RestrictedAction, environment: &EnvironmentName) -> Refusal {
-        let policy = self.config.policies.get(environment).cloned().unwrap_or_default();
-        let members = policy.approvals.map_or(policy.promoters, |approvals| approvals.approvers);
-        Refusal::NotPermitted {
-            action: act,
-            environment: environment.clone(),
-            permitted: self.label_members(&members).await,
-        }
+pub(crate) async fn build_approval_refusal(
+    ctx: &Context,
+    act: RestrictedAction,
+    environment: &EnvironmentName,
+) -> Refusal {
+    let policy = ctx.config.policies.get(environment).cloned().unwrap_or_default();
+    let members = policy.approvals.map_or(policy.promoters, |approvals| approvals.approvers);
+    Refusal::NotPermitted {
+        action: act,
+        environment: environment.clone(),
+        permitted: ctx.permissions.label_members(&members).await,
     }
+}
 
-    /// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.
-    async fn store_decision(&self, before: &Change, stage: Stage) -> Result<Response, NoDecision> {
-        let overtaken =
-            || RetryLater::with_backoff("somebody else was faster".to_owned(), approve::render_already_decided(before));
-        let claims =
-            self.store.claim_changes(vec![before.id]).await.map_err(|error| RetryLater::from_store_error(&error))?;
-        let Some(claim) = claims.into_iter().next().filter(|claim| claim.change == *before) else {
-            return Err(overtaken().into());
-        };
-        let change = Change { stage, ..claim.change.clone() };
-        let transaction = self.build_advance_transaction(&claim.change, claim.fence, &change, Some(self.clock.now()));
-        Ok(Response { transaction, changes: vec![change], refusal_rule: None })
-    }
+/// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.
+async fn store_decision(ctx: &Context, before: &Change, stage: Stage) -> Result<Response, NoDecision> {
+    let overtaken =
+        || RetryLater::with_backoff("somebody else was faster".to_owned(), approve::render_already_decided(before));
+    let claims =
+        ctx.store.claim_changes(vec![before.id]).await.map_err(|error| RetryLater::from_store_error(&error))?;
+    let Some(claim) = claims.into_iter().next().filter(|claim| claim.change == *before) else {
+        return Err(overtaken().into());
+    };
+    let change = Change { stage, ..claim.change.clone() };
+    let transaction = build_advance_transaction(ctx, &claim.change, claim.fence, &change, Some(ctx.clock.now()));
+    Ok(Response { transaction, changes: vec![change], refusal_rule: None })
 }
 
 fn into_response(done: Result<Response, NoDecision>) -> Result<Response, RetryLater> {

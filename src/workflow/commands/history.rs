@@ -11,37 +11,36 @@ use crate::domain::view::history::{
 };
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
+
+use crate::workflow::commands::status::find_message_links;
+use crate::workflow::context::Context;
 use crate::workflow::message_keys;
 
-use crate::workflow::context::Context;
-
-impl Context {
-    pub(crate) async fn render_history(
-        &self,
-        filter: ListFilter,
-        count: Option<u32>,
-        cursor: Cursor<LedgerPosition>,
-        whom: Viewer<'_>,
-    ) -> Result<Rendered, StoreError> {
-        let most = count.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-        let mut page = self.load_history_page(&filter, cursor, most).await?;
-        if page.is_partial_first_page(most as usize) {
-            page = self.load_history_page(&filter, Cursor::Start, most).await?;
-        }
-        let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message_key.clone()).collect();
-        let links = self.find_message_links(&keys).await?;
-        Ok(render::history::render_history(&filter, count, page, &links, whom, self.clock.now()))
+pub(crate) async fn render_history(
+    ctx: &Context,
+    filter: ListFilter,
+    count: Option<u32>,
+    cursor: Cursor<LedgerPosition>,
+    whom: Viewer<'_>,
+) -> Result<Rendered, StoreError> {
+    let most = count.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
+    let mut page = load_history_page(ctx, &filter, cursor, most).await?;
+    if page.is_partial_first_page(most as usize) {
+        page = load_history_page(ctx, &filter, Cursor::Start, most).await?;
     }
+    let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message_key.clone()).collect();
+    let links = find_message_links(ctx, &keys).await?;
+    Ok(render::history::render_history(&filter, count, page, &links, whom, ctx.clock.now()))
+}
 
-    async fn load_history_page(
-        &self,
-        filter: &ListFilter,
-        cursor: Cursor<LedgerPosition>,
-        most: u32,
-    ) -> Result<Page<HistoryEntry>, StoreError> {
-        let nearest = self.store.list_history_entries(filter, cursor, most + 1).await?;
-        Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, most as usize).map(convert_ledger_entry))
-    }
+async fn load_history_page(
+    ctx: &Context,
+    filter: &ListFilter,
+    cursor: Cursor<LedgerPosition>,
+    most: u32,
+) -> Result<Page<HistoryEntry>, StoreError> {
+    let nearest = ctx.store.list_history_entries(filter, cursor, most + 1).await?;
+    Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, most as usize).map(convert_ledger_entry))
 }
 
 fn convert_ledger_entry(past: NumberedEntry) -> HistoryEntry {

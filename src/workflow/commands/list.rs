@@ -1,7 +1,7 @@
 //! Questions that memory answers: `list`. It asks nobody and writes nothing.
 
+use crate::adapters::slack::render;
 use crate::adapters::slack::render::Rendered;
-use crate::adapters::slack::render::list::render_list;
 use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListFilter, Listing};
@@ -9,48 +9,45 @@ use crate::domain::view::list::{ListCell, ListFilter, Listing};
 use crate::workflow::context::Context;
 use crate::workflow::notifications::outbox::TableSupport;
 
-impl Context {
-    pub fn render_list(&self, filter: ListFilter, page: usize, whom: Viewer<'_>) -> Rendered {
-        let said = render_list(&self.build_listing(filter, page), whom, self.clock.now());
-        match self.table_support.support() {
-            TableSupport::Refused => said.without_tables(),
-            TableSupport::Accepted | TableSupport::Unknown => said,
-        }
+pub fn answer_list(ctx: &Context, filter: ListFilter, page: usize, whom: Viewer<'_>) -> Rendered {
+    let said = render::list::render_list(&build_listing(ctx, filter, page), whom, ctx.clock.now());
+    match ctx.table_support.support() {
+        TableSupport::Refused => said.without_tables(),
+        TableSupport::Accepted | TableSupport::Unknown => said,
     }
+}
 
-    pub(crate) fn build_listing(&self, filter: ListFilter, page: usize) -> Listing {
-        Listing::from_catalogue(&self.config.catalogue, filter, page, |artefact, environment| {
-            let Some(place) = artefact.places.get(environment) else {
-                let state = RolloutState::Missing;
-                return ListCell { version: None, state, since: None, is_behind: None, not_from_git: false };
+pub(crate) fn build_listing(ctx: &Context, filter: ListFilter, page: usize) -> Listing {
+    Listing::from_catalogue(&ctx.config.catalogue, filter, page, |artefact, environment| {
+        let Some(place) = artefact.places.get(environment) else {
+            let state = RolloutState::Missing;
+            return ListCell { version: None, state, since: None, is_behind: None, not_from_git: false };
+        };
+        let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
+        let version = rollout.version;
+        let running = matches!(rollout.state, RolloutState::Running { .. });
+        let below = ctx.config.catalogue.ladder.find_next_below(environment, artefact);
+        ctx.sightings.read_artefact(&artefact.name, |seen| {
+            let entry = seen.find_in(environment);
+            let below = below.and_then(|rung| seen.find_in(&rung.name)?.sighting.version.commit.as_ref());
+            let here = entry
+                .filter(|entry| version.as_ref().is_some_and(|version| entry.sighting.version.is_same_image(version)));
+            // A cluster that cannot be read is shown with what was last seen there.
+            let last = if version.is_none() && matches!(rollout.state, RolloutState::Unreadable { .. }) {
+                entry
+            } else {
+                here
             };
-            let rollout = self.cluster_view.read_rollout(place, &artefact.image);
-            let version = rollout.version;
-            let running = matches!(rollout.state, RolloutState::Running { .. });
-            let below = self.config.catalogue.ladder.find_next_below(environment, artefact);
-            self.sightings.read_artefact(&artefact.name, |seen| {
-                let entry = seen.find_in(environment);
-                let below = below.and_then(|rung| seen.find_in(&rung.name)?.sighting.version.commit.as_ref());
-                let here = entry.filter(|entry| {
-                    version.as_ref().is_some_and(|version| entry.sighting.version.is_same_image(version))
-                });
-                // A cluster that cannot be read is shown with what was last seen there.
-                let last = if version.is_none() && matches!(rollout.state, RolloutState::Unreadable { .. }) {
-                    entry
-                } else {
-                    here
-                };
-                let shown = version.as_ref().or(last.map(|entry| &entry.sighting.version));
-                let label = shown.map(|version| version.tag.clone().unwrap_or_else(|| version.label().into()));
-                ListCell {
-                    version: label,
-                    // What broke later is as old as its breaking, not as the version.
-                    since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
-                    is_behind: here.and_then(|entry| entry.is_behind_commit(below?)),
-                    not_from_git: here.is_some_and(|entry| entry.provenance.is_not_from_git()),
-                    state: rollout.state,
-                }
-            })
+            let shown = version.as_ref().or(last.map(|entry| &entry.sighting.version));
+            let label = shown.map(|version| version.tag.clone().unwrap_or_else(|| version.label().into()));
+            ListCell {
+                version: label,
+                // What broke later is as old as its breaking, not as the version.
+                since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
+                is_behind: here.and_then(|entry| entry.is_behind_commit(below?)),
+                not_from_git: here.is_some_and(|entry| entry.provenance.is_not_from_git()),
+                state: rollout.state,
+            }
         })
-    }
+    })
 }

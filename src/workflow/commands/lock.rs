@@ -1,8 +1,5 @@
 //! `lock`, `unlock`, `locks` and the button that takes a lock over; and the reminders to those who forgot theirs.
 
-use crate::workflow::requests::reply::LockReply;
-use crate::workflow::requests::reply::build_direct_message;
-
 use jiff::SignedDuration;
 
 use crate::adapters::slack::incoming::RequestOrigin;
@@ -17,215 +14,216 @@ use crate::domain::rules::promotion::Refusal;
 
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
+use crate::workflow::requests::reply::{LockReply, build_direct_message};
 
-impl Context {
-    /// The locks in force that cover any of these.
-    pub(crate) async fn find_covering_locks(
-        &self,
-        environment: &EnvironmentName,
-        artefacts: &[ArtefactName],
-    ) -> Result<Vec<Lock>, StoreError> {
-        let mut locks = self.store.list_locks(Some(environment)).await?;
-        locks.retain(|lock| artefacts.iter().any(|artefact| lock.is_applicable_to(artefact)));
-        Ok(locks)
+/// The locks in force that cover any of these.
+pub(crate) async fn find_covering_locks(
+    ctx: &Context,
+    environment: &EnvironmentName,
+    artefacts: &[ArtefactName],
+) -> Result<Vec<Lock>, StoreError> {
+    let mut locks = ctx.store.list_locks(Some(environment)).await?;
+    locks.retain(|lock| artefacts.iter().any(|artefact| lock.is_applicable_to(artefact)));
+    Ok(locks)
+}
+
+pub(crate) async fn lock_environment(
+    ctx: &Context,
+    from: &RequestOrigin,
+    environment: EnvironmentName,
+    artefact: Option<ArtefactName>,
+    length: Option<SignedDuration>,
+    reason: &str,
+) -> Result<LockReply, RetryLater> {
+    if let Some(not_there) = refuse_absent_artefact(ctx, &environment, artefact.as_ref()) {
+        return Ok(LockReply::from_refusal(not_there.code(), render::refusal::render_refusal(&not_there)));
     }
-
-    pub(crate) async fn lock_environment(
-        &self,
-        from: &RequestOrigin,
-        environment: EnvironmentName,
-        artefact: Option<ArtefactName>,
-        length: Option<SignedDuration>,
-        reason: &str,
-    ) -> Result<LockReply, RetryLater> {
-        if let Some(not_there) = self.refuse_absent_artefact(&environment, artefact.as_ref()) {
-            return Ok(LockReply::from_refusal(not_there.code(), render::refusal::render_refusal(&not_there)));
-        }
-        if let Some(no) = self.check_may_lock(&from.person, &environment, artefact.as_ref()).await? {
-            return Ok(no);
-        }
-        let locks =
-            self.store.list_locks(Some(&environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
-        if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
-            let said = render::lock::render_already_locked(held, held.by == from.person);
-            return Ok(LockReply::from_refusal("locked", said));
-        }
-        let since = self.clock.now();
-        let lock = Lock {
-            id: LockId::new(since),
-            environment,
-            artefact,
-            by: from.person.clone(),
-            reason: reason.to_owned(),
-            since,
-            until: length.map(|length| since + length),
-        };
-        let transaction = Transaction::new()
-            .insert_lock(lock.clone())
-            .append_to_ledger(self.build_lock_entry(&lock, LedgerKind::Locked, &from.person))
-            .enqueue_message(self.build_lock_announcement(
-                &lock,
-                "lock",
-                render::lock::render_lock_announcement(&lock),
-                from,
-            ));
-        Ok(LockReply { transaction, ..render::lock::render_locked(&lock).into() })
+    if let Some(no) = check_may_lock(ctx, &from.person, &environment, artefact.as_ref()).await? {
+        return Ok(no);
     }
+    let locks = ctx.store.list_locks(Some(&environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
+    if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
+        let said = render::lock::render_already_locked(held, held.by == from.person);
+        return Ok(LockReply::from_refusal("locked", said));
+    }
+    let since = ctx.clock.now();
+    let lock = Lock {
+        id: LockId::new(since),
+        environment,
+        artefact,
+        by: from.person.clone(),
+        reason: reason.to_owned(),
+        since,
+        until: length.map(|length| since + length),
+    };
+    let transaction = Transaction::new()
+        .insert_lock(lock.clone())
+        .append_to_ledger(build_lock_entry(ctx, &lock, LedgerKind::Locked, &from.person))
+        .enqueue_message(build_lock_announcement(
+            ctx,
+            &lock,
+            "lock",
+            render::lock::render_lock_announcement(&lock),
+            from,
+        ));
+    Ok(LockReply { transaction, ..render::lock::render_locked(&lock).into() })
+}
 
-    pub(crate) async fn unlock_environment(
-        &self,
-        from: &RequestOrigin,
-        environment: &EnvironmentName,
-        artefact: Option<&ArtefactName>,
-    ) -> Result<LockReply, RetryLater> {
-        let mut locks =
-            self.store.list_locks(Some(environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
-        let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
-            return Ok(render::lock::render_not_locked(environment, artefact, &locks).into());
-        };
-        let lock = locks.swap_remove(at);
-        let own = lock.by == from.person;
-        // Whoever may not lock any more may still end what they began.
-        if !own && let Some(no) = self.check_may_lock(&from.person, environment, artefact).await? {
-            return Ok(no);
+pub(crate) async fn unlock_environment(
+    ctx: &Context,
+    from: &RequestOrigin,
+    environment: &EnvironmentName,
+    artefact: Option<&ArtefactName>,
+) -> Result<LockReply, RetryLater> {
+    let mut locks =
+        ctx.store.list_locks(Some(environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
+    let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
+        return Ok(render::lock::render_not_locked(environment, artefact, &locks).into());
+    };
+    let lock = locks.swap_remove(at);
+    let own = lock.by == from.person;
+    // Whoever may not lock any more may still end what they began.
+    if !own && let Some(no) = check_may_lock(ctx, &from.person, environment, artefact).await? {
+        return Ok(no);
+    }
+    let mut transaction = Transaction::new()
+        .remove_lock(lock.id)
+        .append_to_ledger(build_lock_entry(ctx, &lock, LedgerKind::Unlocked, &from.person))
+        .enqueue_message(build_lock_announcement(
+            ctx,
+            &lock,
+            "unlock",
+            render::lock::render_unlock_announcement(&lock, &from.person),
+            from,
+        ));
+    if !own {
+        transaction = transaction
+            .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_ended(&lock, &from.person)));
+    }
+    Ok(LockReply { transaction, ..render::lock::render_unlocked(&lock).into() })
+}
+
+pub(crate) async fn list_locks(ctx: &Context, environment: Option<&EnvironmentName>) -> Result<LockReply, RetryLater> {
+    let locks = ctx.store.list_locks(environment).await.map_err(|error| RetryLater::from_store_error(&error))?;
+    Ok(render::lock::render_locks(&locks, environment).into())
+}
+
+/// The button beside somebody's lock: it becomes one's own, for the reason it had. `None` for what names no lock.
+pub(crate) async fn take_over_lock(
+    ctx: &Context,
+    from: &RequestOrigin,
+    value: &str,
+) -> Result<Option<LockReply>, RetryLater> {
+    let Some(id) = LockId::parse(value) else { return Ok(None) };
+    let Some(lock) = ctx.store.find_lock(id).await.map_err(|error| RetryLater::from_store_error(&error))? else {
+        return Ok(Some(render::lock::render_lock_gone().into()));
+    };
+    if lock.by == from.person {
+        return Ok(Some(render::lock::render_already_yours(&lock).into()));
+    }
+    if let Some(no) = check_may_lock(ctx, &from.person, &lock.environment, lock.artefact.as_ref()).await? {
+        return Ok(Some(no));
+    }
+    let since = ctx.clock.now();
+    let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
+    let details = LedgerDetails::Lock { lock: mine.clone(), taken_from: Some(lock.by.clone()) };
+    let entry =
+        LedgerEntry { details: Some(details), ..build_lock_entry(ctx, &mine, LedgerKind::TakenOver, &from.person) };
+    let transaction = Transaction::new()
+        .remove_lock(lock.id)
+        .insert_lock(mine.clone())
+        .append_to_ledger(entry)
+        .enqueue_message(build_lock_announcement(
+            ctx,
+            &mine,
+            "lock",
+            render::lock::render_take_over_announcement(&mine, &lock.by),
+            from,
+        ))
+        .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_lost(&mine)));
+    Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::render_taken_over(&mine).into() }))
+}
+
+/// Why the person may not hold the environment, in words; `None` where they may.
+async fn check_may_lock(
+    ctx: &Context,
+    person: &PersonId,
+    environment: &EnvironmentName,
+    artefact: Option<&ArtefactName>,
+) -> Result<Option<LockReply>, RetryLater> {
+    let may = match find_identity_repository(ctx, environment, artefact) {
+        Some(repository) => ctx.permissions.may_promote_or_approve(person, environment, repository).await,
+        None => Ok(false),
+    };
+    match may {
+        Ok(true) => Ok(None),
+        Ok(false) => {
+            let who = ctx.permissions.label_members(&list_eligible_members(ctx, environment)).await;
+            Ok(Some(LockReply::from_refusal("may_not", render::lock::render_not_permitted(environment, &who))))
         }
-        let mut transaction = Transaction::new()
-            .remove_lock(lock.id)
-            .append_to_ledger(self.build_lock_entry(&lock, LedgerKind::Unlocked, &from.person))
-            .enqueue_message(self.build_lock_announcement(
-                &lock,
-                "unlock",
-                render::lock::render_unlock_announcement(&lock, &from.person),
-                from,
-            ));
-        if !own {
-            transaction = transaction
-                .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_ended(&lock, &from.person)));
-        }
-        Ok(LockReply { transaction, ..render::lock::render_unlocked(&lock).into() })
-    }
-
-    pub(crate) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<LockReply, RetryLater> {
-        let locks = self.store.list_locks(environment).await.map_err(|error| RetryLater::from_store_error(&error))?;
-        Ok(render::lock::render_locks(&locks, environment).into())
-    }
-
-    /// The button beside somebody's lock: it becomes one's own, for the reason it had. `None` for what names no lock.
-    pub(crate) async fn take_over_lock(
-        &self,
-        from: &RequestOrigin,
-        value: &str,
-    ) -> Result<Option<LockReply>, RetryLater> {
-        let Some(id) = LockId::parse(value) else { return Ok(None) };
-        let Some(lock) = self.store.find_lock(id).await.map_err(|error| RetryLater::from_store_error(&error))? else {
-            return Ok(Some(render::lock::render_lock_gone().into()));
-        };
-        if lock.by == from.person {
-            return Ok(Some(render::lock::render_already_yours(&lock).into()));
-        }
-        if let Some(no) = self.check_may_lock(&from.person, &lock.environment, lock.artefact.as_ref()).await? {
-            return Ok(Some(no));
-        }
-        let since = self.clock.now();
-        let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
-        let details = LedgerDetails::Lock { lock: mine.clone(), taken_from: Some(lock.by.clone()) };
-        let entry =
-            LedgerEntry { details: Some(details), ..self.build_lock_entry(&mine, LedgerKind::TakenOver, &from.person) };
-        let transaction = Transaction::new()
-            .remove_lock(lock.id)
-            .insert_lock(mine.clone())
-            .append_to_ledger(entry)
-            .enqueue_message(self.build_lock_announcement(
-                &mine,
-                "lock",
-                render::lock::render_take_over_announcement(&mine, &lock.by),
-                from,
-            ))
-            .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_lost(&mine)));
-        Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::render_taken_over(&mine).into() }))
-    }
-
-    /// Why the person may not hold the environment, in words; `None` where they may.
-    async fn check_may_lock(
-        &self,
-        person: &PersonId,
-        environment: &EnvironmentName,
-        artefact: Option<&ArtefactName>,
-    ) -> Result<Option<LockReply>, RetryLater> {
-        let may = match self.find_identity_repository(environment, artefact) {
-            Some(repository) => self.may_promote_or_approve(person, environment, repository).await,
-            None => Ok(false),
-        };
-        match may {
-            Ok(true) => Ok(None),
-            Ok(false) => {
-                let who = self.label_members(&self.list_eligible_members(environment)).await;
-                Ok(Some(LockReply::from_refusal("may_not", render::lock::render_not_permitted(environment, &who))))
-            }
-            Err(error) => {
-                let why = error.to_string();
-                let otherwise = render::lock::render_permission_unknown(environment, &why);
-                if error.transient { Err(RetryLater::with_backoff(why, otherwise)) } else { Ok(Some(otherwise.into())) }
-            }
-        }
-    }
-
-    /// Whom to name where [`Bot::may_hold`] says no.
-    pub(crate) fn list_eligible_members(&self, environment: &EnvironmentName) -> Vec<Member> {
-        let Some(policy) = self.config.policies.get(environment) else { return Vec::new() };
-        let mut holders = policy.promoters.clone();
-        for member in policy.approvals.iter().flat_map(|approvals| &approvals.approvers) {
-            if !holders.contains(member) {
-                holders.push(member.clone());
-            }
-        }
-        holders
-    }
-
-    /// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.
-    fn find_identity_repository(
-        &self,
-        environment: &EnvironmentName,
-        artefact: Option<&ArtefactName>,
-    ) -> Option<&Repository> {
-        let all = &self.config.catalogue.artefacts;
-        let named = artefact.and_then(|name| self.config.catalogue.find_artefact(name.as_str()));
-        let there = || all.iter().find(|it| it.places.contains_key(environment));
-        named.or_else(there).or(all.first()).map(|it| &it.repository)
-    }
-
-    fn refuse_absent_artefact(
-        &self,
-        environment: &EnvironmentName,
-        artefact: Option<&ArtefactName>,
-    ) -> Option<Refusal> {
-        let catalogue = &self.config.catalogue;
-        let artefact = catalogue.find_artefact(artefact?.as_str())?;
-        let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
-        let there = rungs.filter(|name| artefact.places.contains_key(*name)).cloned().collect();
-        let (name, environment) = (artefact.name.clone(), environment.clone());
-        let absent = !artefact.places.contains_key(&environment);
-        absent.then_some(Refusal::NotInEnvironment { artefact: name, environment, environments: there })
-    }
-
-    fn build_lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
-        LedgerEntry {
-            at: self.clock.now(),
-            change: None,
-            kind,
-            artefact: lock.artefact.clone(),
-            environment: Some(lock.environment.clone()),
-            actor: Some(Actor::Person(by.clone())),
-            details: Some(LedgerDetails::Lock { lock: lock.clone(), taken_from: None }),
+        Err(error) => {
+            let why = error.to_string();
+            let otherwise = render::lock::render_permission_unknown(environment, &why);
+            if error.transient { Err(RetryLater::with_backoff(why, otherwise)) } else { Ok(Some(otherwise.into())) }
         }
     }
+}
 
-    /// In the environment's channel, else where it was asked.
-    fn build_lock_announcement(&self, lock: &Lock, what: &str, said: Rendered, from: &RequestOrigin) -> Message {
-        let rung = self.config.catalogue.ladder.find(lock.environment.as_str());
-        let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
-        let asked = FallbackRecipient { person: from.person.clone(), channel: Some(from.channel.clone()) };
-        let key = MessageKey::new(&format!("{what}:{}", lock.id));
-        said.into_message(Destination::Post { channel, key, thread: None, asked: Some(asked) })
+/// Whom to name where [`Bot::may_hold`] says no.
+pub(crate) fn list_eligible_members(ctx: &Context, environment: &EnvironmentName) -> Vec<Member> {
+    let Some(policy) = ctx.config.policies.get(environment) else { return Vec::new() };
+    let mut holders = policy.promoters.clone();
+    for member in policy.approvals.iter().flat_map(|approvals| &approvals.approvers) {
+        if !holders.contains(member) {
+            holders.push(member.clone());
+        }
     }
+    holders
+}
+
+/// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.
+fn find_identity_repository<'a>(
+    ctx: &'a Context,
+    environment: &EnvironmentName,
+    artefact: Option<&ArtefactName>,
+) -> Option<&'a Repository> {
+    let all = &ctx.config.catalogue.artefacts;
+    let named = artefact.and_then(|name| ctx.config.catalogue.find_artefact(name.as_str()));
+    let there = || all.iter().find(|it| it.places.contains_key(environment));
+    named.or_else(there).or(all.first()).map(|it| &it.repository)
+}
+
+fn refuse_absent_artefact(
+    ctx: &Context,
+    environment: &EnvironmentName,
+    artefact: Option<&ArtefactName>,
+) -> Option<Refusal> {
+    let catalogue = &ctx.config.catalogue;
+    let artefact = catalogue.find_artefact(artefact?.as_str())?;
+    let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
+    let there = rungs.filter(|name| artefact.places.contains_key(*name)).cloned().collect();
+    let (name, environment) = (artefact.name.clone(), environment.clone());
+    let absent = !artefact.places.contains_key(&environment);
+    absent.then_some(Refusal::NotInEnvironment { artefact: name, environment, environments: there })
+}
+
+fn build_lock_entry(ctx: &Context, lock: &Lock, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
+    LedgerEntry {
+        at: ctx.clock.now(),
+        change: None,
+        kind,
+        artefact: lock.artefact.clone(),
+        environment: Some(lock.environment.clone()),
+        actor: Some(Actor::Person(by.clone())),
+        details: Some(LedgerDetails::Lock { lock: lock.clone(), taken_from: None }),
+    }
+}
+
+/// In the environment's channel, else where it was asked.
+fn build_lock_announcement(ctx: &Context, lock: &Lock, what: &str, said: Rendered, from: &RequestOrigin) -> Message {
+    let rung = ctx.config.catalogue.ladder.find(lock.environment.as_str());
+    let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
+    let asked = FallbackRecipient { person: from.person.clone(), channel: Some(from.channel.clone()) };
+    let key = MessageKey::new(&format!("{what}:{}", lock.id));
+    said.into_message(Destination::Post { channel, key, thread: None, asked: Some(asked) })
 }

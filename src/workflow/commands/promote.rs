@@ -7,114 +7,114 @@ use crate::domain::change::plan::Plan;
 use crate::domain::model::artefact::{ArtefactName, Delivery};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::rollback::ImagePresence;
+use crate::workflow::changes::begin::{begin_change, build_shown_plan};
+use crate::workflow::commands::retry::retry_change;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
-use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector};
+use crate::workflow::planning::approval_requirements::needs_approval_stage;
+use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector, decide_promotion};
 use crate::workflow::requests::reply::{Request, Response};
 
-impl Context {
-    pub(crate) async fn promote(
-        &self,
-        request: Request<'_>,
-        wish: &PromotionRequest,
-        dry_run: bool,
-    ) -> Result<Response, RetryLater> {
-        let (plan, others, errored) = match Box::pin(self.decide_promotion(wish)).await {
-            Ok(PromotionDecision::Planned { plan, other_environments: others, errored_change: errored }) => {
-                (*plan, others, errored)
-            }
-            Ok(PromotionDecision::Refused(no)) => return Ok(request.reply_refusal(&no)),
+pub(crate) async fn promote(
+    ctx: &Context,
+    request: Request<'_>,
+    wish: &PromotionRequest,
+    dry_run: bool,
+) -> Result<Response, RetryLater> {
+    let (plan, others, errored) = match Box::pin(decide_promotion(ctx, wish)).await {
+        Ok(PromotionDecision::Planned { plan, other_environments: others, errored_change: errored }) => {
+            (*plan, others, errored)
+        }
+        Ok(PromotionDecision::Refused(no)) => return Ok(request.reply_refusal(&no)),
+        Err(error) => return request.reply_lookup_error(&error),
+    };
+    let others = others.as_deref();
+    if dry_run {
+        return Ok(request.reply_private(plan::render_dry_run(&plan, others.unwrap_or_default())));
+    }
+    let unsure = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
+    if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
+        let again = retry_change(ctx, &errored, plan, &request.from.person).await;
+        let (change, transaction) = match again {
+            Ok(again) => again,
             Err(error) => return request.reply_lookup_error(&error),
         };
-        let others = others.as_deref();
-        if dry_run {
-            return Ok(request.reply_private(plan::render_dry_run(&plan, others.unwrap_or_default())));
-        }
-        let unsure = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
-        if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
-            let again = self.retry_change(&errored, plan, &request.from.person).await;
-            let (change, transaction) = match again {
-                Ok(again) => again,
-                Err(error) => return request.reply_lookup_error(&error),
-            };
-            return Ok(request.reply_change_begun(change, transaction, others));
-        }
-        let asks = !plan.also.is_empty()
-            || plan.overridden.is_some()
-            || plan.supersedes.is_some()
-            || !plan.holds_to_lift.is_empty()
-            || unsure;
-        if asks || self.needs_approval_stage(&plan) {
-            return Ok(self.show_plan(request, plan, others.unwrap_or_default()));
-        }
-        let (change, transaction) = self.begin_change(plan, &request.from.person, &request.from.channel).await;
-        Ok(request.reply_change_begun(change, transaction, others))
+        return Ok(request.reply_change_begun(change, transaction, others));
     }
+    let asks = !plan.also.is_empty()
+        || plan.overridden.is_some()
+        || plan.supersedes.is_some()
+        || !plan.holds_to_lift.is_empty()
+        || unsure;
+    if asks || needs_approval_stage(ctx, &plan) {
+        return Ok(show_plan(ctx, request, plan, others.unwrap_or_default()));
+    }
+    let (change, transaction) = begin_change(ctx, plan, &request.from.person, &request.from.channel).await;
+    Ok(request.reply_change_begun(change, transaction, others))
+}
 
-    /// Shows a plan, which becomes a change only by a yes.
-    pub(crate) fn show_plan(&self, request: Request<'_>, plan: Plan, others: &[EnvironmentName]) -> Response {
-        let shown = self.build_shown_plan(plan, &request.from.person);
-        let mut work = request.reply_private(plan::render_confirmation(&shown.plan, shown.id, others));
-        work.transaction = work.transaction.insert_plan(shown);
-        work
-    }
+/// Shows a plan, which becomes a change only by a yes.
+pub(crate) fn show_plan(ctx: &Context, request: Request<'_>, plan: Plan, others: &[EnvironmentName]) -> Response {
+    let shown = build_shown_plan(ctx, plan, &request.from.person);
+    let mut work = request.reply_private(plan::render_confirmation(&shown.plan, shown.id, others));
+    work.transaction = work.transaction.insert_plan(shown);
+    work
+}
 
-    /// The button on the message of an arrival: exactly what arrived there, to the next rung.
-    pub(crate) async fn promote_arrival(&self, request: Request<'_>, value: &str) -> Result<Response, RetryLater> {
-        let Some((artefact, environment, seen_at)) = self.parse_arrival_key(value) else {
-            return Ok(Response::default());
-        };
-        let catalogue = &self.config.catalogue;
-        let above = catalogue
-            .find_artefact(artefact.as_str())
-            .and_then(|it| catalogue.ladder.find_next_above(&environment, it));
-        let Some(above) = above else { return Ok(Response::default()) };
-        let by = request.from.person.clone();
-        let wish = PromotionRequest {
-            requester: by,
-            artefact,
-            environment: Some(above.name.clone()),
-            selector: VersionSelector::Sighting(seen_at),
-            override_reason: None,
-        };
-        self.promote(request, &wish, false).await
-    }
+/// The button on the message of an arrival: exactly what arrived there, to the next rung.
+pub(crate) async fn promote_arrival(ctx: &Context, request: Request<'_>, value: &str) -> Result<Response, RetryLater> {
+    let Some((artefact, environment, seen_at)) = parse_arrival_key(ctx, value) else {
+        return Ok(Response::default());
+    };
+    let catalogue = &ctx.config.catalogue;
+    let above =
+        catalogue.find_artefact(artefact.as_str()).and_then(|it| catalogue.ladder.find_next_above(&environment, it));
+    let Some(above) = above else { return Ok(Response::default()) };
+    let by = request.from.person.clone();
+    let wish = PromotionRequest {
+        requester: by,
+        artefact,
+        environment: Some(above.name.clone()),
+        selector: VersionSelector::Sighting(seen_at),
+        override_reason: None,
+    };
+    promote(ctx, request, &wish, false).await
+}
 
-    /// The button beside what was shown: exactly that, be it by now in the past.
-    pub(crate) async fn promote_shown_version(
-        &self,
-        request: Request<'_>,
-        value: &str,
-    ) -> Result<Response, RetryLater> {
-        let Some((artefact, environment, version)) = promote_button::decode_value(value) else {
-            return Ok(Response::default());
-        };
-        let catalogue = &self.config.catalogue;
-        let Some(known) = catalogue.find_artefact(artefact.as_str()) else { return Ok(Response::default()) };
-        if catalogue.ladder.find(environment.as_str()).is_none() {
-            return Ok(Response::default());
-        }
-        let what = match (&known.delivery, &version.commit) {
-            (Delivery::Branch, Some(commit)) => VersionSelector::Commit(commit.clone()),
-            _ => VersionSelector::Image(version),
-        };
-        let by = request.from.person.clone();
-        let wish = PromotionRequest {
-            requester: by,
-            artefact: known.name.clone(),
-            environment: Some(environment),
-            selector: what,
-            override_reason: None,
-        };
-        self.promote(Request { replaces_message: request.from.private, ..request }, &wish, false).await
+/// The button beside what was shown: exactly that, be it by now in the past.
+pub(crate) async fn promote_shown_version(
+    ctx: &Context,
+    request: Request<'_>,
+    value: &str,
+) -> Result<Response, RetryLater> {
+    let Some((artefact, environment, version)) = promote_button::decode_value(value) else {
+        return Ok(Response::default());
+    };
+    let catalogue = &ctx.config.catalogue;
+    let Some(known) = catalogue.find_artefact(artefact.as_str()) else { return Ok(Response::default()) };
+    if catalogue.ladder.find(environment.as_str()).is_none() {
+        return Ok(Response::default());
     }
+    let what = match (&known.delivery, &version.commit) {
+        (Delivery::Branch, Some(commit)) => VersionSelector::Commit(commit.clone()),
+        _ => VersionSelector::Image(version),
+    };
+    let by = request.from.person.clone();
+    let wish = PromotionRequest {
+        requester: by,
+        artefact: known.name.clone(),
+        environment: Some(environment),
+        selector: what,
+        override_reason: None,
+    };
+    promote(ctx, Request { replaces_message: request.from.private, ..request }, &wish, false).await
+}
 
-    /// What the name of an arrival's message says that it is about.
-    pub(crate) fn parse_arrival_key(&self, key: &str) -> Option<(ArtefactName, EnvironmentName, Timestamp)> {
-        let mut parts = key.strip_prefix("arrival:")?.split(':');
-        let environment = self.config.catalogue.ladder.find(parts.next()?)?.name.clone();
-        let artefact = self.config.catalogue.find_artefact(parts.next()?)?.name.clone();
-        let seen_at = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
-        Some((artefact, environment, seen_at))
-    }
+/// What the name of an arrival's message says that it is about.
+pub(crate) fn parse_arrival_key(ctx: &Context, key: &str) -> Option<(ArtefactName, EnvironmentName, Timestamp)> {
+    let mut parts = key.strip_prefix("arrival:")?.split(':');
+    let environment = ctx.config.catalogue.ladder.find(parts.next()?)?.name.clone();
+    let artefact = ctx.config.catalogue.find_artefact(parts.next()?)?.name.clone();
+    let seen_at = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
+    Some((artefact, environment, seen_at))
 }

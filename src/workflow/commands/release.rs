@@ -6,72 +6,65 @@ use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::message::{Destination, FallbackRecipient as AskedBy};
 use crate::domain::rules::promotion::{Refusal, RestrictedAction};
+use crate::workflow::commands::lock::list_eligible_members;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::message_keys;
 use crate::workflow::requests::reply::{Request, Response};
 
-impl Context {
-    /// `release`: what was rolled back from may come back.
-    pub(crate) async fn release_quarantine(
-        &self,
-        asked: Request<'_>,
-        artefact: &ArtefactName,
-        version: &str,
-    ) -> Result<Response, RetryLater> {
-        let Some(known) = self.config.catalogue.find_artefact(artefact.as_str()) else {
-            return Ok(Response::default());
-        };
-        let mut quarantines =
-            self.store.list_quarantines().await.map_err(|error| RetryLater::from_store_error(&error))?;
-        quarantines.retain(|quarantine| quarantine.has_artefact(&known.name));
-        let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_named(version));
-        let Some(newest) = called.first().cloned() else {
-            return Ok(asked.reply_private(rollback::render_not_quarantined(&known.name, version, &others)));
-        };
-        let person = &asked.from.person;
-        for quarantine in &called {
-            match self.may_promote_or_approve(person, &quarantine.environment, &known.repository).await {
-                Ok(true) => {}
-                Ok(false) => {
-                    let who = self.label_members(&self.list_eligible_members(&quarantine.environment)).await;
-                    let (act, environment) = (RestrictedAction::Release, quarantine.environment.clone());
-                    return Ok(asked.reply_refusal(&Refusal::NotPermitted {
-                        action: act,
-                        environment,
-                        permitted: who,
-                    }));
-                }
-                Err(error) => return asked.reply_lookup_error(&error),
+/// `release`: what was rolled back from may come back.
+pub(crate) async fn release_quarantine(
+    ctx: &Context,
+    asked: Request<'_>,
+    artefact: &ArtefactName,
+    version: &str,
+) -> Result<Response, RetryLater> {
+    let Some(known) = ctx.config.catalogue.find_artefact(artefact.as_str()) else {
+        return Ok(Response::default());
+    };
+    let mut quarantines = ctx.store.list_quarantines().await.map_err(|error| RetryLater::from_store_error(&error))?;
+    quarantines.retain(|quarantine| quarantine.has_artefact(&known.name));
+    let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_named(version));
+    let Some(newest) = called.first().cloned() else {
+        return Ok(asked.reply_private(rollback::render_not_quarantined(&known.name, version, &others)));
+    };
+    let person = &asked.from.person;
+    for quarantine in &called {
+        match ctx.permissions.may_promote_or_approve(person, &quarantine.environment, &known.repository).await {
+            Ok(true) => {}
+            Ok(false) => {
+                let who = ctx.permissions.label_members(&list_eligible_members(ctx, &quarantine.environment)).await;
+                let (act, environment) = (RestrictedAction::Release, quarantine.environment.clone());
+                return Ok(asked.reply_refusal(&Refusal::NotPermitted { action: act, environment, permitted: who }));
             }
+            Err(error) => return asked.reply_lookup_error(&error),
         }
-        let mut work = asked.reply_private(rollback::render_released(&known.name, &newest));
-        for quarantine in called {
-            let entry = LedgerEntry {
-                at: self.clock.now(),
-                change: Some(quarantine.change.to_string()),
-                kind: LedgerKind::Released,
-                artefact: Some(known.name.clone()),
-                environment: Some(quarantine.environment.clone()),
-                actor: Some(Actor::Person(person.clone())),
-                details: Some(LedgerDetails::Released { version: quarantine.version.clone() }),
-            };
-            let environment = self.config.catalogue.ladder.find(quarantine.environment.as_str());
-            let channel = environment.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
-            let told = rollback::render_release_announcement(&known.name, &quarantine, person).into_message(
-                Destination::Post {
-                    channel,
-                    key: message_keys::for_card_reply("release", quarantine.change),
-                    thread: None,
-                    asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
-                },
-            );
-            work.transaction = work
-                .transaction
-                .release_quarantine(quarantine.change, person.clone())
-                .append_to_ledger(entry)
-                .enqueue_message(told);
-        }
-        Ok(work)
     }
+    let mut work = asked.reply_private(rollback::render_released(&known.name, &newest));
+    for quarantine in called {
+        let entry = LedgerEntry {
+            at: ctx.clock.now(),
+            change: Some(quarantine.change.to_string()),
+            kind: LedgerKind::Released,
+            artefact: Some(known.name.clone()),
+            environment: Some(quarantine.environment.clone()),
+            actor: Some(Actor::Person(person.clone())),
+            details: Some(LedgerDetails::Released { version: quarantine.version.clone() }),
+        };
+        let environment = ctx.config.catalogue.ladder.find(quarantine.environment.as_str());
+        let channel = environment.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
+        let told =
+            rollback::render_release_announcement(&known.name, &quarantine, person).into_message(Destination::Post {
+                channel,
+                key: message_keys::for_card_reply("release", quarantine.change),
+                thread: None,
+                asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
+            });
+        work.transaction = work
+            .transaction
+            .release_quarantine(quarantine.change, person.clone())
+            .append_to_ledger(entry)
+            .enqueue_message(told);
+    }
+    Ok(work)
 }

@@ -12,98 +12,93 @@ use crate::domain::model::message::MessageKey;
 use crate::domain::view::history::ChangeEvent;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
-use crate::workflow::message_keys;
 
+use crate::workflow::commands::history::render_history;
 use crate::workflow::context::Context;
+use crate::workflow::message_keys;
 
 /// More entries than any change leaves; the time line shows fewer.
 const MAX_LEDGER_ENTRIES: u32 = 500;
 
-impl Context {
-    /// The answer to `status` and `history`, which needs nobody but the database; `None` for other commands.
-    pub(crate) async fn answer_from_store(
-        &self,
-        command: &Command,
-        whom: Viewer<'_>,
-    ) -> Result<Option<Rendered>, StoreError> {
-        match command {
-            Command::Status { change: Some(digits), .. } => self.render_change_status(digits).await,
-            Command::Status { artefact, environment, .. } => {
-                let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
-                self.render_status(filter, Cursor::Start, whom).await
-            }
-            Command::History { artefact, environment, count } => {
-                let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
-                self.render_history(filter, *count, Cursor::Start, whom).await
-            }
-            _ => return Ok(None),
+/// The answer to `status` and `history`, which needs nobody but the database; `None` for other commands.
+pub(crate) async fn answer_from_store(
+    ctx: &Context,
+    command: &Command,
+    whom: Viewer<'_>,
+) -> Result<Option<Rendered>, StoreError> {
+    match command {
+        Command::Status { change: Some(digits), .. } => render_change_status(ctx, digits).await,
+        Command::Status { artefact, environment, .. } => {
+            let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
+            render_status(ctx, filter, Cursor::Start, whom).await
         }
-        .map(Some)
-    }
-
-    pub(crate) async fn render_status(
-        &self,
-        filter: ListFilter,
-        cursor: Cursor<ChangeId>,
-        whom: Viewer<'_>,
-    ) -> Result<Rendered, StoreError> {
-        let all = self.open_changes.all();
-        let listed: Vec<&Change> = all
-            .iter()
-            .map(AsRef::as_ref)
-            .filter(|change: &&Change| {
-                (change.stage.is_active() || change.stage.is_watched())
-                    && filter.artefact.as_ref().is_none_or(|name| change.plan.list_artefacts().contains(name))
-                    && filter.environment.as_ref().is_none_or(|name| change.plan.environment == *name)
-            })
-            .collect();
-        let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
-        let count = StatusCounts { under_way: listed.len() - watched, watched };
-        let asked_for = select_page(&listed, cursor);
-        let page =
-            if asked_for.is_partial_first_page(PAGE_SIZE) { select_page(&listed, Cursor::Start) } else { asked_for };
-        let known = self.load_change_details(&page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
-        Ok(status::render_status(&filter, page, count, &known, whom, self.clock.now()))
-    }
-
-    async fn render_change_status(&self, digits: &str) -> Result<Rendered, StoreError> {
-        let called = self.store.find_changes_by_short(digits).await?;
-        if called.is_empty() {
-            return Ok(status::render_unknown_change(digits));
+        Command::History { artefact, environment, count } => {
+            let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
+            render_history(ctx, filter, *count, Cursor::Start, whom).await
         }
-        let known = self.load_change_details(&called.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
-        let mut changes = Vec::with_capacity(called.len());
-        for change in called {
-            let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
-            let entries = self.store.list_ledger_entries(&filter, MAX_LEDGER_ENTRIES).await?.into_iter().rev();
-            let steps = entries.map(|entry| ChangeEvent {
-                at: entry.at,
-                kind: entry.kind.as_str().to_owned(),
-                by: entry.actor,
-            });
-            changes.push((change, steps.collect()));
-        }
-        Ok(status::render_details(&changes, &known, self.clock.now()))
+        _ => return Ok(None),
     }
+    .map(Some)
+}
 
-    pub(crate) async fn load_change_details(&self, changes: &[ChangeId]) -> Result<StatusDetails, StoreError> {
-        let since = self.store.find_stage_starts(changes).await?;
-        let keys: Vec<MessageKey> = changes.iter().map(|id| message_keys::for_card(*id)).collect();
-        let mut links = self.find_message_links(&keys).await?;
-        let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&message_keys::for_card(*id))?))).collect();
-        Ok(StatusDetails { stage_since: since, card_links: cards })
-    }
+pub(crate) async fn render_status(
+    ctx: &Context,
+    filter: ListFilter,
+    cursor: Cursor<ChangeId>,
+    whom: Viewer<'_>,
+) -> Result<Rendered, StoreError> {
+    let all = ctx.open_changes.all();
+    let listed: Vec<&Change> = all
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|change: &&Change| {
+            (change.stage.is_active() || change.stage.is_watched())
+                && filter.artefact.as_ref().is_none_or(|name| change.plan.list_artefacts().contains(name))
+                && filter.environment.as_ref().is_none_or(|name| change.plan.environment == *name)
+        })
+        .collect();
+    let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
+    let count = StatusCounts { under_way: listed.len() - watched, watched };
+    let asked_for = select_page(&listed, cursor);
+    let page = if asked_for.is_partial_first_page(PAGE_SIZE) { select_page(&listed, Cursor::Start) } else { asked_for };
+    let known = load_change_details(ctx, &page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
+    Ok(status::render_status(&filter, page, count, &known, whom, ctx.clock.now()))
+}
 
-    /// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
-    /// whoever has been told who somebody is.
-    pub(crate) async fn find_message_links(
-        &self,
-        keys: &[MessageKey],
-    ) -> Result<HashMap<MessageKey, String>, StoreError> {
-        let Some(identity) = self.slack.cached_identity() else { return Ok(HashMap::new()) };
-        let places = self.store.find_message_locations(keys).await?;
-        Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.message_url(&place)?))).collect())
+async fn render_change_status(ctx: &Context, digits: &str) -> Result<Rendered, StoreError> {
+    let called = ctx.store.find_changes_by_short(digits).await?;
+    if called.is_empty() {
+        return Ok(status::render_unknown_change(digits));
     }
+    let known = load_change_details(ctx, &called.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
+    let mut changes = Vec::with_capacity(called.len());
+    for change in called {
+        let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
+        let entries = ctx.store.list_ledger_entries(&filter, MAX_LEDGER_ENTRIES).await?.into_iter().rev();
+        let steps =
+            entries.map(|entry| ChangeEvent { at: entry.at, kind: entry.kind.as_str().to_owned(), by: entry.actor });
+        changes.push((change, steps.collect()));
+    }
+    Ok(status::render_details(&changes, &known, ctx.clock.now()))
+}
+
+pub(crate) async fn load_change_details(ctx: &Context, changes: &[ChangeId]) -> Result<StatusDetails, StoreError> {
+    let since = ctx.store.find_stage_starts(changes).await?;
+    let keys: Vec<MessageKey> = changes.iter().map(|id| message_keys::for_card(*id)).collect();
+    let mut links = find_message_links(ctx, &keys).await?;
+    let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&message_keys::for_card(*id))?))).collect();
+    Ok(StatusDetails { stage_since: since, card_links: cards })
+}
+
+/// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
+/// whoever has been told who somebody is.
+pub(crate) async fn find_message_links(
+    ctx: &Context,
+    keys: &[MessageKey],
+) -> Result<HashMap<MessageKey, String>, StoreError> {
+    let Some(identity) = ctx.slack.cached_identity() else { return Ok(HashMap::new()) };
+    let places = ctx.store.find_message_locations(keys).await?;
+    Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.message_url(&place)?))).collect())
 }
 
 /// In the order in which they were asked for, which is that of their ids.

@@ -8,20 +8,18 @@ use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::requests::reply::Response;
 
-impl Context {
-    /// We were invited to a channel, or somebody else was: that is their business.
-    pub(crate) async fn welcome_channel(&self, from: &RequestOrigin) -> Result<Response, RetryLater> {
-        let unknown =
-            |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());
-        let me = self.slack.fetch_identity().await.map_err(|error| unknown(&error))?;
-        let key = MessageKey::new(&format!("welcome:{}", from.channel));
-        let ours = me.bot == from.person && me.team == from.team;
-        // Who was taken out and invited again has said it before.
-        if !ours || self.store.is_posted_or_queued(&key).await.map_err(|error| RetryLater::from_store_error(&error))? {
-            return Ok(Response::default());
-        }
-        let said = help::render_welcome(&self.config.catalogue);
-        let to = Destination::Post { channel: from.channel.clone(), key, thread: None, asked: None };
-        Ok(Transaction::new().enqueue_message(said.into_message(to)).into())
+/// We were invited to a channel, or somebody else was: that is their business.
+pub(crate) async fn welcome_channel(ctx: &Context, from: &RequestOrigin) -> Result<Response, RetryLater> {
+    let unknown =
+        |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());
+    let me = ctx.slack.fetch_identity().await.map_err(|error| unknown(&error))?;
+    let key = MessageKey::new(&format!("welcome:{}", from.channel));
+    let ours = me.bot == from.person && me.team == from.team;
+    // Who was taken out and invited again has said it before.
+    if !ours || ctx.store.is_posted_or_queued(&key).await.map_err(|error| RetryLater::from_store_error(&error))? {
+        return Ok(Response::default());
     }
+    let said = help::render_welcome(&ctx.config.catalogue);
+    let to = Destination::Post { channel: from.channel.clone(), key, thread: None, asked: None };
+    Ok(Transaction::new().enqueue_message(said.into_message(to)).into())
 }

@@ -9,80 +9,76 @@ use crate::domain::rules::promotion::Refusal;
 use crate::domain::view::why::{Obstacles, ReadyPromotion, WhyAnswer};
 
 use crate::workflow::context::Context;
-use crate::workflow::error::LookupError;
-use crate::workflow::error::PlanError;
-use crate::workflow::error::RetryLater;
-use crate::workflow::planning::promotion::{PromotionRequest, VersionSelector};
-use crate::workflow::requests::reply::Request;
-use crate::workflow::requests::reply::Response;
+use crate::workflow::error::{LookupError, PlanError, RetryLater};
+use crate::workflow::planning::approval_requirements::{collect_approval_requirements, needs_approval_stage};
+use crate::workflow::planning::promotion::{PromotionRequest, VersionSelector, gather_facts_and_check, resolve_target};
+use crate::workflow::requests::reply::{Request, Response};
 
-impl Context {
-    /// As it is for whoever asks; `openly` for all who read along.
-    pub(crate) async fn answer_why(
-        &self,
-        asked: Request<'_>,
-        artefact: ArtefactName,
-        environment: Option<EnvironmentName>,
-        openly: bool,
-    ) -> Result<Response, RetryLater> {
-        match self.find_obstacles(asked.from.person.clone(), artefact, environment).await {
-            Ok(answer) => {
-                Ok(asked.reply_with_visibility(why::render_why(&answer), openly, answer.find_change_in_progress()))
-            }
-            Err(error) => asked.reply_lookup_error(&error),
+/// As it is for whoever asks; `openly` for all who read along.
+pub(crate) async fn answer_why(
+    ctx: &Context,
+    asked: Request<'_>,
+    artefact: ArtefactName,
+    environment: Option<EnvironmentName>,
+    openly: bool,
+) -> Result<Response, RetryLater> {
+    match find_obstacles(ctx, asked.from.person.clone(), artefact, environment).await {
+        Ok(answer) => {
+            Ok(asked.reply_with_visibility(why::render_why(&answer), openly, answer.find_change_in_progress()))
         }
+        Err(error) => asked.reply_lookup_error(&error),
     }
+}
 
-    async fn find_obstacles(
-        &self,
-        by: PersonId,
-        artefact: ArtefactName,
-        environment: Option<EnvironmentName>,
-    ) -> Result<WhyAnswer, LookupError> {
-        let request = PromotionRequest {
-            requester: by,
-            artefact,
-            environment,
-            selector: VersionSelector::RunningBelow,
-            override_reason: None,
-        };
-        let (artefact, target, others) = match self.resolve_target(&request).await {
-            Ok(aim) => aim,
-            Err(PlanError::Refused(refusal)) => return Ok(explain_missing_target(request, refusal)),
-            Err(PlanError::Lookup(error)) => return Err(error),
-        };
-        let mut blockers = Obstacles::new_collecting_all();
-        // Boxed: it is large, and most who come by here do not ask for it.
-        let judged = Box::pin(self.gather_facts_and_check(&request, artefact, target, &mut blockers)).await;
-        let (version, blockers) = blockers.into_parts();
-        let (artefact, environment) = (artefact.name.clone(), Some(target.name.clone()));
-        let mut why = WhyAnswer {
-            artefact,
-            environment,
-            other_environments: others,
-            version,
-            obstacles: blockers,
-            ready_promotion: None,
-            lookup_failure: None,
-        };
-        match judged {
-            Ok((plan, _)) => why.ready_promotion = Some(self.describe_allowed_plan(*plan).await),
-            Err(PlanError::Refused(last)) => why.obstacles.push(last),
-            // What is known is worth more than an answer some minutes later.
-            Err(PlanError::Lookup(error)) if !why.obstacles.is_empty() => why.lookup_failure = Some(error.to_string()),
-            Err(PlanError::Lookup(error)) => return Err(error),
-        }
-        Ok(why)
+async fn find_obstacles(
+    ctx: &Context,
+    by: PersonId,
+    artefact: ArtefactName,
+    environment: Option<EnvironmentName>,
+) -> Result<WhyAnswer, LookupError> {
+    let request = PromotionRequest {
+        requester: by,
+        artefact,
+        environment,
+        selector: VersionSelector::RunningBelow,
+        override_reason: None,
+    };
+    let (artefact, target, others) = match resolve_target(ctx, &request).await {
+        Ok(aim) => aim,
+        Err(PlanError::Refused(refusal)) => return Ok(explain_missing_target(request, refusal)),
+        Err(PlanError::Lookup(error)) => return Err(error),
+    };
+    let mut blockers = Obstacles::new_collecting_all();
+    // Boxed: it is large, and most who come by here do not ask for it.
+    let judged = Box::pin(gather_facts_and_check(ctx, &request, artefact, target, &mut blockers)).await;
+    let (version, blockers) = blockers.into_parts();
+    let (artefact, environment) = (artefact.name.clone(), Some(target.name.clone()));
+    let mut why = WhyAnswer {
+        artefact,
+        environment,
+        other_environments: others,
+        version,
+        obstacles: blockers,
+        ready_promotion: None,
+        lookup_failure: None,
+    };
+    match judged {
+        Ok((plan, _)) => why.ready_promotion = Some(describe_allowed_plan(ctx, *plan).await),
+        Err(PlanError::Refused(last)) => why.obstacles.push(last),
+        // What is known is worth more than an answer some minutes later.
+        Err(PlanError::Lookup(error)) if !why.obstacles.is_empty() => why.lookup_failure = Some(error.to_string()),
+        Err(PlanError::Lookup(error)) => return Err(error),
     }
+    Ok(why)
+}
 
-    async fn describe_allowed_plan(&self, plan: Plan) -> ReadyPromotion {
-        let awaits = if self.needs_approval_stage(&plan) {
-            Some(self.collect_approval_requirements(&plan, self.clock.now()).await)
-        } else {
-            None
-        };
-        ReadyPromotion { plan: Box::new(plan), awaiting: awaits }
-    }
+async fn describe_allowed_plan(ctx: &Context, plan: Plan) -> ReadyPromotion {
+    let awaits = if needs_approval_stage(ctx, &plan) {
+        Some(collect_approval_requirements(ctx, &plan, ctx.clock.now()).await)
+    } else {
+        None
+    };
+    ReadyPromotion { plan: Box::new(plan), awaiting: awaits }
 }
 
 /// No environment is behind.

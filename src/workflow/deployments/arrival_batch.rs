@@ -19,222 +19,218 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrivals::{
     ArrivalFacts, ArrivalMessage, FAILED, MAX_CONCURRENT_LOOKUPS, RECOVERED, SightingUpdate, SubscriberContent,
-    find_batch_states,
+    build_arrival_entry, enqueue_arrival_message, find_batch_states, gather_arrival_facts,
 };
+use crate::workflow::deployments::observer::commit_sightings;
+use crate::workflow::deployments::provenance::remember_origin;
 use crate::workflow::facts::sightings::RecentSighting;
 
 /// So many failures of a wave have a message of their own.
 const MAX_FAILURE_REPLIES: usize = 5;
 
-impl Context {
-    /// When the wave began that each belongs to, where there are enough for one.
-    pub(crate) fn find_batch_starts(&self, found: &[SightingUpdate<'_>]) -> Vec<Option<Timestamp>> {
-        let environments: BTreeSet<&EnvironmentName> = found.iter().map(|found| &found.environment.name).collect();
-        let mut begun: HashMap<(EnvironmentName, ArtefactName), Timestamp> = HashMap::new();
-        for environment in environments {
-            let here = found.iter().filter(|found| found.environment.name == *environment);
-            let coming: Vec<Sighting> = here.map(|found| found.sighting.clone()).collect();
-            let stays = self.find_foreign_sightings(environment, &coming);
-            for wave in find_large_batches(&stays) {
-                let Some(first) = wave.first() else { continue };
-                for stay in wave.iter().filter(|stay| coming.iter().any(|one| is_same_sighting(one, &stay.sighting))) {
-                    begun.insert((environment.clone(), stay.sighting.artefact.clone()), first.sighting.seen_at);
-                }
+/// When the wave began that each belongs to, where there are enough for one.
+pub(crate) fn find_batch_starts(ctx: &Context, found: &[SightingUpdate<'_>]) -> Vec<Option<Timestamp>> {
+    let environments: BTreeSet<&EnvironmentName> = found.iter().map(|found| &found.environment.name).collect();
+    let mut begun: HashMap<(EnvironmentName, ArtefactName), Timestamp> = HashMap::new();
+    for environment in environments {
+        let here = found.iter().filter(|found| found.environment.name == *environment);
+        let coming: Vec<Sighting> = here.map(|found| found.sighting.clone()).collect();
+        let stays = find_foreign_sightings(ctx, environment, &coming);
+        for wave in find_large_batches(&stays) {
+            let Some(first) = wave.first() else { continue };
+            for stay in wave.iter().filter(|stay| coming.iter().any(|one| is_same_sighting(one, &stay.sighting))) {
+                begun.insert((environment.clone(), stay.sighting.artefact.clone()), first.sighting.seen_at);
             }
         }
-        let first = |found: &SightingUpdate<'_>| {
-            begun.get(&(found.environment.name.clone(), found.artefact.name.clone())).copied()
+    }
+    let first =
+        |found: &SightingUpdate<'_>| begun.get(&(found.environment.name.clone(), found.artefact.name.clone())).copied();
+    found.iter().map(first).collect()
+}
+
+/// The same for one that is known already.
+pub(crate) fn find_batch_start(ctx: &Context, environment: &EnvironmentName, sighting: &Sighting) -> Option<Timestamp> {
+    let stays = find_foreign_sightings(ctx, environment, std::slice::from_ref(sighting));
+    let wave = find_large_batches(&stays)
+        .into_iter()
+        .find(|wave| wave.iter().any(|stay| is_same_sighting(sighting, &stay.sighting)))?;
+    wave.first().map(|first| first.sighting.seen_at)
+}
+
+/// What arrived in the last hours without a change of ours, oldest first, `newer` in the place of what was known.
+fn find_foreign_sightings(ctx: &Context, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<RecentSighting> {
+    let ours = |stay: &RecentSighting| {
+        stay.excluded_from_batch
+            || ctx.open_changes.active_change_deploying_to(&stay.sighting.artefact, environment).is_some()
+    };
+    let mut stays: BTreeMap<(Timestamp, ArtefactName), RecentSighting> = BTreeMap::new();
+    for stay in ctx.sightings.recent_sightings(environment) {
+        stays.insert((stay.sighting.seen_at, stay.sighting.artefact.clone()), stay);
+    }
+    let coming: BTreeSet<_> = newer.iter().map(|one| (one.seen_at, one.artefact.clone())).collect();
+    stays.retain(|here, stay| coming.contains(here) || !ours(stay));
+    for (one, here) in newer.iter().map(|one| (one, (one.seen_at, one.artefact.clone()))) {
+        let commit = stays.get(&here).and_then(|stay| stay.commit.clone());
+        stays.insert(here, RecentSighting { sighting: one.clone(), excluded_from_batch: false, commit });
+    }
+    stays.into_values().collect()
+}
+
+/// All that one look found of a wave, in one transaction with its card.
+pub(crate) async fn announce_batch(ctx: &Context, began: Timestamp, found: Vec<SightingUpdate<'_>>) {
+    let Some(environment) = found.first().map(|found| found.environment) else { return };
+    let key = ArrivalBatch::message_key(&environment.name, began);
+    let asked: Vec<_> = found
+        .into_iter()
+        .map(|mut found| async move {
+            let known = gather_arrival_facts(ctx, &mut found).await;
+            (found, known)
+        })
+        .collect();
+    let found: Vec<(SightingUpdate<'_>, ArrivalFacts)> =
+        futures::stream::iter(asked).buffered(MAX_CONCURRENT_LOOKUPS).collect().await;
+    let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
+
+    let _alone = ctx.sightings.lock_for_write().await;
+    let mut transaction = sightings
+        .iter()
+        .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
+    for (found, known) in &found {
+        transaction = transaction.append_to_ledger(build_arrival_entry(ctx, found, known.commit.clone(), key.clone()));
+    }
+    let mut wave = build_batch(ctx, environment, began, &sightings);
+    for (found, known) in &found {
+        let member = wave.members.iter_mut().find(|member| member.artefact == found.artefact.name);
+        if let Some(member) = member.filter(|member| member.version.is_same_as(&found.sighting.version)) {
+            member.commit = known.commit.clone().or(member.commit.take());
+            member.provenance = known.origin.clone();
+        }
+    }
+    transaction =
+        transaction.append(enqueue_arrival_message(ctx, environment, render_batch_message(&wave, key.clone())));
+    for told in build_batch_replies(&wave, &key, &found) {
+        transaction = transaction.append(enqueue_arrival_message(ctx, environment, told));
+    }
+    commit_sightings(ctx, transaction, sightings.iter()).await;
+    for (found, known) in found {
+        let SightingUpdate { artefact, sighting, .. } = &found;
+        if let Some(commit) = known.commit {
+            ctx.sightings.attach_commit(sighting, commit);
+        }
+        remember_origin(ctx, artefact, environment, sighting, known.origin);
+    }
+}
+
+/// The card, with `newer` in the place of what was known.
+pub(crate) fn build_batch_message(
+    ctx: &Context,
+    environment: &Environment,
+    began: Timestamp,
+    newer: &[Sighting],
+) -> ArrivalMessage {
+    render_batch_message(
+        &build_batch(ctx, environment, began, newer),
+        ArrivalBatch::message_key(&environment.name, began),
+    )
+}
+
+fn build_batch(ctx: &Context, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> ArrivalBatch {
+    let stays = find_foreign_sightings(ctx, &environment.name, newer);
+    let found =
+        find_large_batches(&stays).into_iter().find(|wave| wave.iter().any(|stay| stay.sighting.seen_at == began));
+    // Of two stays of an artefact, the later is told.
+    let mut members: BTreeMap<&ArtefactName, BatchedArrival> = BTreeMap::new();
+    for RecentSighting { sighting, commit, .. } in found.unwrap_or_default() {
+        let origin = ctx.sightings.read_artefact(&sighting.artefact, |seen| {
+            let entry = seen.find_in(&environment.name).filter(|entry| is_same_sighting(&entry.sighting, sighting));
+            entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
+        });
+        let member = BatchedArrival {
+            artefact: sighting.artefact.clone(),
+            version: sighting.version.clone(),
+            commit: commit.clone(),
+            provenance: origin,
+            state: BatchedArrivalState::from_sighting(sighting),
         };
-        found.iter().map(first).collect()
+        members.insert(&sighting.artefact, member);
     }
-
-    /// The same for one that is known already.
-    pub(crate) fn find_batch_start(&self, environment: &EnvironmentName, sighting: &Sighting) -> Option<Timestamp> {
-        let stays = self.find_foreign_sightings(environment, std::slice::from_ref(sighting));
-        let wave = find_large_batches(&stays)
-            .into_iter()
-            .find(|wave| wave.iter().any(|stay| is_same_sighting(sighting, &stay.sighting)))?;
-        wave.first().map(|first| first.sighting.seen_at)
+    let catalogue = &ctx.config.catalogue;
+    let known = members.keys().find_map(|name| catalogue.find_artefact(name.as_str()));
+    let above = known.and_then(|artefact| catalogue.ladder.find_next_above(&environment.name, artefact));
+    let below = known.and_then(|artefact| catalogue.ladder.find_next_below(&environment.name, artefact));
+    ArrivalBatch {
+        environment: environment.name.clone(),
+        branch: environment.branch.clone(),
+        began_at: began,
+        next_environment: above.map(|rung| rung.name.clone()),
+        is_first_environment: below.is_none(),
+        members: members.into_values().collect(),
     }
+}
 
-    /// What arrived in the last hours without a change of ours, oldest first, `newer` in the place of what was known.
-    fn find_foreign_sightings(&self, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<RecentSighting> {
-        let ours = |stay: &RecentSighting| {
-            stay.excluded_from_batch
-                || self.open_changes.active_change_deploying_to(&stay.sighting.artefact, environment).is_some()
-        };
-        let mut stays: BTreeMap<(Timestamp, ArtefactName), RecentSighting> = BTreeMap::new();
-        for stay in self.sightings.recent_sightings(environment) {
-            stays.insert((stay.sighting.seen_at, stay.sighting.artefact.clone()), stay);
+/// What failed or recovered since the last look. Each author is called once in a wave.
+fn build_batch_replies(
+    wave: &ArrivalBatch,
+    key: &MessageKey,
+    found: &[(SightingUpdate<'_>, ArrivalFacts)],
+) -> Vec<ArrivalMessage> {
+    let member = |found: &SightingUpdate<'_>| wave.members.iter().find(|member| member.artefact == found.artefact.name);
+    let news = |kind: ArrivalEvent| found.iter().filter(move |(found, _)| found.news == Some(kind));
+    let reply = |what: &str, artefacts: Vec<ArtefactName>, tells, said, beside| ArrivalMessage {
+        artefacts,
+        states: tells,
+        key: MessageKey::new(&format!("{key}:{what}")),
+        thread: Some(key.clone()),
+        rendered: said,
+        subscriber_content: SubscriberContent::Rendered(beside),
+    };
+    let mut replies = Vec::new();
+    let is_new =
+        |member: &&BatchedArrival| news(ArrivalEvent::Failed).any(|(found, _)| found.artefact.name == member.artefact);
+    let failed: Vec<&BatchedArrival> =
+        wave.members.iter().filter(|it| matches!(it.state, BatchedArrivalState::Failed { .. })).collect();
+    let earlier: Vec<&BatchedArrival> = failed.iter().copied().filter(|member| !is_new(member)).collect();
+    // Who was called for an earlier one of the same wave has been told of the wave.
+    let logins = earlier.iter().filter_map(|member| member.commit.as_ref()?.login.as_deref());
+    let mut called_logins: BTreeSet<&str> = logins.collect();
+    let mut called: Vec<Author> = Vec::new();
+    let mut rest: Vec<&str> = Vec::new();
+    let mut rest_authors: Vec<Author> = Vec::new();
+    for (at, (found, known)) in news(ArrivalEvent::Failed).enumerate() {
+        let Some(member) = member(found) else { continue };
+        let login = known.commit.as_ref().and_then(|commit| commit.login.as_deref());
+        let is_called = login.is_some_and(|login| !called_logins.insert(login));
+        let mut authors = known.authors.clone();
+        authors.retain(|author| !called.contains(author));
+        if is_called {
+            authors.retain(|author| matches!(author, Author::Named(_)));
         }
-        let coming: BTreeSet<_> = newer.iter().map(|one| (one.seen_at, one.artefact.clone())).collect();
-        stays.retain(|here, stay| coming.contains(here) || !ours(stay));
-        for (one, here) in newer.iter().map(|one| (one, (one.seen_at, one.artefact.clone()))) {
-            let commit = stays.get(&here).and_then(|stay| stay.commit.clone());
-            stays.insert(here, RecentSighting { sighting: one.clone(), excluded_from_batch: false, commit });
-        }
-        stays.into_values().collect()
-    }
-
-    /// All that one look found of a wave, in one transaction with its card.
-    pub(crate) async fn announce_batch(&self, began: Timestamp, found: Vec<SightingUpdate<'_>>) {
-        let Some(environment) = found.first().map(|found| found.environment) else { return };
-        let key = ArrivalBatch::message_key(&environment.name, began);
-        let asked: Vec<_> = found
-            .into_iter()
-            .map(|mut found| async move {
-                let known = self.gather_arrival_facts(&mut found).await;
-                (found, known)
-            })
-            .collect();
-        let found: Vec<(SightingUpdate<'_>, ArrivalFacts)> =
-            futures::stream::iter(asked).buffered(MAX_CONCURRENT_LOOKUPS).collect().await;
-        let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
-
-        let _alone = self.sightings.lock_for_write().await;
-        let mut transaction = sightings
-            .iter()
-            .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
-        for (found, known) in &found {
-            transaction =
-                transaction.append_to_ledger(self.build_arrival_entry(found, known.commit.clone(), key.clone()));
-        }
-        let mut wave = self.build_batch(environment, began, &sightings);
-        for (found, known) in &found {
-            let member = wave.members.iter_mut().find(|member| member.artefact == found.artefact.name);
-            if let Some(member) = member.filter(|member| member.version.is_same_as(&found.sighting.version)) {
-                member.commit = known.commit.clone().or(member.commit.take());
-                member.provenance = known.origin.clone();
-            }
-        }
-        transaction =
-            transaction.append(self.enqueue_arrival_message(environment, render_batch_message(&wave, key.clone())));
-        for told in Self::build_batch_replies(&wave, &key, &found) {
-            transaction = transaction.append(self.enqueue_arrival_message(environment, told));
-        }
-        self.commit_sightings(transaction, sightings.iter()).await;
-        for (found, known) in found {
-            let SightingUpdate { artefact, sighting, .. } = &found;
-            if let Some(commit) = known.commit {
-                self.sightings.attach_commit(sighting, commit);
-            }
-            self.remember_origin(artefact, environment, sighting, known.origin);
+        called.extend(authors.iter().filter(|author| matches!(author, Author::Person(_))).cloned());
+        if earlier.len() + at < MAX_FAILURE_REPLIES {
+            let what = format!("failed:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
+            let said = render::render_failure(member, &wave.environment, &authors);
+            let beside = render::render_failure(member, &wave.environment, &[]);
+            replies.push(reply(&what, vec![member.artefact.clone()], FAILED, said, beside));
+        } else {
+            rest.push(member.artefact.as_str());
+            rest_authors.extend(authors);
         }
     }
-
-    /// The card, with `newer` in the place of what was known.
-    pub(crate) fn build_batch_message(
-        &self,
-        environment: &Environment,
-        began: Timestamp,
-        newer: &[Sighting],
-    ) -> ArrivalMessage {
-        render_batch_message(
-            &self.build_batch(environment, began, newer),
-            ArrivalBatch::message_key(&environment.name, began),
-        )
+    if !rest.is_empty() {
+        // Those that fail later have a line of their own: whoever is called by an edit is not called.
+        let said = render::render_more_failures(&rest, &wave.environment, &rest_authors);
+        let artefacts = rest.iter().map(|name| ArtefactName::new(name)).collect();
+        let beside = render::render_more_failures(&rest, &wave.environment, &[]);
+        let what = format!("failed:more:{}", earlier.len());
+        replies.push(reply(&what, artefacts, FAILED, said, beside));
     }
-
-    fn build_batch(&self, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> ArrivalBatch {
-        let stays = self.find_foreign_sightings(&environment.name, newer);
-        let found =
-            find_large_batches(&stays).into_iter().find(|wave| wave.iter().any(|stay| stay.sighting.seen_at == began));
-        // Of two stays of an artefact, the later is told.
-        let mut members: BTreeMap<&ArtefactName, BatchedArrival> = BTreeMap::new();
-        for RecentSighting { sighting, commit, .. } in found.unwrap_or_default() {
-            let origin = self.sightings.read_artefact(&sighting.artefact, |seen| {
-                let entry = seen.find_in(&environment.name).filter(|entry| is_same_sighting(&entry.sighting, sighting));
-                entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
-            });
-            let member = BatchedArrival {
-                artefact: sighting.artefact.clone(),
-                version: sighting.version.clone(),
-                commit: commit.clone(),
-                provenance: origin,
-                state: BatchedArrivalState::from_sighting(sighting),
-            };
-            members.insert(&sighting.artefact, member);
-        }
-        let catalogue = &self.config.catalogue;
-        let known = members.keys().find_map(|name| catalogue.find_artefact(name.as_str()));
-        let above = known.and_then(|artefact| catalogue.ladder.find_next_above(&environment.name, artefact));
-        let below = known.and_then(|artefact| catalogue.ladder.find_next_below(&environment.name, artefact));
-        ArrivalBatch {
-            environment: environment.name.clone(),
-            branch: environment.branch.clone(),
-            began_at: began,
-            next_environment: above.map(|rung| rung.name.clone()),
-            is_first_environment: below.is_none(),
-            members: members.into_values().collect(),
-        }
+    for (found, _) in news(ArrivalEvent::Recovered) {
+        let Some(member) = member(found) else { continue };
+        let what = format!("runs:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
+        let said = render::render_recovery(member, &wave.environment);
+        replies.push(reply(&what, vec![member.artefact.clone()], RECOVERED, said.clone(), said));
     }
-
-    /// What failed or recovered since the last look. Each author is called once in a wave.
-    fn build_batch_replies(
-        wave: &ArrivalBatch,
-        key: &MessageKey,
-        found: &[(SightingUpdate<'_>, ArrivalFacts)],
-    ) -> Vec<ArrivalMessage> {
-        let member =
-            |found: &SightingUpdate<'_>| wave.members.iter().find(|member| member.artefact == found.artefact.name);
-        let news = |kind: ArrivalEvent| found.iter().filter(move |(found, _)| found.news == Some(kind));
-        let reply = |what: &str, artefacts: Vec<ArtefactName>, tells, said, beside| ArrivalMessage {
-            artefacts,
-            states: tells,
-            key: MessageKey::new(&format!("{key}:{what}")),
-            thread: Some(key.clone()),
-            rendered: said,
-            subscriber_content: SubscriberContent::Rendered(beside),
-        };
-        let mut replies = Vec::new();
-        let is_new = |member: &&BatchedArrival| {
-            news(ArrivalEvent::Failed).any(|(found, _)| found.artefact.name == member.artefact)
-        };
-        let failed: Vec<&BatchedArrival> =
-            wave.members.iter().filter(|it| matches!(it.state, BatchedArrivalState::Failed { .. })).collect();
-        let earlier: Vec<&BatchedArrival> = failed.iter().copied().filter(|member| !is_new(member)).collect();
-        // Who was called for an earlier one of the same wave has been told of the wave.
-        let logins = earlier.iter().filter_map(|member| member.commit.as_ref()?.login.as_deref());
-        let mut called_logins: BTreeSet<&str> = logins.collect();
-        let mut called: Vec<Author> = Vec::new();
-        let mut rest: Vec<&str> = Vec::new();
-        let mut rest_authors: Vec<Author> = Vec::new();
-        for (at, (found, known)) in news(ArrivalEvent::Failed).enumerate() {
-            let Some(member) = member(found) else { continue };
-            let login = known.commit.as_ref().and_then(|commit| commit.login.as_deref());
-            let is_called = login.is_some_and(|login| !called_logins.insert(login));
-            let mut authors = known.authors.clone();
-            authors.retain(|author| !called.contains(author));
-            if is_called {
-                authors.retain(|author| matches!(author, Author::Named(_)));
-            }
-            called.extend(authors.iter().filter(|author| matches!(author, Author::Person(_))).cloned());
-            if earlier.len() + at < MAX_FAILURE_REPLIES {
-                let what = format!("failed:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
-                let said = render::render_failure(member, &wave.environment, &authors);
-                let beside = render::render_failure(member, &wave.environment, &[]);
-                replies.push(reply(&what, vec![member.artefact.clone()], FAILED, said, beside));
-            } else {
-                rest.push(member.artefact.as_str());
-                rest_authors.extend(authors);
-            }
-        }
-        if !rest.is_empty() {
-            // Those that fail later have a line of their own: whoever is called by an edit is not called.
-            let said = render::render_more_failures(&rest, &wave.environment, &rest_authors);
-            let artefacts = rest.iter().map(|name| ArtefactName::new(name)).collect();
-            let beside = render::render_more_failures(&rest, &wave.environment, &[]);
-            let what = format!("failed:more:{}", earlier.len());
-            replies.push(reply(&what, artefacts, FAILED, said, beside));
-        }
-        for (found, _) in news(ArrivalEvent::Recovered) {
-            let Some(member) = member(found) else { continue };
-            let what = format!("runs:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
-            let said = render::render_recovery(member, &wave.environment);
-            replies.push(reply(&what, vec![member.artefact.clone()], RECOVERED, said.clone(), said));
-        }
-        replies
-    }
+    replies
 }
 
 fn render_batch_message(wave: &ArrivalBatch, key: MessageKey) -> ArrivalMessage {

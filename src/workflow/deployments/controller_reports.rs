@@ -21,102 +21,96 @@ const MAX_REPLAYED_REPORTS: u32 = 2000;
 /// How long a report waits for the first look at the cluster, which may be what tells whom it is about.
 const CLUSTER_READ_TIMEOUT: SignedDuration = SignedDuration::from_mins(1);
 
-impl Context {
-    /// What controllers said before we started: their words are told once, and some images tell nothing else.
-    pub async fn replay_reports(&self) -> Result<(), StoreError> {
-        for entry in self.store.list_newest_entries(LedgerKind::Report, MAX_REPLAYED_REPORTS).await?.into_iter().rev() {
-            // The cluster was not read yet, and says something else by now: what was found out then stands.
-            let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
-            let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
-            let names = found.or_else(|| Some(self.attribute_report(&report)?.ok()?.artefacts));
-            let artefacts =
-                names.iter().flatten().filter_map(|name| self.config.catalogue.find_artefact(name.as_str()));
-            for artefact in artefacts.filter(|artefact| artefact.places.contains_key(&report.environment)) {
-                self.image_commits.record_report(artefact, &report, entry.at);
-            }
+/// What controllers said before we started: their words are told once, and some images tell nothing else.
+pub(crate) async fn replay_reports(ctx: &Context) -> Result<(), StoreError> {
+    for entry in ctx.store.list_newest_entries(LedgerKind::Report, MAX_REPLAYED_REPORTS).await?.into_iter().rev() {
+        // The cluster was not read yet, and says something else by now: what was found out then stands.
+        let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
+        let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
+        let names = found.or_else(|| Some(attribute_report(ctx, &report)?.ok()?.artefacts));
+        let artefacts = names.iter().flatten().filter_map(|name| ctx.config.catalogue.find_artefact(name.as_str()));
+        for artefact in artefacts.filter(|artefact| artefact.places.contains_key(&report.environment)) {
+            ctx.report_history.record_report(artefact, &report, entry.at);
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// A hint that wakes the look, and the last source of a commit where the image tells none. `None`: the cluster, which may
-    /// tell whom it is about, was not read yet.
-    pub(crate) fn handle_report(
-        &self,
-        report: &Report,
-        received_at: Timestamp,
-    ) -> Option<(Transaction, ReportDisposition)> {
-        let now = self.clock.now();
-        let found = self.attribute_report(report);
-        if matches!(found, Some(Err(_)))
-            && self.is_cluster_unread(report)
-            && now.duration_since(received_at) < CLUSTER_READ_TIMEOUT
-        {
-            return None;
-        }
-        let mut attribution = None;
-        let (more, fate) = match found {
-            None => (Transaction::new(), ReportDisposition::Noise),
-            Some(Ok(Attribution { artefacts, method: by })) => {
-                for artefact in artefacts.iter().filter_map(|name| self.config.catalogue.find_artefact(name.as_str())) {
-                    self.image_commits.record_report(artefact, report, now);
-                    if let Some(change) = self.open_changes.change_deploying_to(&artefact.name, &report.environment) {
-                        self.open_changes.wake(change.id);
-                    }
+/// A hint that wakes the look, and the last source of a commit where the image tells none. `None`: the cluster, which may
+/// tell whom it is about, was not read yet.
+pub(crate) fn handle_report(
+    ctx: &Context,
+    report: &Report,
+    received_at: Timestamp,
+) -> Option<(Transaction, ReportDisposition)> {
+    let now = ctx.clock.now();
+    let found = attribute_report(ctx, report);
+    if matches!(found, Some(Err(_)))
+        && is_cluster_unread(ctx, report)
+        && now.duration_since(received_at) < CLUSTER_READ_TIMEOUT
+    {
+        return None;
+    }
+    let mut attribution = None;
+    let (more, fate) = match found {
+        None => (Transaction::new(), ReportDisposition::Noise),
+        Some(Ok(Attribution { artefacts, method: by })) => {
+            for artefact in artefacts.iter().filter_map(|name| ctx.config.catalogue.find_artefact(name.as_str())) {
+                ctx.report_history.record_report(artefact, report, now);
+                if let Some(change) = ctx.open_changes.change_deploying_to(&artefact.name, &report.environment) {
+                    ctx.open_changes.wake(change.id);
                 }
-                attribution = Some((artefacts, by.as_str().to_owned()));
-                let repaired = |object| {
-                    Transaction::new().forget_unmapped_reports(
-                        report.environment.clone(),
-                        report.sender.display_name(),
-                        object,
-                    )
-                };
-                (find_reported_object(report).map_or_else(Transaction::new, repaired), ReportDisposition::Mapped)
             }
-            Some(Err(why)) => {
-                let (environment, sender, why_not) = (&report.environment, report.sender.display_name(), why.code());
-                tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
-                (
-                    Transaction::new().count_unmapped_report(build_unmapped_report(report, &why, now)),
-                    ReportDisposition::Unmapped,
+            attribution = Some((artefacts, by.as_str().to_owned()));
+            let repaired = |object| {
+                Transaction::new().forget_unmapped_reports(
+                    report.environment.clone(),
+                    report.sender.display_name(),
+                    object,
                 )
-            }
-        };
-        let (artefacts, by) = attribution.unzip();
-        let report_body = serde_json::to_value(report).unwrap_or_default();
-        let entry = LedgerEntry {
-            at: now,
-            change: None,
-            kind: LedgerKind::Report,
-            artefact: None,
-            environment: Some(report.environment.clone()),
-            actor: Some(Actor::Controller),
-            details: Some(LedgerDetails::Report { report: report_body, artefacts, by }),
-        };
-        Some((Transaction::new().append_to_ledger(entry).append(more), fate))
-    }
-
-    /// `None` for what says nothing about any artefact.
-    fn attribute_report(&self, report: &Report) -> Option<Result<Attribution, UnmappedReason>> {
-        if report.outcome == ReportStatus::Noise {
-            return None;
+            };
+            (find_reported_object(report).map_or_else(Transaction::new, repaired), ReportDisposition::Mapped)
         }
-        let applied = |artefact: &Artefact, place: &Place| -> AppliedWorkload {
-            self.cluster_view.find_appliers(place, &artefact.image)
-        };
-        let known = ReportAttributor {
-            catalogue: &self.config.catalogue,
-            rules: &self.config.attribution_rules,
-            applied: &applied,
-        };
-        Some(known.attribute_report(&to_attribution_input(report)))
-    }
+        Some(Err(why)) => {
+            let (environment, sender, why_not) = (&report.environment, report.sender.display_name(), why.code());
+            tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
+            (
+                Transaction::new().count_unmapped_report(build_unmapped_report(report, &why, now)),
+                ReportDisposition::Unmapped,
+            )
+        }
+    };
+    let (artefacts, by) = attribution.unzip();
+    let report_body = serde_json::to_value(report).unwrap_or_default();
+    let entry = LedgerEntry {
+        at: now,
+        change: None,
+        kind: LedgerKind::Report,
+        artefact: None,
+        environment: Some(report.environment.clone()),
+        actor: Some(Actor::Controller),
+        details: Some(LedgerDetails::Report { report: report_body, artefacts, by }),
+    };
+    Some((Transaction::new().append_to_ledger(entry).append(more), fate))
+}
 
-    /// Something of that environment was not looked at since we started.
-    fn is_cluster_unread(&self, report: &Report) -> bool {
-        let mut places = self.config.catalogue.artefacts.iter().filter_map(|it| it.places.get(&report.environment));
-        places.any(|place| !self.cluster_view.has_been_read(place))
+/// `None` for what says nothing about any artefact.
+fn attribute_report(ctx: &Context, report: &Report) -> Option<Result<Attribution, UnmappedReason>> {
+    if report.outcome == ReportStatus::Noise {
+        return None;
     }
+    let applied = |artefact: &Artefact, place: &Place| -> AppliedWorkload {
+        ctx.cluster_view.find_appliers(place, &artefact.image)
+    };
+    let known =
+        ReportAttributor { catalogue: &ctx.config.catalogue, rules: &ctx.config.attribution_rules, applied: &applied };
+    Some(known.attribute_report(&to_attribution_input(report)))
+}
+
+/// Something of that environment was not looked at since we started.
+fn is_cluster_unread(ctx: &Context, report: &Report) -> bool {
+    let mut places = ctx.config.catalogue.artefacts.iter().filter_map(|it| it.places.get(&report.environment));
+    places.any(|place| !ctx.cluster_view.has_been_read(place))
 }
 
 fn find_reported_object(report: &Report) -> Option<ControllerObject> {

@@ -3,6 +3,7 @@
 pub(crate) mod arrival_batch;
 pub(crate) mod arrivals;
 pub(crate) mod controller_reports;
+mod github_events;
 pub mod observer;
 pub(crate) mod provenance;
 pub mod record_reports;

@@ -17,7 +17,10 @@ use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 
 use crate::workflow::context::Context;
-use crate::workflow::deployments::arrivals::SightingUpdate;
+use crate::workflow::deployments::arrivals::{
+    SightingUpdate, announce_arrivals, find_posted_arrival, notify_failure_authors, update_posted_arrival,
+};
+use crate::workflow::deployments::provenance::refresh_origins;
 use crate::workflow::error::LookupError;
 
 /// A message about an arrival is completed only while people still read it.
@@ -79,7 +82,7 @@ impl Drop for ActivityGuard {
 
 /// Looks whenever the watch saw something, and every `look_every` in any case. Runs until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let wake = ctx.wake.clone();
+    let wake = ctx.activity.clone();
     let mut changes = ctx.cluster_view.subscribe_changes();
     let mut woken = wake.0.observer_wakeups.subscribe();
     let mut observer = Observer { ctx, observed: HashSet::new() };
@@ -111,12 +114,12 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
 
 /// Finds out the commits of what runs, apart from the looks: GitHub may take its time. Runs until it is cancelled.
 pub async fn run_commit_lookups(ctx: Context, cancel: CancellationToken) {
-    let wake = ctx.wake.clone();
+    let wake = ctx.activity.clone();
     let mut woken = wake.0.commit_lookup_wakeups.subscribe();
     loop {
         tokio::select! {
             () = cancel.cancelled() => return,
-            () = wake.track_work(ctx.resolve_missing_commits()) => {}
+            () = wake.track_work(resolve_missing_commits(&ctx)) => {}
         }
         tokio::select! {
             () = cancel.cancelled() => return,
@@ -195,138 +198,126 @@ impl Observer {
                 .iter()
                 .fold(Transaction::new(), |transaction, found| transaction.record_sighting(found.sighting.clone()));
             let _alone = self.ctx.sightings.lock_for_write().await;
-            self.ctx.commit_sightings(transaction, some.iter().map(|found| &found.sighting)).await;
+            commit_sightings(&self.ctx, transaction, some.iter().map(|found| &found.sighting)).await;
         }
         for sighting in &old {
             seen.exclude_from_batch(sighting);
         }
-        self.ctx.announce_arrivals(told).await;
+        announce_arrivals(&self.ctx, told).await;
     }
 }
 
-impl Context {
-    /// Memory follows the store: what could not be stored is found again at the next look.
-    pub(crate) async fn commit_sightings(&self, transaction: Transaction, sightings: impl Iterator<Item = &Sighting>) {
-        match self.store.commit(transaction).await {
-            Ok(()) => sightings.for_each(|sighting| {
-                self.sightings.record_sighting(sighting.clone());
-                if let Some(change) = self.open_changes.change_deploying_to(&sighting.artefact, &sighting.environment) {
-                    self.open_changes.wake(change.id);
-                }
-            }),
-            Err(error) => tracing::error!(%error, "what was seen could not be stored"),
+/// Memory follows the store: what could not be stored is found again at the next look.
+pub(crate) async fn commit_sightings(
+    ctx: &Context,
+    transaction: Transaction,
+    sightings: impl Iterator<Item = &Sighting>,
+) {
+    match ctx.store.commit(transaction).await {
+        Ok(()) => sightings.for_each(|sighting| {
+            ctx.sightings.record_sighting(sighting.clone());
+            if let Some(change) = ctx.open_changes.change_deploying_to(&sighting.artefact, &sighting.environment) {
+                ctx.open_changes.wake(change.id);
+            }
+        }),
+        Err(error) => tracing::error!(%error, "what was seen could not be stored"),
+    }
+}
+
+pub(crate) async fn find_pod_failure_reason(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+) -> Option<String> {
+    let place = artefact.places.get(&environment.name)?;
+    for workload in &place.workloads {
+        if let Some(reason) =
+            crate::adapters::cluster::pod_reasons::find_failure_reason(&ctx.cluster_clients, &place.namespace, workload)
+                .await
+        {
+            return Some(reason);
         }
     }
+    None
+}
 
-    pub(crate) async fn find_pod_failure_reason(
-        &self,
-        artefact: &Artefact,
-        environment: &Environment,
-    ) -> Option<String> {
-        let place = artefact.places.get(&environment.name)?;
-        for workload in &place.workloads {
-            if let Some(reason) = crate::adapters::cluster::pod_reasons::find_failure_reason(
-                &self.cluster_clients,
-                &place.namespace,
-                workload,
-            )
-            .await
-            {
-                return Some(reason);
+/// Finds out the commits of what runs, where they are not known yet, and marks the rungs that are behind.
+/// GitHub is asked once for each new pair of commits: how two commits stand to each other never changes.
+async fn resolve_missing_commits(ctx: &Context) {
+    let mut failures = 0;
+    for artefact in &ctx.config.catalogue.artefacts {
+        if ctx.image_commits.is_backing_off(&artefact.name, ctx.clock.now()) {
+            continue;
+        }
+        match resolve_artefact_commits(ctx, artefact).await {
+            Ok(()) => failures = 0,
+            Err(error) if error.transient => {
+                tracing::debug!(%error, artefact = %artefact.name, "commits cannot be asked for now");
+                failures += 1;
+            }
+            Err(error) => {
+                tracing::warn!(%error, artefact = %artefact.name, "commits cannot be found out; asking again later");
+                ctx.image_commits.back_off(&artefact.name, ctx.clock.now());
             }
         }
-        None
-    }
-
-    /// Finds out the commits of what runs, where they are not known yet, and marks the rungs that are behind.
-    /// GitHub is asked once for each new pair of commits: how two commits stand to each other never changes.
-    async fn resolve_missing_commits(&self) {
-        let mut failures = 0;
-        for artefact in &self.config.catalogue.artefacts {
-            if self.image_commits.is_backing_off(&artefact.name, self.clock.now()) {
-                continue;
-            }
-            match self.resolve_artefact_commits(artefact).await {
-                Ok(()) => failures = 0,
-                Err(error) if error.transient => {
-                    tracing::debug!(%error, artefact = %artefact.name, "commits cannot be asked for now");
-                    failures += 1;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, artefact = %artefact.name, "commits cannot be found out; asking again later");
-                    self.image_commits.back_off(&artefact.name, self.clock.now());
-                }
-            }
-            // Whoever was away three times would not answer for the next either: the next look asks again.
-            if failures == 3 {
-                return;
-            }
+        // Whoever was away three times would not answer for the next either: the next look asks again.
+        if failures == 3 {
+            return;
         }
-        // People wait for commits, and nobody for the mark.
-        self.refresh_origins().await;
     }
+    // People wait for commits, and nobody for the mark.
+    refresh_origins(ctx).await;
+}
 
-    async fn resolve_artefact_commits(&self, artefact: &Artefact) -> Result<(), LookupError> {
-        let mut below: Option<Sha> = None;
-        for environment in self.config.catalogue.ladder.environments() {
-            let Some(sighting) = self.sightings.find_sighting(&artefact.name, &environment.name) else { continue };
-            let commit = match &sighting.version.commit {
-                Some(commit) => Some(commit.clone()),
-                None => self.record_late_commit(artefact, environment, sighting).await?,
-            };
-            if let (Some(here), Some(below)) = (&commit, &below) {
-                let pair = (here.clone(), below.clone());
-                let known = self.sightings.read_artefact(&artefact.name, |seen| {
-                    seen.find_in(&environment.name).is_some_and(|entry| entry.compared_commits.as_ref() == Some(&pair))
-                });
-                if !known {
-                    let behind = self.is_behind(artefact, here, below).await?;
-                    self.sightings.set_behind(&artefact.name, &environment.name, pair, behind);
-                }
-            }
-            below = commit;
-        }
-        Ok(())
-    }
-
-    /// Keeps a commit that was learned late, and completes the message that went out without it.
-    async fn record_late_commit(
-        &self,
-        artefact: &Artefact,
-        environment: &Environment,
-        seen: Sighting,
-    ) -> Result<Option<Sha>, LookupError> {
-        let Some((sha, _)) = self.resolve_sighting_commit(artefact, &seen).await? else { return Ok(None) };
-        let learned = Version { commit: Some(sha.clone()), ..seen.version.clone() };
-        let described = Sighting { version: learned, ..seen.clone() };
-        // GitHub is asked how people know the commit only where somebody reads it.
-        let telling = self.find_posted_arrival(artefact, environment, &described, COMPLETION_WINDOW).await?;
-        // Asking took time: only what still stands there is completed.
-        let _alone = self.sightings.lock_for_write().await;
-        let now_there = self.sightings.find_sighting(&artefact.name, &environment.name);
-        let Some(mut sighting) = now_there.filter(|there| there.version.is_same_image(&seen.version)) else {
-            return Ok(None);
+async fn resolve_artefact_commits(ctx: &Context, artefact: &Artefact) -> Result<(), LookupError> {
+    let mut below: Option<Sha> = None;
+    for environment in ctx.config.catalogue.ladder.environments() {
+        let Some(sighting) = ctx.sightings.find_sighting(&artefact.name, &environment.name) else { continue };
+        let commit = match &sighting.version.commit {
+            Some(commit) => Some(commit.clone()),
+            None => record_late_commit(ctx, artefact, environment, sighting).await?,
         };
-        sighting.version.commit = Some(sha.clone());
-        let mut transaction = Transaction::new().record_sighting(sighting.clone());
-        if let Some(telling) = telling.filter(|telling| telling.commit.is_some()) {
-            // Said again under the same name, it takes the place of what was said, or is still to be said.
-            let concerned = self.notify_failure_authors(artefact, environment, &sighting, &telling);
-            let messages = self.update_posted_arrival(artefact, environment, &sighting, telling);
-            transaction = transaction.append(messages).append(concerned);
+        if let (Some(here), Some(below)) = (&commit, &below) {
+            let pair = (here.clone(), below.clone());
+            let known = ctx.sightings.read_artefact(&artefact.name, |seen| {
+                seen.find_in(&environment.name).is_some_and(|entry| entry.compared_commits.as_ref() == Some(&pair))
+            });
+            if !known {
+                let behind = ctx.comparisons.is_behind(artefact, here, below).await?;
+                ctx.sightings.set_behind(&artefact.name, &environment.name, pair, behind);
+            }
         }
-        self.commit_sightings(transaction, std::iter::once(&sighting)).await;
-        Ok(Some(sha))
+        below = commit;
     }
+    Ok(())
+}
 
-    pub(crate) async fn is_behind(&self, artefact: &Artefact, here: &Sha, below: &Sha) -> Result<bool, LookupError> {
-        if here == below {
-            return Ok(false);
-        }
-        if let Some(comparison) = self.compare_commits(&artefact.repository, here, below).await? {
-            return Ok(comparison.ahead_by > 0);
-        }
-        let why = format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
-        Err(LookupError::new_permanent(why))
+/// Keeps a commit that was learned late, and completes the message that went out without it.
+async fn record_late_commit(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    seen: Sighting,
+) -> Result<Option<Sha>, LookupError> {
+    let Some((sha, _)) = ctx.image_commits.resolve_sighting_commit(artefact, &seen).await? else { return Ok(None) };
+    let learned = Version { commit: Some(sha.clone()), ..seen.version.clone() };
+    let described = Sighting { version: learned, ..seen.clone() };
+    // GitHub is asked how people know the commit only where somebody reads it.
+    let telling = find_posted_arrival(ctx, artefact, environment, &described, COMPLETION_WINDOW).await?;
+    // Asking took time: only what still stands there is completed.
+    let _alone = ctx.sightings.lock_for_write().await;
+    let now_there = ctx.sightings.find_sighting(&artefact.name, &environment.name);
+    let Some(mut sighting) = now_there.filter(|there| there.version.is_same_image(&seen.version)) else {
+        return Ok(None);
+    };
+    sighting.version.commit = Some(sha.clone());
+    let mut transaction = Transaction::new().record_sighting(sighting.clone());
+    if let Some(telling) = telling.filter(|telling| telling.commit.is_some()) {
+        // Said again under the same name, it takes the place of what was said, or is still to be said.
+        let concerned = notify_failure_authors(ctx, artefact, environment, &sighting, &telling);
+        let messages = update_posted_arrival(ctx, artefact, environment, &sighting, telling);
+        transaction = transaction.append(messages).append(concerned);
     }
+    commit_sightings(ctx, transaction, std::iter::once(&sighting)).await;
+    Ok(Some(sha))
 }

@@ -11,6 +11,8 @@ use crate::adapters::reports::disposition::ReportDisposition;
 use crate::adapters::store::{InboxItem, InboxQueue, StoreError, Transaction};
 
 use crate::workflow::context::Context;
+use crate::workflow::deployments::controller_reports::handle_report;
+use crate::workflow::deployments::github_events::{handle_build_event, wake_affected_changes};
 use crate::workflow::deployments::webhook_inbox::WebhookEvent;
 use crate::workflow::requests::inbox::{PANIC_RETRY_DELAY, STORE_RETRY_DELAY};
 
@@ -26,7 +28,7 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
     loop {
         woken.mark_unchanged();
         let asked_at = ctx.clock.now();
-        let next_due = match ctx.process_due_webhooks().await {
+        let next_due = match process_due_webhooks(&ctx).await {
             Ok(true) if !cancel.is_cancelled() => continue,
             Ok(_) => ctx.store.find_next_inbox_due(InboxQueue::Webhooks, asked_at).await,
             Err(error) => Err(error),
@@ -49,67 +51,65 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
     }
 }
 
-impl Context {
-    /// Works off what is due. `false`: nothing was.
-    async fn process_due_webhooks(&self) -> Result<bool, StoreError> {
-        let waiting = self.store.list_due_inbox_items(InboxQueue::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
-        if waiting.is_empty() {
-            return Ok(false);
-        }
-        let mut transaction = Transaction::new();
-        let mut fates = Vec::new();
-        for received in &waiting {
-            tokio::task::yield_now().await;
-            // What ended in a panic may end in another: it takes none of its neighbours with it.
-            let understood =
-                AssertUnwindSafe(async { received.create_span().in_scope(|| self.handle_webhook(received)) })
-                    .catch_unwind()
-                    .await;
-            let now = self.clock.now();
-            transaction = match understood {
-                Ok(Some((heard, fate))) => {
-                    fates.extend(fate);
-                    transaction.append(heard).finish_inbox_item(received.id)
-                }
-                Ok(None) => transaction.postpone_without_attempt(
-                    received.id,
-                    now + CLUSTER_UNREAD_DELAY,
-                    "the cluster was not read yet",
-                ),
-                Err(_) => transaction.postpone_inbox_item(received.id, now + PANIC_RETRY_DELAY, "a panic"),
-            };
-        }
-        self.wake.wake_observer();
-        self.store.commit(transaction).await?;
-        // Only now: what could not be stored is heard again.
-        for (sender, fate) in fates {
-            self.metrics.reports.record_disposition(sender, fate);
-        }
-        Ok(true)
+/// Works off what is due. `false`: nothing was.
+async fn process_due_webhooks(ctx: &Context) -> Result<bool, StoreError> {
+    let waiting = ctx.store.list_due_inbox_items(InboxQueue::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
+    if waiting.is_empty() {
+        return Ok(false);
     }
-
-    /// `None`: it can be understood later.
-    fn handle_webhook(&self, received: &InboxItem) -> Option<(Transaction, Option<(ReportSender, ReportDisposition)>)> {
-        let noticed = Some((ReportSender::GitHub, ReportDisposition::Notice));
-        Some(match serde_json::from_value(received.body.clone()) {
-            Ok(WebhookEvent::Report(report)) => {
-                let (transaction, fate) = self.handle_report(&report, received.received_at)?;
-                (transaction, Some((report.sender, fate)))
+    let mut transaction = Transaction::new();
+    let mut fates = Vec::new();
+    for received in &waiting {
+        tokio::task::yield_now().await;
+        // What ended in a panic may end in another: it takes none of its neighbours with it.
+        let understood = AssertUnwindSafe(async { received.create_span().in_scope(|| handle_webhook(ctx, received)) })
+            .catch_unwind()
+            .await;
+        let now = ctx.clock.now();
+        transaction = match understood {
+            Ok(Some((heard, fate))) => {
+                fates.extend(fate);
+                transaction.append(heard).finish_inbox_item(received.id)
             }
-            Ok(WebhookEvent::Build(build)) => (
-                self.handle_build_event(&build)
-                    .map(|entry| Transaction::new().append_to_ledger(entry))
-                    .unwrap_or_default(),
-                noticed,
+            Ok(None) => transaction.postpone_without_attempt(
+                received.id,
+                now + CLUSTER_UNREAD_DELAY,
+                "the cluster was not read yet",
             ),
-            Ok(WebhookEvent::Notice(notice)) => {
-                self.wake_affected_changes(&notice);
-                (Transaction::new(), noticed)
-            }
-            Err(error) => {
-                tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
-                (Transaction::new(), None)
-            }
-        })
+            Err(_) => transaction.postpone_inbox_item(received.id, now + PANIC_RETRY_DELAY, "a panic"),
+        };
     }
+    ctx.activity.wake_observer();
+    ctx.store.commit(transaction).await?;
+    // Only now: what could not be stored is heard again.
+    for (sender, fate) in fates {
+        ctx.metrics.reports.record_disposition(sender, fate);
+    }
+    Ok(true)
+}
+
+/// `None`: it can be understood later.
+fn handle_webhook(
+    ctx: &Context,
+    received: &InboxItem,
+) -> Option<(Transaction, Option<(ReportSender, ReportDisposition)>)> {
+    let noticed = Some((ReportSender::GitHub, ReportDisposition::Notice));
+    Some(match serde_json::from_value(received.body.clone()) {
+        Ok(WebhookEvent::Report(report)) => {
+            let (transaction, fate) = handle_report(ctx, &report, received.received_at)?;
+            (transaction, Some((report.sender, fate)))
+        }
+        Ok(WebhookEvent::Build(build)) => (
+            handle_build_event(ctx, &build).map(|entry| Transaction::new().append_to_ledger(entry)).unwrap_or_default(),
+            noticed,
+        ),
+        Ok(WebhookEvent::Notice(notice)) => {
+            wake_affected_changes(ctx, &notice);
+            (Transaction::new(), noticed)
+        }
+        Err(error) => {
+            tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
+            (Transaction::new(), None)
+        }
+    })
 }

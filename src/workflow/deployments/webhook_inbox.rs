@@ -20,59 +20,51 @@ pub(crate) enum WebhookEvent {
     Notice(GithubNotice),
 }
 
-impl Context {
-    /// `false`: it could not be kept, and must be sent again.
-    pub async fn store_webhook_event(&self, heard: ParsedWebhook) -> bool {
-        match heard {
-            ParsedWebhook::Report(report) => self.store_report(&report).await,
-            ParsedWebhook::Notice(notice) => self.store_github_event(&notice.key, &notice).await,
-            ParsedWebhook::Build(build) => self.store_github_event(&build.key, &build).await,
-            ParsedWebhook::Unreadable(unread) => self.store_unreadable_report(&unread).await,
-        }
+/// `false`: it could not be kept, and must be sent again.
+pub async fn store_webhook_event(ctx: &Context, heard: ParsedWebhook) -> bool {
+    match heard {
+        ParsedWebhook::Report(report) => store_report(ctx, &report).await,
+        ParsedWebhook::Notice(notice) => store_github_event(ctx, &notice.key, &notice).await,
+        ParsedWebhook::Build(build) => store_github_event(ctx, &build.key, &build).await,
+        ParsedWebhook::Unreadable(unread) => store_unreadable_report(ctx, &unread).await,
     }
+}
 
-    /// Keeps a report once, by what it means and by what its sender calls it.
-    pub(crate) async fn store_report(&self, report: &Report) -> bool {
-        let body = serde_json::to_value(report).unwrap_or_default();
-        let stored = self
-            .store
-            .receive_with_sender_id(to_inbox_source(report.sender), &report.key, report.id_key(), &body)
-            .await;
-        self.log_receipt(report.sender, &report.key, stored)
-    }
+/// Keeps a report once, by what it means and by what its sender calls it.
+pub(crate) async fn store_report(ctx: &Context, report: &Report) -> bool {
+    let body = serde_json::to_value(report).unwrap_or_default();
+    let stored =
+        ctx.store.receive_with_sender_id(to_inbox_source(report.sender), &report.key, report.id_key(), &body).await;
+    log_receipt(ctx, report.sender, &report.key, stored)
+}
 
-    async fn store_github_event(&self, key: &str, told: &impl Serialize) -> bool {
-        let body = serde_json::to_value(told).unwrap_or_default();
-        self.log_receipt(
-            ReportSender::GitHub,
-            key,
-            self.store.receive_inbox_item(InboxOrigin::GitHub, key, &body).await,
-        )
-    }
+async fn store_github_event(ctx: &Context, key: &str, told: &impl Serialize) -> bool {
+    let body = serde_json::to_value(told).unwrap_or_default();
+    log_receipt(ctx, ReportSender::GitHub, key, ctx.store.receive_inbox_item(InboxOrigin::GitHub, key, &body).await)
+}
 
-    fn log_receipt(&self, sender: ReportSender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
-        let request = telemetry::derive_request_id(to_inbox_source(sender).as_str(), key);
-        if let Ok(Receipt::Replay) = stored {
-            self.metrics.reports.record_disposition(sender, ReportDisposition::Duplicate);
-        }
-        tracing::debug!(request.id = request, before = matches!(stored, Ok(Receipt::Replay)), "told");
-        tracing::error_span!("request", request.id = request).in_scope(|| is_stored(stored))
+fn log_receipt(ctx: &Context, sender: ReportSender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
+    let request = telemetry::derive_request_id(to_inbox_source(sender).as_str(), key);
+    if let Ok(Receipt::Replay) = stored {
+        ctx.metrics.reports.record_disposition(sender, ReportDisposition::Duplicate);
     }
+    tracing::debug!(request.id = request, before = matches!(stored, Ok(Receipt::Replay)), "told");
+    tracing::error_span!("request", request.id = request).in_scope(|| is_stored(stored))
+}
 
-    /// What nobody could make anything of is not dropped in silence.
-    pub(crate) async fn store_unreadable_report(&self, unread: &UnreadableWebhook) -> bool {
-        let stray = UnmappedReport {
-            environment: unread.environment.clone(),
-            sender: unread.sender.display_name().to_owned(),
-            object: None,
-            reason: "unread".to_owned(),
-            problem: unread.why.clone(),
-            repair: "Repair what sends it: the README says what is understood.".to_owned(),
-            message: unread.body.clone(),
-            at: self.clock.now(),
-        };
-        is_stored(self.store.commit(Transaction::new().count_unmapped_report(stray)).await)
-    }
+/// What nobody could make anything of is not dropped in silence.
+pub(crate) async fn store_unreadable_report(ctx: &Context, unread: &UnreadableWebhook) -> bool {
+    let stray = UnmappedReport {
+        environment: unread.environment.clone(),
+        sender: unread.sender.display_name().to_owned(),
+        object: None,
+        reason: "unread".to_owned(),
+        problem: unread.why.clone(),
+        repair: "Repair what sends it: the README says what is understood.".to_owned(),
+        message: unread.body.clone(),
+        at: ctx.clock.now(),
+    };
+    is_stored(ctx.store.commit(Transaction::new().count_unmapped_report(stray)).await)
 }
 
 fn to_inbox_source(sender: ReportSender) -> InboxOrigin {

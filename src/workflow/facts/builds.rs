@@ -4,12 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::adapters::reports::github::{Build, BuildState};
-use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, StoreError};
-use crate::domain::model::actor::Actor;
+use crate::adapters::store::{LedgerDetails, LedgerKind, Store, StoreError};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
-
-use crate::workflow::context::Context;
 
 /// Commits whose builds are remembered. Who waits for one waits for one of the last few.
 const MAX_COMMITS: usize = 1_000;
@@ -71,6 +68,17 @@ impl Builds {
         }
         true
     }
+
+    /// Remembers the builds of the ledger: GitHub reports each of them once only.
+    pub async fn load_stored(&self, store: &Store) -> Result<(), StoreError> {
+        for entry in store.list_newest_entries(LedgerKind::Build, MAX_RECALLED_ENTRIES).await?.into_iter().rev() {
+            let Some(LedgerDetails::Build(build)) = entry.details else { continue };
+            if let Ok(build) = serde_json::from_value::<Build>(build) {
+                self.record_build(&build);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Webhooks overtake each other. A later run, or the same one tried again, counts more than what the earlier says; within
@@ -85,42 +93,6 @@ fn is_newer(build: &Build, known: &Build) -> bool {
         (build.run, build.attempt, stage, build.at)
     };
     rank(build) > rank(known)
-}
-
-impl Context {
-    /// What GitHub said before we started: it says it once.
-    pub async fn recall_builds(&self) -> Result<(), StoreError> {
-        for entry in self.store.list_newest_entries(LedgerKind::Build, MAX_RECALLED_ENTRIES).await?.into_iter().rev() {
-            let Some(LedgerDetails::Build(build)) = entry.details else { continue };
-            if let Ok(build) = serde_json::from_value::<Build>(build) {
-                self.builds.record_build(&build);
-            }
-        }
-        Ok(())
-    }
-
-    /// A build began or ended: whoever waits for its commit is looked at. Those of other people's repositories are not ours.
-    pub(crate) fn handle_build_event(&self, build: &Build) -> Option<LedgerEntry> {
-        let mut ours = self.config.catalogue.artefacts.iter();
-        if !ours.any(|artefact| artefact.repository.is_same_as(&build.repository)) || !self.builds.record_build(build) {
-            return None;
-        }
-        for change in self.open_changes.all() {
-            let waits = change.stage.deploying().is_some_and(|deploying| deploying.result == build.commit);
-            if waits && change.plan.write_target().0.is_same_as(&build.repository) {
-                self.open_changes.wake(change.id);
-            }
-        }
-        Some(LedgerEntry {
-            at: self.clock.now(),
-            change: None,
-            kind: LedgerKind::Build,
-            artefact: None,
-            environment: None,
-            actor: Some(Actor::Controller),
-            details: Some(LedgerDetails::Build(serde_json::to_value(build).unwrap_or_default())),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use jiff::SignedDuration;
 
-use crate::adapters::github::FetchResult;
-use crate::adapters::store::Transaction;
+use crate::adapters::github::{self, FetchResult};
+use crate::adapters::store::{Store, Transaction};
+use crate::clock::Clock;
 use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::Comparison;
-use crate::domain::model::artefact::Repository;
+use crate::domain::model::artefact::{Artefact, Repository};
 use crate::domain::model::version::Sha;
 
-use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 use crate::workflow::ttl_cache::TtlCache;
 
@@ -19,26 +19,31 @@ const HEAD_TTL: SignedDuration = SignedDuration::from_secs(15);
 /// Commits that have nothing in common will not have it later; an hour keeps the memory small.
 const INCOMPARABLE_TTL: SignedDuration = SignedDuration::from_hours(1);
 
-/// Where branches stood a moment ago.
-pub struct BranchHeads {
-    foreground: TtlCache<(Repository, String), Sha>,
-    /// The same for what nobody waits for: it must not make what people ask for older.
-    background: TtlCache<(Repository, String), Sha>,
+/// Compares commits. Remembers each comparison in the store for ever, and the heads of branches for a few seconds.
+pub struct Comparisons {
+    store: Store,
+    github: github::Client,
+    clock: Clock,
+    /// Heads that a request of a person has read.
+    foreground_heads: TtlCache<(Repository, String), Sha>,
+    /// Heads that a background task has read. They are kept apart, because an answer to a person must not be as old as these.
+    background_heads: TtlCache<(Repository, String), Sha>,
     /// A commit and a head that GitHub cannot compare.
     incomparable: TtlCache<(Repository, Sha, Sha), ()>,
 }
 
-impl Default for BranchHeads {
-    fn default() -> Self {
+impl Comparisons {
+    pub fn new(store: Store, github: github::Client, clock: Clock) -> Self {
         Self {
-            foreground: TtlCache::new(HEAD_TTL),
-            background: TtlCache::new(HEAD_TTL),
+            store,
+            github,
+            clock,
+            foreground_heads: TtlCache::new(HEAD_TTL),
+            background_heads: TtlCache::new(HEAD_TTL),
             incomparable: TtlCache::new(INCOMPARABLE_TTL),
         }
     }
-}
 
-impl Context {
     /// What `head` has that `base` does not. `None`: one of them is gone, or they have nothing in common.
     pub(crate) async fn compare_commits(
         &self,
@@ -70,12 +75,12 @@ impl Context {
         branch: &str,
     ) -> Result<Option<Comparison>, LookupError> {
         let key = (repository.clone(), branch.to_owned());
-        if let Some(head) = self.branch_heads.foreground.get(&key, self.clock.now()) {
+        if let Some(head) = self.foreground_heads.get(&key, self.clock.now()) {
             return self.compare_commits(repository, base, &head).await;
         }
         match self.github.compare_refs(repository, base.as_str(), branch).await? {
             FetchResult::Found(comparison) => {
-                self.branch_heads.foreground.insert(key, comparison.head.clone(), self.clock.now());
+                self.foreground_heads.insert(key, comparison.head.clone(), self.clock.now());
                 self.store_comparison(repository, comparison.clone()).await;
                 Ok(Some(comparison))
             }
@@ -91,7 +96,7 @@ impl Context {
         commit: &Sha,
     ) -> Result<Option<bool>, LookupError> {
         let key = (repository.clone(), branch.to_owned());
-        let known = self.branch_heads.background.get(&key, self.clock.now());
+        let known = self.background_heads.get(&key, self.clock.now());
         if let Some(head) = &known
             && self.is_reachable(repository, head, commit).await?
         {
@@ -99,7 +104,7 @@ impl Context {
         }
         // What came a moment ago is not in a head that is older.
         let Some(head) = self.github.fetch_branch_head(repository, branch).await? else { return Ok(None) };
-        self.branch_heads.background.insert(key, head.clone(), self.clock.now());
+        self.background_heads.insert(key, head.clone(), self.clock.now());
         if known.as_ref() == Some(&head) {
             return Ok(Some(false));
         }
@@ -108,13 +113,13 @@ impl Context {
 
     async fn is_reachable(&self, repository: &Repository, head: &Sha, commit: &Sha) -> Result<bool, LookupError> {
         let pair = (repository.clone(), commit.clone(), head.clone());
-        if self.branch_heads.incomparable.get(&pair, self.clock.now()).is_some() {
+        if self.incomparable.get(&pair, self.clock.now()).is_some() {
             return Ok(false);
         }
         if let Some(comparison) = self.compare_commits(repository, commit, head).await? {
             return Ok(comparison.behind_by == 0);
         }
-        self.branch_heads.incomparable.insert(pair, (), self.clock.now());
+        self.incomparable.insert(pair, (), self.clock.now());
         Ok(false)
     }
 
@@ -140,5 +145,17 @@ impl Context {
         {
             tracing::warn!(%error, "a comparison could not be kept");
         }
+    }
+
+    /// Whether `below` has commits that `here` does not.
+    pub(crate) async fn is_behind(&self, artefact: &Artefact, here: &Sha, below: &Sha) -> Result<bool, LookupError> {
+        if here == below {
+            return Ok(false);
+        }
+        if let Some(comparison) = self.compare_commits(&artefact.repository, here, below).await? {
+            return Ok(comparison.ahead_by > 0);
+        }
+        let why = format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
+        Err(LookupError::new_permanent(why))
     }
 }

@@ -9,13 +9,13 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, GithubError};
 use crate::adapters::slack::client::{SendError, SlackAccount};
 use crate::clock::Clock;
+use crate::config::Policy;
 use crate::domain::model::actor::{Member, MemberLabel, PersonId, Role};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 
-use super::people::People;
-use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
+use crate::workflow::facts::people::People;
 use crate::workflow::ttl_cache::TtlCache;
 
 /// Who was taken out of a team has lost its rights within a minute.
@@ -24,7 +24,7 @@ const TEAM_TTL: SignedDuration = SignedDuration::from_secs(60);
 const IDENTITY_TTL: SignedDuration = SignedDuration::from_mins(10);
 
 #[derive(Clone)]
-pub struct Rights(Arc<Inner>);
+pub struct Permissions(Arc<Inner>);
 
 struct Inner {
     people: People,
@@ -32,13 +32,20 @@ struct Inner {
     clock: Clock,
     /// Logins as configured.
     logins: BTreeMap<PersonId, String>,
+    policies: BTreeMap<EnvironmentName, Policy>,
     login_by_person: TtlCache<(PersonId, Repository), Option<String>>,
     person_by_login: TtlCache<(String, Repository), Option<PersonId>>,
     team_membership: TtlCache<(String, String, String), bool>,
 }
 
-impl Rights {
-    pub fn new(people: People, github: github::Client, clock: Clock, logins: BTreeMap<PersonId, String>) -> Self {
+impl Permissions {
+    pub fn new(
+        people: People,
+        github: github::Client,
+        clock: Clock,
+        logins: BTreeMap<PersonId, String>,
+        policies: BTreeMap<EnvironmentName, Policy>,
+    ) -> Self {
         let (by_email, by_login, in_team) =
             (TtlCache::new(IDENTITY_TTL), TtlCache::new(IDENTITY_TTL), TtlCache::new(TEAM_TTL));
         Self(Arc::new(Inner {
@@ -46,13 +53,15 @@ impl Rights {
             github,
             clock,
             logins,
+            policies,
             login_by_person: by_email,
             person_by_login: by_login,
             team_membership: in_team,
         }))
     }
 
-    async fn is_among(
+    /// Is the person one of these? An empty list is everyone in the workspace.
+    pub(crate) async fn is_among(
         &self,
         person: &PersonId,
         members: &[Member],
@@ -118,7 +127,12 @@ impl Rights {
         Ok(is_member)
     }
 
-    async fn find_login(&self, person: &PersonId, repository: &Repository) -> Result<Option<String>, LookupError> {
+    /// Who a person is on GitHub: by `people` of the configuration, else by e-mail.
+    pub(crate) async fn find_login(
+        &self,
+        person: &PersonId,
+        repository: &Repository,
+    ) -> Result<Option<String>, LookupError> {
         if let Some(login) = self.0.logins.get(person) {
             return Ok(Some(login.clone()));
         }
@@ -144,7 +158,12 @@ impl Rights {
         Ok(login)
     }
 
-    async fn find_person(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, LookupError> {
+    /// Who a login is in Slack: only a full member of the workspace.
+    pub(crate) async fn find_person(
+        &self,
+        login: &str,
+        repository: &Repository,
+    ) -> Result<Option<PersonId>, LookupError> {
         let unknown = |error: SendError| slack_lookup_error("who is who", &error);
         let person = match self.find_configured_person(login) {
             Some(person) => Some(person.clone()),
@@ -156,7 +175,8 @@ impl Rights {
         Ok(account.filter(|account| account.role == Role::Member).map(|account| account.id))
     }
 
-    fn find_known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
+    /// The same as far as it is known already: nobody is asked.
+    pub(crate) fn find_known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
         let key = (login.to_ascii_lowercase(), repository.clone());
         let remembered = || self.0.person_by_login.get(&key, self.0.clock.now()).flatten();
         self.find_configured_person(login).cloned().or_else(remembered)
@@ -195,7 +215,8 @@ impl Rights {
         self.0.logins.iter().find(same).map(|(person, _)| person)
     }
 
-    async fn label_members(&self, members: &[Member]) -> Vec<MemberLabel> {
+    /// How these people are called in a message. What Slack cannot tell now stays a handle.
+    pub(crate) async fn label_members(&self, members: &[Member]) -> Vec<MemberLabel> {
         if members.is_empty() {
             return vec![MemberLabel::Everyone];
         }
@@ -217,18 +238,6 @@ impl Rights {
         };
         members.iter().map(called).collect()
     }
-}
-
-impl Context {
-    /// Is the person one of these? An empty list is everyone in the workspace.
-    pub(crate) async fn is_among(
-        &self,
-        person: &PersonId,
-        members: &[Member],
-        repository: &Repository,
-    ) -> Result<bool, LookupError> {
-        self.permissions.is_among(person, members, repository).await
-    }
 
     pub(crate) async fn may_promote(
         &self,
@@ -236,7 +245,7 @@ impl Context {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.config.policies.get(environment) {
+        match self.0.policies.get(environment) {
             Some(policy) => self.is_among(person, &policy.promoters, repository).await,
             None => Ok(false),
         }
@@ -249,7 +258,7 @@ impl Context {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.config.policies.get(environment).and_then(|policy| policy.approvals.as_ref()) {
+        match self.0.policies.get(environment).and_then(|policy| policy.approvals.as_ref()) {
             Some(approvals) => self.is_among(person, &approvals.approvers, repository).await,
             None => self.may_promote(person, environment, repository).await,
         }
@@ -262,7 +271,7 @@ impl Context {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.config.policies.get(environment).map(|policy| policy.overriders.as_slice()) {
+        match self.0.policies.get(environment).map(|policy| policy.overriders.as_slice()) {
             None | Some([]) => Ok(false),
             Some(overriders) => self.is_among(person, overriders, repository).await,
         }
@@ -276,7 +285,7 @@ impl Context {
         repository: &Repository,
     ) -> Result<bool, LookupError> {
         let promotes = self.may_promote(person, environment, repository).await;
-        let policy = self.config.policies.get(environment);
+        let policy = self.0.policies.get(environment);
         // Without approvals the second question would be the first again.
         if matches!(promotes, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
             return promotes;
@@ -285,34 +294,6 @@ impl Context {
             Ok(false) => promotes,
             told => told,
         }
-    }
-
-    /// Who a person is on GitHub: by `people` of the configuration, else by e-mail.
-    pub(crate) async fn find_login(
-        &self,
-        person: &PersonId,
-        repository: &Repository,
-    ) -> Result<Option<String>, LookupError> {
-        self.permissions.find_login(person, repository).await
-    }
-
-    /// Who a login is in Slack: only a full member of the workspace.
-    pub(crate) async fn find_person(
-        &self,
-        login: &str,
-        repository: &Repository,
-    ) -> Result<Option<PersonId>, LookupError> {
-        self.permissions.find_person(login, repository).await
-    }
-
-    /// The same as far as it is known already: nobody is asked.
-    pub(crate) fn find_known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
-        self.permissions.find_known_person(login, repository)
-    }
-
-    /// How these people are called in a message. What Slack cannot tell now stays a handle.
-    pub(crate) async fn label_members(&self, members: &[Member]) -> Vec<MemberLabel> {
-        self.permissions.label_members(members).await
     }
 }
 

@@ -1,17 +1,83 @@
 //! The last words of controllers on an artefact in an environment, in whichever order they came.
 
-use jiff::Timestamp;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+
+use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::reports::{Report, ReportStatus};
 use crate::domain::change::{ControllerMessage, FailureEvidence, ReportedOutcome};
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
+use crate::domain::runtime::sighting::Sighting;
 
 /// As much of a word as people read.
 const MAX_MESSAGE_CHARS: usize = 600;
 
+/// How long after a version runs a controller's success can still be about it.
+const REPORTED_WITHIN: SignedDuration = SignedDuration::from_mins(15);
+
+/// The reports on each artefact in each environment. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct ReportHistory(Arc<RwLock<HashMap<(EnvironmentName, ArtefactName), ReportLog>>>);
+
+impl ReportHistory {
+    /// Remembers what a controller says that it deployed.
+    pub(crate) fn record_report(&self, artefact: &Artefact, report: &Report, now: Timestamp) {
+        let key = (report.environment.clone(), artefact.name.clone());
+        self.write_logs().entry(key).or_default().record_report(report, now);
+    }
+
+    /// The last that a controller said of an artefact there.
+    pub(crate) fn find_last_message(
+        &self,
+        environment: &EnvironmentName,
+        artefact: &ArtefactName,
+    ) -> Option<ControllerMessage> {
+        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        memory.get(&(environment.clone(), artefact.clone()))?.last_message().cloned()
+    }
+
+    /// What a controller said of a commit that it could not deploy.
+    pub(crate) fn find_failure(
+        &self,
+        environment: &EnvironmentName,
+        artefact: &ArtefactName,
+        commit: &Sha,
+    ) -> Option<(String, FailureEvidence)> {
+        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let words = memory.get(&(environment.clone(), artefact.clone()))?;
+        words.find_failure(commit).map(|(message, evidence)| (message.to_owned(), evidence))
+    }
+
+    /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts, and
+    /// soon after it ran. What is said much later may be about something newer that is not here yet.
+    pub(crate) fn find_reported_commit(&self, sighting: &Sighting) -> Option<Sha> {
+        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let words = memory.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
+        let (commit, at) = words.last_success()?;
+        let since = at.as_second() >= sighting.seen_at.as_second();
+        let soon = sighting.running_at.is_some_and(|ran| at.duration_since(ran) <= REPORTED_WITHIN);
+        (since && soon).then(|| commit.clone())
+    }
+
+    /// What was reported is not this artefact's.
+    pub(crate) fn discard_report(&self, sighting: &Sighting, commit: &Sha) {
+        let key = (sighting.environment.clone(), sighting.artefact.clone());
+        if let Some(words) = self.write_logs().get_mut(&key) {
+            words.forget_success(commit);
+        }
+    }
+
+    fn write_logs(&self) -> RwLockWriteGuard<'_, HashMap<(EnvironmentName, ArtefactName), ReportLog>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Of each kind the newest, by the time that the sender gives it: webhooks overtake each other.
 #[derive(Debug, Default)]
-pub(crate) struct ReportLog {
+struct ReportLog {
     start: Option<(Sha, Timestamp)>,
     success: Option<(Sha, Timestamp)>,
     failure: Option<(Sha, Timestamp, String, FailureEvidence)>,
@@ -20,7 +86,7 @@ pub(crate) struct ReportLog {
 }
 
 impl ReportLog {
-    pub(crate) fn record_report(&mut self, report: &Report, now: Timestamp) {
+    fn record_report(&mut self, report: &Report, now: Timestamp) {
         // A clock that is ahead must not make us deaf until it is that late.
         let at = report.at.map_or(now, |at| at.min(now));
         self.record_last_message(report, at);
@@ -75,23 +141,23 @@ impl ReportLog {
         }
     }
 
-    pub(crate) fn last_message(&self) -> Option<&ControllerMessage> {
+    fn last_message(&self) -> Option<&ControllerMessage> {
         self.message.as_ref()
     }
 
     /// The last success, and when it was.
-    pub(crate) fn last_success(&self) -> Option<&(Sha, Timestamp)> {
+    fn last_success(&self) -> Option<&(Sha, Timestamp)> {
         self.success.as_ref()
     }
 
-    pub(crate) fn forget_success(&mut self, commit: &Sha) {
+    fn forget_success(&mut self, commit: &Sha) {
         if self.success.as_ref().is_some_and(|(succeeded, _)| succeeded == commit) {
             self.success = None;
         }
     }
 
     /// What was said of a commit that could not be deployed, unless something newer was.
-    pub(crate) fn find_failure(&self, commit: &Sha) -> Option<(&str, FailureEvidence)> {
+    fn find_failure(&self, commit: &Sha) -> Option<(&str, FailureEvidence)> {
         let (failed, _, message, evidence) = self.failure.as_ref()?;
         (failed == commit).then_some((message.as_str(), *evidence))
     }
@@ -100,8 +166,9 @@ impl ReportLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::reports::{ReportSender, ReportTarget};
-    use crate::domain::model::environment::EnvironmentName;
+    use crate::adapters::reports::{ReportSender, ReportTarget, flux};
+    use crate::domain::model::version::Version;
+    use crate::domain::sample;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).unwrap()
@@ -205,5 +272,67 @@ mod tests {
         heard.record_report(&Report { commit: None, ..report('a', ReportStatus::Succeeded, Some(3)) }, at(100));
         let failure = |commit| heard.find_failure(&sha(commit)).map(|(message, _)| message);
         assert_eq!((failure('a'), failure('b')), (Some("a!2"), None));
+    }
+
+    #[test]
+    fn the_last_word_is_kept_whatever_it_says() {
+        let catalogue = sample::catalogue();
+        let mailer = catalogue.find_artefact("mailer").unwrap();
+        let environment = EnvironmentName::new("qa");
+        let sources = ReportHistory::default();
+        let last = || sources.find_last_message(&environment, &mailer.name).map(|word| (word.said, word.at));
+        assert_eq!(last(), None);
+        let words = [
+            ("ReconciliationSucceeded", "info", 10, (ReportedOutcome::Succeeded, at(10))),
+            ("HealthCheckFailed", "error", 20, (ReportedOutcome::Failed, at(20))),
+            ("ReconciliationSucceeded", "info", 15, (ReportedOutcome::Failed, at(20))),
+        ];
+        for (reason, severity, seconds, kept) in words {
+            let event = serde_json::json!({
+                "involvedObject": { "kind": "Kustomization", "name": "mailer" }, "severity": severity,
+                "reason": reason, "timestamp": at(seconds).to_string(), "message": "words",
+                "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
+            });
+            let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
+            sources.record_report(mailer, &report, at(100));
+            assert_eq!(last(), Some(kept), "{reason} at {seconds}");
+        }
+    }
+
+    #[test]
+    fn a_report_counts_for_what_ran_shortly_before_it_and_for_nothing_else() {
+        let catalogue = sample::catalogue();
+        let mailer = catalogue.find_artefact("mailer").unwrap();
+        let environment = EnvironmentName::new("qa");
+        let stay = Sighting {
+            artefact: mailer.name.clone(),
+            environment: environment.clone(),
+            version: Version { tag: Some("build-7".into()), ..Version::default() },
+            seen_at: at(0),
+            running_at: Some(at(60)),
+            healthy_since: Some(at(60)),
+            failure: None,
+            ended_at: None,
+            announced: true,
+        };
+        let rolling = Sighting { running_at: None, healthy_since: None, ..stay.clone() };
+        let cases = [
+            ("before it came", -1, &stay, false),
+            ("while it rolled out", 30, &stay, true),
+            ("when it ran", 61, &stay, true),
+            ("long after", 3600, &stay, false),
+            ("what does not run yet", 30, &rolling, false),
+        ];
+        for (name, seconds, stay, counts) in cases {
+            let sources = ReportHistory::default();
+            let event = serde_json::json!({
+                "involvedObject": { "kind": "Kustomization", "name": "mailer" }, "severity": "info",
+                "reason": "ReconciliationSucceeded", "timestamp": at(seconds).to_string(),
+                "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
+            });
+            let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
+            sources.record_report(mailer, &report, at(seconds));
+            assert_eq!(sources.find_reported_commit(stay).is_some(), counts, "{name}");
+        }
     }
 }

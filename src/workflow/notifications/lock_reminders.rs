@@ -13,30 +13,28 @@ use crate::workflow::requests::reply::build_direct_message;
 /// When the database cannot be read or written, it is tried again after this.
 const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
-impl Context {
-    /// Reminds whom it is time to remind, and says when it will be the next time.
-    pub(crate) async fn remind_lock_owners(&self) -> Result<Option<Timestamp>, StoreError> {
-        let asked_at = self.clock.now();
-        for lock in self.store.list_locks_to_remind().await? {
-            let transaction = Transaction::new()
-                .postpone_lock_reminder(lock.id)
-                .enqueue_message(build_direct_message(&lock.by, render::lock::render_reminder(&lock)));
-            match self.store.commit(transaction).await {
-                // It was ended or taken over meanwhile.
-                Ok(()) | Err(StoreError::Overtaken) => {}
-                Err(error) => return Err(error),
-            }
+/// Reminds whom it is time to remind, and says when it will be the next time.
+pub(crate) async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp>, StoreError> {
+    let asked_at = ctx.clock.now();
+    for lock in ctx.store.list_locks_to_remind().await? {
+        let transaction = Transaction::new()
+            .postpone_lock_reminder(lock.id)
+            .enqueue_message(build_direct_message(&lock.by, render::lock::render_reminder(&lock)));
+        match ctx.store.commit(transaction).await {
+            // It was ended or taken over meanwhile.
+            Ok(()) | Err(StoreError::Overtaken) => {}
+            Err(error) => return Err(error),
         }
-        self.store.find_next_reminder(asked_at).await
     }
+    ctx.store.find_next_reminder(asked_at).await
 }
 
 /// Reminds the owners of locks that were forgotten, until it is cancelled.
-pub async fn run(bot: Context, cancel: CancellationToken) {
-    let mut woken = bot.store.subscribe_wakeups();
+pub async fn run(ctx: Context, cancel: CancellationToken) {
+    let mut woken = ctx.store.subscribe_wakeups();
     loop {
         let seen = woken.borrow_and_update().locks;
-        let next = match bot.remind_lock_owners().await {
+        let next = match remind_lock_owners(&ctx).await {
             Ok(next) => next,
             Err(StoreError::Closed) => return,
             Err(error) => {
@@ -47,7 +45,7 @@ pub async fn run(bot: Context, cancel: CancellationToken) {
         };
         let due = async {
             match next {
-                Some(due) => bot.clock.sleep_until(due).await,
+                Some(due) => ctx.clock.sleep_until(due).await,
                 None => std::future::pending().await,
             }
         };

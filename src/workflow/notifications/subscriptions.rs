@@ -6,54 +6,47 @@ use crate::adapters::store::Transaction;
 use crate::domain::change::subscription::{SubscribedChannel, SubscribedState};
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::message::{Destination, Message, MessageKey};
-use crate::workflow::message_keys;
 
 use crate::workflow::context::Context;
+use crate::workflow::message_keys;
 
-impl Context {
-    /// What others are told of a change that was at `before` and has moved on.
-    pub(crate) fn notify_subscribers(&self, before: Option<&Stage>, change: &Change) -> Transaction {
-        let (old_state, new_state) =
-            (before.and_then(SubscribedState::from_stage), SubscribedState::from_stage(&change.stage));
-        let mut transaction = Transaction::new();
-        for subscriber in self.subscribed_channels(change) {
-            let key = message_keys::for_subscriber(change.id, &subscriber.channel);
-            let is_subscribed = |state: SubscribedState| subscriber.states.contains(&state);
-            let recovers = old_state == Some(SubscribedState::Failed) && new_state == Some(SubscribedState::Deployed);
-            let matters = new_state == Some(SubscribedState::Failed) || recovers;
-            if matters && (new_state.is_some_and(is_subscribed) || old_state.is_some_and(is_subscribed)) {
-                // An edit wakes nobody: where something was said before, the news is said from its thread.
-                let now = self.clock.now().as_microsecond();
-                let name = MessageKey::new(&format!("{key}:{now}"));
-                let news = build_subscriber_message(
-                    &subscriber,
-                    name,
-                    Some(key.clone()),
-                    card::render_subscriber_update(change),
-                )
-                .with_broadcast();
-                transaction = transaction.enqueue_if_posted(key.clone(), news);
-            }
-            let message =
-                build_subscriber_message(&subscriber, key.clone(), None, card::render_subscriber_card(change))
-                    .with_link(message_keys::for_card(change.id));
-            transaction = match new_state {
-                Some(state) if is_subscribed(state) => transaction.enqueue_message(message),
-                // What was said there before must not stay wrong.
-                _ => transaction.enqueue_if_posted(key, message),
-            };
+/// What others are told of a change that was at `before` and has moved on.
+pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: &Change) -> Transaction {
+    let (old_state, new_state) =
+        (before.and_then(SubscribedState::from_stage), SubscribedState::from_stage(&change.stage));
+    let mut transaction = Transaction::new();
+    for subscriber in subscribed_channels(ctx, change) {
+        let key = message_keys::for_subscriber(change.id, &subscriber.channel);
+        let is_subscribed = |state: SubscribedState| subscriber.states.contains(&state);
+        let recovers = old_state == Some(SubscribedState::Failed) && new_state == Some(SubscribedState::Deployed);
+        let matters = new_state == Some(SubscribedState::Failed) || recovers;
+        if matters && (new_state.is_some_and(is_subscribed) || old_state.is_some_and(is_subscribed)) {
+            // An edit wakes nobody: where something was said before, the news is said from its thread.
+            let now = ctx.clock.now().as_microsecond();
+            let name = MessageKey::new(&format!("{key}:{now}"));
+            let news =
+                build_subscriber_message(&subscriber, name, Some(key.clone()), card::render_subscriber_update(change))
+                    .with_broadcast();
+            transaction = transaction.enqueue_if_posted(key.clone(), news);
         }
-        transaction
+        let message = build_subscriber_message(&subscriber, key.clone(), None, card::render_subscriber_card(change))
+            .with_link(message_keys::for_card(change.id));
+        transaction = match new_state {
+            Some(state) if is_subscribed(state) => transaction.enqueue_message(message),
+            // What was said there before must not stay wrong.
+            _ => transaction.enqueue_if_posted(key, message),
+        };
     }
+    transaction
+}
 
-    /// Those who want to hear of what the change moves, each once.
-    fn subscribed_channels(&self, change: &Change) -> Vec<SubscribedChannel> {
-        let plan = &change.plan;
-        let Some(rung) = self.config.catalogue.ladder.find(plan.environment.as_str()) else { return Vec::new() };
-        let moves = std::iter::once(&plan.artefact).chain(plan.also.iter().map(|also| &also.artefact));
-        let moves: Vec<_> = moves.cloned().collect();
-        self.config.audience.group_subscribed_channels(&moves, rung).into_iter().map(|(ear, _)| ear).collect()
-    }
+/// Those who want to hear of what the change moves, each once.
+fn subscribed_channels(ctx: &Context, change: &Change) -> Vec<SubscribedChannel> {
+    let plan = &change.plan;
+    let Some(rung) = ctx.config.catalogue.ladder.find(plan.environment.as_str()) else { return Vec::new() };
+    let moves = std::iter::once(&plan.artefact).chain(plan.also.iter().map(|also| &also.artefact));
+    let moves: Vec<_> = moves.cloned().collect();
+    ctx.config.audience.group_subscribed_channels(&moves, rung).into_iter().map(|(ear, _)| ear).collect()
 }
 
 fn build_subscriber_message(

@@ -7,23 +7,21 @@ use crate::domain::change::plan::Plan;
 use crate::domain::model::environment::PromotionMethod;
 use crate::workflow::context::Context;
 
-impl Context {
-    /// Does a promotion there wait for a person's yes, or at least for GitHub's?
-    pub(crate) fn needs_approval_stage(&self, plan: &Plan) -> bool {
-        let policy = self.config.policies.get(&plan.environment);
-        let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
-        plan.promote == PromotionMethod::PullRequest || approved
-    }
+/// Does a promotion there wait for a person's yes, or at least for GitHub's?
+pub(crate) fn needs_approval_stage(ctx: &Context, plan: &Plan) -> bool {
+    let policy = ctx.config.policies.get(&plan.environment);
+    let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
+    plan.promote == PromotionMethod::PullRequest || approved
+}
 
-    /// What a change waits for in the beginning: those who are to approve it.
-    pub(crate) async fn collect_approval_requirements(&self, plan: &Plan, now: Timestamp) -> ApprovalState {
-        let policy = self.config.policies.get(&plan.environment).cloned().unwrap_or_default();
-        let (required, asked) = match &policy.approvals {
-            Some(approvals) if plan.rollback.is_none() => {
-                (approvals.required, self.label_members(&approvals.approvers).await)
-            }
-            _ => (0, Vec::new()),
-        };
-        ApprovalState::new(required, asked, now, policy.approval_timeout)
-    }
+/// What a change waits for in the beginning: those who are to approve it.
+pub(crate) async fn collect_approval_requirements(ctx: &Context, plan: &Plan, now: Timestamp) -> ApprovalState {
+    let policy = ctx.config.policies.get(&plan.environment).cloned().unwrap_or_default();
+    let (required, asked) = match &policy.approvals {
+        Some(approvals) if plan.rollback.is_none() => {
+            (approvals.required, ctx.permissions.label_members(&approvals.approvers).await)
+        }
+        _ => (0, Vec::new()),
+    };
+    ApprovalState::new(required, asked, now, policy.approval_timeout)
 }

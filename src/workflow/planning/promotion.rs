@@ -20,10 +20,14 @@ use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::why::Obstacles;
 
+use crate::workflow::commands::lock::find_covering_locks;
 use crate::workflow::context::Context;
-use crate::workflow::error::LookupError;
-use crate::workflow::error::{PlanError, record_obstacle};
-use crate::workflow::planning::pending_commits::{assume_unknown_pending, is_pinned_by_digest};
+use crate::workflow::error::{LookupError, PlanError, record_obstacle};
+use crate::workflow::planning::approval_requirements::needs_approval_stage;
+use crate::workflow::planning::pending_commits::{
+    assume_unknown_pending, check_digest_known, check_manifest_writable, find_pending_by_branch,
+    find_pending_by_manifest, find_version_quarantines, is_pinned_by_digest, look_up_image, resolve_manifest_file,
+};
 
 /// How far back a version is looked for that is named.
 const SIGHTINGS_LIMIT: u32 = 200;
@@ -80,423 +84,433 @@ pub(crate) enum PromotionDecision {
     },
 }
 
-impl Context {
-    /// Has no effect, and locks nothing.
-    pub(crate) async fn decide_promotion(&self, request: &PromotionRequest) -> Result<PromotionDecision, LookupError> {
-        match self.plan_promotion(request, &mut Obstacles::new_first_only()).await {
-            Ok(decision) => Ok(decision),
-            Err(PlanError::Refused(refusal)) => Ok(PromotionDecision::Refused(refusal)),
-            Err(PlanError::Lookup(error)) => Err(error),
+/// Has no effect, and locks nothing.
+pub(crate) async fn decide_promotion(
+    ctx: &Context,
+    request: &PromotionRequest,
+) -> Result<PromotionDecision, LookupError> {
+    match plan_promotion(ctx, request, &mut Obstacles::new_first_only()).await {
+        Ok(decision) => Ok(decision),
+        Err(PlanError::Refused(refusal)) => Ok(PromotionDecision::Refused(refusal)),
+        Err(PlanError::Lookup(error)) => Err(error),
+    }
+}
+
+async fn plan_promotion(
+    ctx: &Context,
+    request: &PromotionRequest,
+    blockers: &mut Obstacles,
+) -> Result<PromotionDecision, PlanError> {
+    let (artefact, target, others) = resolve_target(ctx, request).await?;
+    let (plan, errored) = gather_facts_and_check(ctx, request, artefact, target, blockers).await?;
+    Ok(PromotionDecision::Planned { plan, other_environments: others, errored_change: errored })
+}
+
+/// What goes where; and the rungs that are behind as well, where none was named.
+pub(crate) async fn resolve_target<'a>(
+    ctx: &'a Context,
+    request: &PromotionRequest,
+) -> Result<PromotionTarget<'a>, PlanError> {
+    let Some(artefact) = ctx.config.catalogue.find_artefact(request.artefact.as_str()) else {
+        return Err(LookupError::new_permanent(format!("there is no artefact {}", request.artefact)).into());
+    };
+    if let Some(name) = &request.environment {
+        return Ok((artefact, find_environment(ctx, name)?, None));
+    }
+    let behind = find_environments_behind(ctx, artefact).await?;
+    let Some((target, others)) = behind.split_first() else {
+        return Err(Refusal::NothingToPromote { artefact: artefact.name.clone() }.into());
+    };
+    Ok((artefact, *target, Some(others.iter().map(|rung| rung.name.clone()).collect())))
+}
+
+/// Every rule, in order. Whoever wants the first that stands in the way is stopped there; whoever wants all goes on as
+/// far as anything can be known, and is stopped at the end.
+pub(crate) async fn gather_facts_and_check(
+    ctx: &Context,
+    request: &PromotionRequest,
+    artefact: &Artefact,
+    target: &Environment,
+    blockers: &mut Obstacles,
+) -> Result<(Box<Plan>, Option<Box<Change>>), PlanError> {
+    let catalogue = &ctx.config.catalogue;
+    let policy = ctx.config.policies.get(&target.name).cloned().unwrap_or_default();
+    let below = promotion::require_environment_below(artefact, target, &catalogue.ladder)?;
+    check_rights(ctx, request, artefact, target, &policy, blockers).await?;
+    for rung in [below, target] {
+        // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
+        if artefact.places.get(&rung.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
+            return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", rung.name)).into());
         }
     }
-
-    async fn plan_promotion(
-        &self,
-        request: &PromotionRequest,
-        blockers: &mut Obstacles,
-    ) -> Result<PromotionDecision, PlanError> {
-        let (artefact, target, others) = self.resolve_target(request).await?;
-        let (plan, errored) = self.gather_facts_and_check(request, artefact, target, blockers).await?;
-        Ok(PromotionDecision::Planned { plan, other_environments: others, errored_change: errored })
-    }
-
-    /// What goes where; and the rungs that are behind as well, where none was named.
-    pub(crate) async fn resolve_target(&self, request: &PromotionRequest) -> Result<PromotionTarget<'_>, PlanError> {
-        let Some(artefact) = self.config.catalogue.find_artefact(request.artefact.as_str()) else {
-            return Err(LookupError::new_permanent(format!("there is no artefact {}", request.artefact)).into());
+    let candidate =
+        match record_obstacle(select_version_below(ctx, artefact, below, &request.selector).await, blockers)? {
+            Some(candidate) => Some(candidate),
+            None => find_rolling_out_below(ctx, artefact, below).await?.map(|version| (version, None)),
         };
-        if let Some(name) = &request.environment {
-            return Ok((artefact, self.find_environment(name)?, None));
-        }
-        let behind = self.find_environments_behind(artefact).await?;
-        let Some((target, others)) = behind.split_first() else {
-            return Err(Refusal::NothingToPromote { artefact: artefact.name.clone() }.into());
-        };
-        Ok((artefact, *target, Some(others.iter().map(|rung| rung.name.clone()).collect())))
-    }
-
-    /// Every rule, in order. Whoever wants the first that stands in the way is stopped there; whoever wants all goes on as
-    /// far as anything can be known, and is stopped at the end.
-    pub(crate) async fn gather_facts_and_check(
-        &self,
-        request: &PromotionRequest,
-        artefact: &Artefact,
-        target: &Environment,
-        blockers: &mut Obstacles,
-    ) -> Result<(Box<Plan>, Option<Box<Change>>), PlanError> {
-        let catalogue = &self.config.catalogue;
-        let policy = self.config.policies.get(&target.name).cloned().unwrap_or_default();
-        let below = promotion::require_environment_below(artefact, target, &catalogue.ladder)?;
-        self.check_rights(request, artefact, target, &policy, blockers).await?;
-        for rung in [below, target] {
-            // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
-            if artefact.places.get(&rung.name).is_some_and(|place| !self.cluster_view.has_been_read(place)) {
-                return Err(
-                    LookupError::new_transient(format!("what runs in {} has not been read yet", rung.name)).into()
-                );
-            }
-        }
-        let candidate =
-            match record_obstacle(self.select_version_below(artefact, below, &request.selector).await, blockers)? {
-                Some(candidate) => Some(candidate),
-                None => self.find_rolling_out_below(artefact, below).await?.map(|version| (version, None)),
-            };
-        let manifest = record_obstacle(self.resolve_manifest_file(artefact, target).await, blockers)?;
-        let mut supersedes = None;
-        if let Some(manifest) = &manifest {
-            let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-            match self.store.find_active_change(&moves).await? {
-                Some(holder)
-                    if candidate.as_ref().is_some_and(|(version, _)| can_be_superseded(&holder, artefact, version)) =>
-                {
-                    supersedes = ConflictingChange::from_change(&holder);
-                }
-                Some(holder) => {
-                    blockers.record_refusal(Refusal::ChangeInProgress(
-                        self.describe_open_change(&holder, &request.requester).await,
-                    ))?;
-                }
-                None => {}
-            }
-        }
-        let from =
-            record_obstacle(self.find_running_version(artefact, target).map_err(PlanError::from), blockers)?.flatten();
-        let Some((mut version, well)) = candidate else {
-            // Nothing tells what would go: what holds the environment itself is known without that.
-            let watch = self.gather_gate_inputs(artefact, target, &policy, None).await?;
-            promotion::check_environment_gates(&watch, target, blockers)?;
-            return Err(LookupError::new_transient(format!("what runs in {} is not known", below.name)).into());
-        };
-        blockers.set_version(&version);
-        let pinned = version.commit.clone();
-        let coming = match (&manifest, &pinned) {
-            (None, _) => None,
-            (Some(None), Some(pinned)) => {
-                record_obstacle(self.find_pending_by_branch(artefact, target, &version, pinned).await, blockers)?
-            }
-            // What is approved without a pull request is approved by its commit.
-            (Some(Some(_)), pinned) if pinned.is_some() || !is_approved_by_commit(target, &policy) => {
-                Some((self.find_pending_by_manifest(artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new()))
-            }
-            _ => {
-                let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
-                blockers.record_refusal(Refusal::CommitUnknown { artefact, below, version })?;
-                None
-            }
-        };
-        let manifest = manifest.flatten();
-        let image = match &manifest {
-            Some(file) => {
-                record_obstacle(self.check_image_to_write(artefact, target, file, &mut version).await, blockers)?
-            }
-            None => None,
-        };
-        let (mut pending, undoes) = coming.unwrap_or_else(|| (assume_unknown_pending(), Vec::new()));
-        let checks = match (&pinned, pending.ahead_by) {
-            (None, _) | (_, 0) => crate::domain::change::plan::CiChecks::default(),
-            (Some(pinned), _) => self.github.fetch_checks(&artefact.repository, pinned).await?,
-        };
-        let errored = self.find_errored_change(artefact, target, &version).await?;
-        let quarantines = self.find_version_quarantines(artefact, target, &version, &mut pending).await?;
-        let watch = GateInputs { quarantines, ..self.gather_gate_inputs(artefact, target, &policy, well).await? };
-        let facts = PromotionFacts {
-            artefact,
-            target,
-            below,
-            version,
-            pinned,
-            from,
-            manifest,
-            undoes,
-            image: image.unwrap_or_default(),
-            pending,
-            checks,
-            checks_required: policy.checks_required,
-            gate_inputs: watch,
-            overriding: request.override_reason.clone().map(|reason| (request.requester.clone(), reason)),
-            supersedes,
-        };
-        if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (promotion::check_has_effect(&facts), &errored) {
-            // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
-            blockers.finish_check()?;
-            return Ok((Box::new(errored.plan.clone()), Some(errored.clone())));
-        }
-        let permit = promotion::check_promotion(&facts, blockers)?;
-        let plan = Box::new(Plan::new(permit, facts, catalogue));
-        let errored = errored.filter(|errored| self.can_resume(errored, &plan));
-        Ok((plan, errored))
-    }
-
-    async fn check_rights(
-        &self,
-        request: &PromotionRequest,
-        artefact: &Artefact,
-        target: &Environment,
-        policy: &Policy,
-        blockers: &mut Obstacles,
-    ) -> Result<(), PlanError> {
-        if !self.may_promote(&request.requester, &target.name, &artefact.repository).await? {
-            let (act, environment, who) =
-                (RestrictedAction::Promote, target.name.clone(), self.label_members(&policy.promoters).await);
-            blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
-        }
-        if request.override_reason.is_some()
-            && !self.may_override(&request.requester, &target.name, &artefact.repository).await?
-        {
-            // Unlike elsewhere, where nobody is named nobody may.
-            let who =
-                if policy.overriders.is_empty() { Vec::new() } else { self.label_members(&policy.overriders).await };
-            let (act, environment) = (RestrictedAction::Override, target.name.clone());
-            blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
-        }
-        Ok(())
-    }
-
-    /// What is under way, as it is for whoever asks.
-    async fn describe_open_change(&self, holder: &Change, by: &PersonId) -> ChangeInProgress {
-        let plan = &holder.plan;
-        let asker = if holder.requester == *by {
-            AskerRole::Requester
-        // Where nobody can tell, nothing is offered.
-        } else if holder.stage.can_cancel()
-            && self.may_approve(by, &plan.environment, &plan.repository).await.unwrap_or_default()
-        {
-            AskerRole::Approver
-        } else {
-            AskerRole::Other
-        };
-        ChangeInProgress { asker_role: asker, ..ChangeInProgress::from(holder) }
-    }
-
-    /// The last change there, if it wanted the same and did not come to its end.
-    async fn find_errored_change(
-        &self,
-        artefact: &Artefact,
-        target: &Environment,
-        version: &Version,
-    ) -> Result<Option<Box<Change>>, PlanError> {
-        let last = self.store.find_last_change(&artefact.name, &target.name).await?;
-        let errored = last.filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none());
-        Ok(errored.filter(|last| last.plan.version.is_same_as(version)).map(Box::new))
-    }
-
-    /// Is the plan that of the change which ended in an error? Where it was overridden, or the rules have been changed since,
-    /// it makes another change: what was asked and said then is not asked and said now.
-    fn can_resume(&self, errored: &Change, plan: &Plan) -> bool {
-        let waited = matches!(&errored.stage, Stage::Errored { merging, .. } if merging.awaiting.is_some());
-        errored.change_lock_key() == plan.change_lock_key()
-            && errored.plan.promote == plan.promote
-            && errored.plan.overridden == plan.overridden
-            && (waited || !self.needs_approval_stage(plan))
-    }
-
-    /// What the gates look at.
-    async fn gather_gate_inputs(
-        &self,
-        artefact: &Artefact,
-        target: &Environment,
-        policy: &Policy,
-        well: Option<HealthySince>,
-    ) -> Result<GateInputs, LookupError> {
-        let now = self.clock.now();
-        let also = self.config.catalogue.iter_co_deployed(artefact, &target.name).map(|also| also.name.clone());
-        let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
-        let locks = self.find_covering_locks(&target.name, &moving).await?;
-        let freeze = freeze::find_active_window(&policy.freezes, now);
-        let mut holds = self.store.list_holds(&target.name).await?;
-        holds.retain(|hold| hold.has_any_artefact(&moving));
-        Ok(GateInputs { locks, freeze, soak: policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
-    }
-
-    fn find_environment(&self, name: &EnvironmentName) -> Result<&Environment, PlanError> {
-        let gone = || PlanError::from(LookupError::new_permanent(format!("there is no environment {name}")));
-        self.config.catalogue.ladder.find(name.as_str()).ok_or_else(gone)
-    }
-
-    /// The rungs that do not have what the one below runs, lowest first.
-    async fn find_environments_behind<'a>(&'a self, artefact: &Artefact) -> Result<Vec<&'a Environment>, LookupError> {
-        let ladder = &self.config.catalogue.ladder;
-        let (mut behind, mut unknown) = (Vec::new(), Vec::new());
-        for rung in ladder.environments() {
-            let (Some(place), Some(below)) =
-                (artefact.places.get(&rung.name), ladder.find_next_below(&rung.name, artefact))
-            else {
-                continue;
-            };
-            let Some(source) = self.sightings.find_commit(&artefact.name, &below.name) else {
-                unknown.push(rung);
-                continue;
-            };
-            let missing = matches!(self.cluster_view.read_rollout(place, &artefact.image).state, RolloutState::Missing);
-            match self.sightings.find_commit(&artefact.name, &rung.name) {
-                _ if missing => behind.push(rung),
-                Some(here) if self.is_behind(artefact, &here, &source).await? => behind.push(rung),
-                Some(_) => {}
-                None => unknown.push(rung),
-            }
-        }
-        // What is not known to be behind is only looked at where nothing is: the rules say what is wrong with it.
-        if behind.is_empty() {
-            behind.extend(unknown.into_iter().take(1));
-        }
-        Ok(behind)
-    }
-
-    /// What would go, with its commit as far as anything tells it, and since when it has run well below.
-    async fn select_version_below(
-        &self,
-        artefact: &Artefact,
-        below: &Environment,
-        what: &VersionSelector,
-    ) -> Result<(Version, Option<HealthySince>), PlanError> {
-        let stay = match what {
-            VersionSelector::RunningBelow => {
-                let Some(place) = artefact.places.get(&below.name) else {
-                    let (artefact, below) = (artefact.name.clone(), below.name.clone());
-                    return Err(Refusal::NotRunningBelow { artefact, below }.into());
-                };
-                let rollout = self.cluster_view.read_rollout(place, &artefact.image);
-                let version =
-                    promotion::require_healthy_version(artefact, below, &rollout, &self.config.catalogue.ladder)?;
-                let seen = self.sightings.find_sighting(&artefact.name, &below.name);
-                // The observer is about to record it: what it knows of the version is not known here yet.
-                seen.filter(|seen| seen.version.is_same_image(&version)).ok_or_else(|| {
-                    LookupError::new_transient(format!("{} has just come to run in {}", version.label(), below.name))
-                })?
-            }
-            VersionSelector::Named(_)
-            | VersionSelector::Commit(_)
-            | VersionSelector::Image(_)
-            | VersionSelector::Sighting(_) => self.find_healthy_sighting(artefact, below, what).await?,
-        };
-        let commit = self.find_sighting_commit(artefact, &stay).await?;
-        let well = stay.healthy_since.map(|since| HealthySince { since, until: stay.ended_at });
-        Ok((Version { commit, ..stay.version }, well))
-    }
-
-    /// What is to run below and does not run well there, with its commit where that is known by now.
-    async fn find_rolling_out_below(
-        &self,
-        artefact: &Artefact,
-        below: &Environment,
-    ) -> Result<Option<Version>, LookupError> {
-        let Some(place) = artefact.places.get(&below.name) else { return Ok(None) };
-        let rollout = self.cluster_view.read_rollout(place, &artefact.image);
-        let (RolloutState::RollingOut { .. } | RolloutState::Degraded { .. }) = rollout.state else { return Ok(None) };
-        let seen = self.sightings.find_sighting(&artefact.name, &below.name);
-        let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_same_image(&now))) else {
-            return Ok(None);
-        };
-        let commit = self.find_sighting_commit(artefact, &stay).await?;
-        Ok(commit.map(|commit| Version { commit: Some(commit), ..stay.version }))
-    }
-
-    async fn find_sighting_commit(&self, artefact: &Artefact, stay: &Sighting) -> Result<Option<Sha>, LookupError> {
-        match &stay.version.commit {
-            Some(commit) => Ok(Some(commit.clone())),
-            None => Ok(self.resolve_sighting_commit(artefact, stay).await?.map(|(commit, _)| commit)),
-        }
-    }
-
-    /// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.
-    async fn check_image_to_write(
-        &self,
-        artefact: &Artefact,
-        target: &Environment,
-        file: &ManifestFile,
-        version: &mut Version,
-    ) -> Result<ImagePresence, PlanError> {
-        let (there, digest) = self.look_up_image(artefact, version).await;
-        let moved = match (&digest, &version.digest) {
-            (None, _) => false,
-            (Some(_), Some(_)) if is_pinned_by_digest(artefact) => false,
-            (Some(now), Some(seen)) => **now != **seen,
-            (Some(_), None) => self.is_tag_overwritten(artefact, version).await,
-        };
-        if there == ImagePresence::Gone || moved {
-            let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-            return Err(Refusal::ImageMissing {
-                artefact,
-                environment,
-                version: version.clone(),
-                tag_moved: moved,
-                alternative: None,
-            }
-            .into());
-        }
-        if let Some(digest) = digest {
-            version.digest = Some(digest.into());
-        }
-        Self::check_digest_known(artefact, version, &there)?;
-        self.check_manifest_writable(artefact, file, version).await?;
-        Ok(there)
-    }
-
-    /// A stay below of the version that is named, if it ran well.
-    async fn find_healthy_sighting(
-        &self,
-        artefact: &Artefact,
-        below: &Environment,
-        what: &VersionSelector,
-    ) -> Result<Sighting, PlanError> {
-        let stays = self.store.list_sightings(&artefact.name, &below.name, SIGHTINGS_LIMIT).await?;
-        let healthy: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
-        let is_selected = |stay: &&Sighting| match what {
-            VersionSelector::Named(name) => stay.version.is_named(name),
-            VersionSelector::Commit(sha) => stay.version.commit.as_ref() == Some(sha),
-            VersionSelector::Image(version) => stay.version.is_same_image(version),
-            VersionSelector::Sighting(seen_at) => stay.seen_at == *seen_at,
-            VersionSelector::RunningBelow => true,
-        };
-        let mut found = healthy.iter().find(is_selected).cloned();
-        if let (None, VersionSelector::Commit(sha)) = (&found, what) {
-            // Its commit may be known, and only not written down there yet.
-            for stay in healthy.iter().filter(|stay| stay.version.commit.is_none()).take(MAX_SUGGESTIONS) {
-                if self.resolve_sighting_commit(artefact, stay).await?.is_some_and(|(commit, _)| commit == *sha) {
-                    found = Some(stay.clone());
-                    break;
-                }
-            }
-        }
-        if let Some(found) = found {
-            // What runs there now is judged by how it runs now.
-            if found.ended_at.is_none()
-                && let Some(place) = artefact.places.get(&below.name)
+    let manifest = record_obstacle(resolve_manifest_file(ctx, artefact, target).await, blockers)?;
+    let mut supersedes = None;
+    if let Some(manifest) = &manifest {
+        let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
+        match ctx.store.find_active_change(&moves).await? {
+            Some(holder)
+                if candidate.as_ref().is_some_and(|(version, _)| can_be_superseded(&holder, artefact, version)) =>
             {
-                let rollout = self.cluster_view.read_rollout(place, &artefact.image);
-                promotion::require_healthy_version(artefact, below, &rollout, &self.config.catalogue.ladder)?;
+                supersedes = ConflictingChange::from_change(&holder);
             }
-            return Ok(found);
+            Some(holder) => {
+                blockers.record_refusal(Refusal::ChangeInProgress(
+                    describe_open_change(ctx, &holder, &request.requester).await,
+                ))?;
+            }
+            None => {}
         }
-        let version = match what {
-            VersionSelector::Commit(sha) => sha.short().to_owned(),
-            VersionSelector::Named(name) => name.to_string(),
-            VersionSelector::Image(version) => version.label().to_owned(),
-            VersionSelector::Sighting(_) | VersionSelector::RunningBelow => "that version".to_owned(),
-        };
-        let mut ran: Vec<String> = healthy.iter().map(|stay| stay.version.label().to_owned()).collect();
-        ran.dedup();
-        ran.truncate(MAX_SUGGESTIONS);
-        Err(Refusal::NeverRanHealthy {
-            artefact: artefact.name.clone(),
-            below: below.name.clone(),
-            version,
-            healthy_versions: ran,
-        }
-        .into())
     }
+    let from =
+        record_obstacle(find_running_version(ctx, artefact, target).map_err(PlanError::from), blockers)?.flatten();
+    let Some((mut version, well)) = candidate else {
+        // Nothing tells what would go: what holds the environment itself is known without that.
+        let watch = gather_gate_inputs(ctx, artefact, target, &policy, None).await?;
+        promotion::check_environment_gates(&watch, target, blockers)?;
+        return Err(LookupError::new_transient(format!("what runs in {} is not known", below.name)).into());
+    };
+    blockers.set_version(&version);
+    let pinned = version.commit.clone();
+    let coming = match (&manifest, &pinned) {
+        (None, _) => None,
+        (Some(None), Some(pinned)) => {
+            record_obstacle(find_pending_by_branch(ctx, artefact, target, &version, pinned).await, blockers)?
+        }
+        // What is approved without a pull request is approved by its commit.
+        (Some(Some(_)), pinned) if pinned.is_some() || !is_approved_by_commit(target, &policy) => {
+            Some((find_pending_by_manifest(ctx, artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new()))
+        }
+        _ => {
+            let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
+            blockers.record_refusal(Refusal::CommitUnknown { artefact, below, version })?;
+            None
+        }
+    };
+    let manifest = manifest.flatten();
+    let image = match &manifest {
+        Some(file) => record_obstacle(check_image_to_write(ctx, artefact, target, file, &mut version).await, blockers)?,
+        None => None,
+    };
+    let (mut pending, undoes) = coming.unwrap_or_else(|| (assume_unknown_pending(), Vec::new()));
+    let checks = match (&pinned, pending.ahead_by) {
+        (None, _) | (_, 0) => crate::domain::change::plan::CiChecks::default(),
+        (Some(pinned), _) => ctx.github.fetch_checks(&artefact.repository, pinned).await?,
+    };
+    let errored = find_errored_change(ctx, artefact, target, &version).await?;
+    let quarantines = find_version_quarantines(ctx, artefact, target, &version, &mut pending).await?;
+    let watch = GateInputs { quarantines, ..gather_gate_inputs(ctx, artefact, target, &policy, well).await? };
+    let facts = PromotionFacts {
+        artefact,
+        target,
+        below,
+        version,
+        pinned,
+        from,
+        manifest,
+        undoes,
+        image: image.unwrap_or_default(),
+        pending,
+        checks,
+        checks_required: policy.checks_required,
+        gate_inputs: watch,
+        overriding: request.override_reason.clone().map(|reason| (request.requester.clone(), reason)),
+        supersedes,
+    };
+    if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (promotion::check_has_effect(&facts), &errored) {
+        // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
+        blockers.finish_check()?;
+        return Ok((Box::new(errored.plan.clone()), Some(errored.clone())));
+    }
+    let permit = promotion::check_promotion(&facts, blockers)?;
+    let plan = Box::new(Plan::new(permit, facts, catalogue));
+    let errored = errored.filter(|errored| can_resume(ctx, errored, &plan));
+    Ok((plan, errored))
+}
 
-    /// What runs in the target now. Where that cannot be read, nobody could tell later whether the change arrived.
-    fn find_running_version(&self, artefact: &Artefact, target: &Environment) -> Result<Option<Version>, Refusal> {
-        let Some(place) = artefact.places.get(&target.name) else { return Ok(None) };
-        let rollout = self.cluster_view.read_rollout(place, &artefact.image);
-        if let RolloutState::Unreadable { why, since } = rollout.state {
-            return Err(Refusal::Unreadable { below: target.name.clone(), why, since });
-        }
-        let seen = self.sightings.find_sighting(&artefact.name, &target.name);
-        let known = seen.filter(|seen| rollout.version.as_ref().is_some_and(|now| seen.version.is_same_image(now)));
-        Ok(known.map(|seen| seen.version).or(rollout.version))
+async fn check_rights(
+    ctx: &Context,
+    request: &PromotionRequest,
+    artefact: &Artefact,
+    target: &Environment,
+    policy: &Policy,
+    blockers: &mut Obstacles,
+) -> Result<(), PlanError> {
+    if !ctx.permissions.may_promote(&request.requester, &target.name, &artefact.repository).await? {
+        let (act, environment, who) =
+            (RestrictedAction::Promote, target.name.clone(), ctx.permissions.label_members(&policy.promoters).await);
+        blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
     }
+    if request.override_reason.is_some()
+        && !ctx.permissions.may_override(&request.requester, &target.name, &artefact.repository).await?
+    {
+        // Unlike elsewhere, where nobody is named nobody may.
+        let who = if policy.overriders.is_empty() {
+            Vec::new()
+        } else {
+            ctx.permissions.label_members(&policy.overriders).await
+        };
+        let (act, environment) = (RestrictedAction::Override, target.name.clone());
+        blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
+    }
+    Ok(())
+}
+
+/// What is under way, as it is for whoever asks.
+async fn describe_open_change(ctx: &Context, holder: &Change, by: &PersonId) -> ChangeInProgress {
+    let plan = &holder.plan;
+    let asker = if holder.requester == *by {
+        AskerRole::Requester
+    // Where nobody can tell, nothing is offered.
+    } else if holder.stage.can_cancel()
+        && ctx.permissions.may_approve(by, &plan.environment, &plan.repository).await.unwrap_or_default()
+    {
+        AskerRole::Approver
+    } else {
+        AskerRole::Other
+    };
+    ChangeInProgress { asker_role: asker, ..ChangeInProgress::from(holder) }
+}
+
+/// The last change there, if it wanted the same and did not come to its end.
+async fn find_errored_change(
+    ctx: &Context,
+    artefact: &Artefact,
+    target: &Environment,
+    version: &Version,
+) -> Result<Option<Box<Change>>, PlanError> {
+    let last = ctx.store.find_last_change(&artefact.name, &target.name).await?;
+    let errored = last.filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none());
+    Ok(errored.filter(|last| last.plan.version.is_same_as(version)).map(Box::new))
+}
+
+/// Is the plan that of the change which ended in an error? Where it was overridden, or the rules have been changed since,
+/// it makes another change: what was asked and said then is not asked and said now.
+fn can_resume(ctx: &Context, errored: &Change, plan: &Plan) -> bool {
+    let waited = matches!(&errored.stage, Stage::Errored { merging, .. } if merging.awaiting.is_some());
+    errored.change_lock_key() == plan.change_lock_key()
+        && errored.plan.promote == plan.promote
+        && errored.plan.overridden == plan.overridden
+        && (waited || !needs_approval_stage(ctx, plan))
+}
+
+/// What the gates look at.
+async fn gather_gate_inputs(
+    ctx: &Context,
+    artefact: &Artefact,
+    target: &Environment,
+    policy: &Policy,
+    well: Option<HealthySince>,
+) -> Result<GateInputs, LookupError> {
+    let now = ctx.clock.now();
+    let also = ctx.config.catalogue.iter_co_deployed(artefact, &target.name).map(|also| also.name.clone());
+    let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
+    let locks = find_covering_locks(ctx, &target.name, &moving).await?;
+    let freeze = freeze::find_active_window(&policy.freezes, now);
+    let mut holds = ctx.store.list_holds(&target.name).await?;
+    holds.retain(|hold| hold.has_any_artefact(&moving));
+    Ok(GateInputs { locks, freeze, soak: policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
+}
+
+fn find_environment<'a>(ctx: &'a Context, name: &EnvironmentName) -> Result<&'a Environment, PlanError> {
+    let gone = || PlanError::from(LookupError::new_permanent(format!("there is no environment {name}")));
+    ctx.config.catalogue.ladder.find(name.as_str()).ok_or_else(gone)
+}
+
+/// The rungs that do not have what the one below runs, lowest first.
+async fn find_environments_behind<'a>(
+    ctx: &'a Context,
+    artefact: &Artefact,
+) -> Result<Vec<&'a Environment>, LookupError> {
+    let ladder = &ctx.config.catalogue.ladder;
+    let (mut behind, mut unknown) = (Vec::new(), Vec::new());
+    for rung in ladder.environments() {
+        let (Some(place), Some(below)) =
+            (artefact.places.get(&rung.name), ladder.find_next_below(&rung.name, artefact))
+        else {
+            continue;
+        };
+        let Some(source) = ctx.sightings.find_commit(&artefact.name, &below.name) else {
+            unknown.push(rung);
+            continue;
+        };
+        let missing = matches!(ctx.cluster_view.read_rollout(place, &artefact.image).state, RolloutState::Missing);
+        match ctx.sightings.find_commit(&artefact.name, &rung.name) {
+            _ if missing => behind.push(rung),
+            Some(here) if ctx.comparisons.is_behind(artefact, &here, &source).await? => behind.push(rung),
+            Some(_) => {}
+            None => unknown.push(rung),
+        }
+    }
+    // What is not known to be behind is only looked at where nothing is: the rules say what is wrong with it.
+    if behind.is_empty() {
+        behind.extend(unknown.into_iter().take(1));
+    }
+    Ok(behind)
+}
+
+/// What would go, with its commit as far as anything tells it, and since when it has run well below.
+async fn select_version_below(
+    ctx: &Context,
+    artefact: &Artefact,
+    below: &Environment,
+    what: &VersionSelector,
+) -> Result<(Version, Option<HealthySince>), PlanError> {
+    let stay = match what {
+        VersionSelector::RunningBelow => {
+            let Some(place) = artefact.places.get(&below.name) else {
+                let (artefact, below) = (artefact.name.clone(), below.name.clone());
+                return Err(Refusal::NotRunningBelow { artefact, below }.into());
+            };
+            let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
+            let version = promotion::require_healthy_version(artefact, below, &rollout, &ctx.config.catalogue.ladder)?;
+            let seen = ctx.sightings.find_sighting(&artefact.name, &below.name);
+            // The observer is about to record it: what it knows of the version is not known here yet.
+            seen.filter(|seen| seen.version.is_same_image(&version)).ok_or_else(|| {
+                LookupError::new_transient(format!("{} has just come to run in {}", version.label(), below.name))
+            })?
+        }
+        VersionSelector::Named(_)
+        | VersionSelector::Commit(_)
+        | VersionSelector::Image(_)
+        | VersionSelector::Sighting(_) => find_healthy_sighting(ctx, artefact, below, what).await?,
+    };
+    let commit = find_sighting_commit(ctx, artefact, &stay).await?;
+    let well = stay.healthy_since.map(|since| HealthySince { since, until: stay.ended_at });
+    Ok((Version { commit, ..stay.version }, well))
+}
+
+/// What is to run below and does not run well there, with its commit where that is known by now.
+async fn find_rolling_out_below(
+    ctx: &Context,
+    artefact: &Artefact,
+    below: &Environment,
+) -> Result<Option<Version>, LookupError> {
+    let Some(place) = artefact.places.get(&below.name) else { return Ok(None) };
+    let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
+    let (RolloutState::RollingOut { .. } | RolloutState::Degraded { .. }) = rollout.state else { return Ok(None) };
+    let seen = ctx.sightings.find_sighting(&artefact.name, &below.name);
+    let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_same_image(&now))) else {
+        return Ok(None);
+    };
+    let commit = find_sighting_commit(ctx, artefact, &stay).await?;
+    Ok(commit.map(|commit| Version { commit: Some(commit), ..stay.version }))
+}
+
+async fn find_sighting_commit(ctx: &Context, artefact: &Artefact, stay: &Sighting) -> Result<Option<Sha>, LookupError> {
+    match &stay.version.commit {
+        Some(commit) => Ok(Some(commit.clone())),
+        None => Ok(ctx.image_commits.resolve_sighting_commit(artefact, stay).await?.map(|(commit, _)| commit)),
+    }
+}
+
+/// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.
+async fn check_image_to_write(
+    ctx: &Context,
+    artefact: &Artefact,
+    target: &Environment,
+    file: &ManifestFile,
+    version: &mut Version,
+) -> Result<ImagePresence, PlanError> {
+    let (there, digest) = look_up_image(ctx, artefact, version).await;
+    let moved = match (&digest, &version.digest) {
+        (None, _) => false,
+        (Some(_), Some(_)) if is_pinned_by_digest(artefact) => false,
+        (Some(now), Some(seen)) => **now != **seen,
+        (Some(_), None) => ctx.image_commits.is_tag_overwritten(artefact, version).await,
+    };
+    if there == ImagePresence::Gone || moved {
+        let (artefact, environment) = (artefact.name.clone(), target.name.clone());
+        return Err(Refusal::ImageMissing {
+            artefact,
+            environment,
+            version: version.clone(),
+            tag_moved: moved,
+            alternative: None,
+        }
+        .into());
+    }
+    if let Some(digest) = digest {
+        version.digest = Some(digest.into());
+    }
+    check_digest_known(artefact, version, &there)?;
+    check_manifest_writable(ctx, artefact, file, version).await?;
+    Ok(there)
+}
+
+/// A stay below of the version that is named, if it ran well.
+async fn find_healthy_sighting(
+    ctx: &Context,
+    artefact: &Artefact,
+    below: &Environment,
+    what: &VersionSelector,
+) -> Result<Sighting, PlanError> {
+    let stays = ctx.store.list_sightings(&artefact.name, &below.name, SIGHTINGS_LIMIT).await?;
+    let healthy: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
+    let is_selected = |stay: &&Sighting| match what {
+        VersionSelector::Named(name) => stay.version.is_named(name),
+        VersionSelector::Commit(sha) => stay.version.commit.as_ref() == Some(sha),
+        VersionSelector::Image(version) => stay.version.is_same_image(version),
+        VersionSelector::Sighting(seen_at) => stay.seen_at == *seen_at,
+        VersionSelector::RunningBelow => true,
+    };
+    let mut found = healthy.iter().find(is_selected).cloned();
+    if let (None, VersionSelector::Commit(sha)) = (&found, what) {
+        // Its commit may be known, and only not written down there yet.
+        for stay in healthy.iter().filter(|stay| stay.version.commit.is_none()).take(MAX_SUGGESTIONS) {
+            if ctx
+                .image_commits
+                .resolve_sighting_commit(artefact, stay)
+                .await?
+                .is_some_and(|(commit, _)| commit == *sha)
+            {
+                found = Some(stay.clone());
+                break;
+            }
+        }
+    }
+    if let Some(found) = found {
+        // What runs there now is judged by how it runs now.
+        if found.ended_at.is_none()
+            && let Some(place) = artefact.places.get(&below.name)
+        {
+            let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
+            promotion::require_healthy_version(artefact, below, &rollout, &ctx.config.catalogue.ladder)?;
+        }
+        return Ok(found);
+    }
+    let version = match what {
+        VersionSelector::Commit(sha) => sha.short().to_owned(),
+        VersionSelector::Named(name) => name.to_string(),
+        VersionSelector::Image(version) => version.label().to_owned(),
+        VersionSelector::Sighting(_) | VersionSelector::RunningBelow => "that version".to_owned(),
+    };
+    let mut ran: Vec<String> = healthy.iter().map(|stay| stay.version.label().to_owned()).collect();
+    ran.dedup();
+    ran.truncate(MAX_SUGGESTIONS);
+    Err(Refusal::NeverRanHealthy {
+        artefact: artefact.name.clone(),
+        below: below.name.clone(),
+        version,
+        healthy_versions: ran,
+    }
+    .into())
+}
+
+/// What runs in the target now. Where that cannot be read, nobody could tell later whether the change arrived.
+fn find_running_version(ctx: &Context, artefact: &Artefact, target: &Environment) -> Result<Option<Version>, Refusal> {
+    let Some(place) = artefact.places.get(&target.name) else { return Ok(None) };
+    let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
+    if let RolloutState::Unreadable { why, since } = rollout.state {
+        return Err(Refusal::Unreadable { below: target.name.clone(), why, since });
+    }
+    let seen = ctx.sightings.find_sighting(&artefact.name, &target.name);
+    let known = seen.filter(|seen| rollout.version.as_ref().is_some_and(|now| seen.version.is_same_image(now)));
+    Ok(known.map(|seen| seen.version).or(rollout.version))
 }
 
 /// Nothing but the commit is there for people to approve.

@@ -13,11 +13,17 @@ use crate::domain::rules::promotion;
 use crate::domain::rules::promotion::{ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 
+use crate::workflow::changes::build_commit::find_result_on_branch;
+use crate::workflow::commands::lock::{find_covering_locks, list_eligible_members};
 use crate::workflow::context::Context;
-use crate::workflow::error::LookupError;
-use crate::workflow::error::PlanError;
-use crate::workflow::planning::pending_commits::is_pinned_by_digest;
-use crate::workflow::planning::rollback_candidates::{EnvironmentHistory, HISTORY_LIMIT, RollbackCandidate};
+use crate::workflow::error::{LookupError, PlanError};
+use crate::workflow::planning::pending_commits::{
+    check_digest_known, check_manifest_writable, is_pinned_by_digest, look_up_image, resolve_manifest_file,
+};
+use crate::workflow::planning::rollback_candidates::{
+    EnvironmentHistory, HISTORY_LIMIT, RollbackCandidate, find_available_version, find_previous_by_branch,
+    find_previous_versions, load_environment_history,
+};
 
 /// How many versions are offered where another is wanted.
 pub(crate) const MAX_SUGGESTIONS: usize = 5;
@@ -73,424 +79,415 @@ impl EnvironmentHistory<'_> {
     }
 }
 
-impl Context {
-    /// Has no effect, and locks nothing.
-    pub(crate) async fn decide_rollback(&self, request: &RollbackRequest) -> Result<RollbackDecision, LookupError> {
-        // Boxed: it is large, and most who may come here do not.
-        match Box::pin(self.plan_rollback(request)).await {
-            Ok(decision) => Ok(decision),
-            Err(PlanError::Refused(refusal)) => Ok(RollbackDecision::Refused(refusal)),
-            Err(PlanError::Lookup(error)) => Err(error),
-        }
+/// Has no effect, and locks nothing.
+pub(crate) async fn decide_rollback(ctx: &Context, request: &RollbackRequest) -> Result<RollbackDecision, LookupError> {
+    // Boxed: it is large, and most who may come here do not.
+    match Box::pin(plan_rollback(ctx, request)).await {
+        Ok(decision) => Ok(decision),
+        Err(PlanError::Refused(refusal)) => Ok(RollbackDecision::Refused(refusal)),
+        Err(PlanError::Lookup(error)) => Err(error),
     }
+}
 
-    async fn plan_rollback(&self, request: &RollbackRequest) -> Result<RollbackDecision, PlanError> {
-        let (artefact, target) = self.check_rollback_allowed(request).await?;
-        let manifest = self.resolve_manifest_file(artefact, target).await?;
-        let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-        let holder = self.store.find_active_change(&moves).await?;
-        let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
-        if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
-            return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
-        }
-        // Of the same file another artefact may be changed: that is not taken back by this, and does not give way to it.
-        if let Some(holder) = holder.as_ref().filter(|it| manifest.is_some() && it.plan.artefact != artefact.name) {
-            return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
-        }
-        let supersedes = holder.as_ref().and_then(ConflictingChange::from_change);
-        let meets = meets.map(ChangeInProgress::from);
-        let changes = self.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
-        // Git may have it, though nobody heard of it: then what is left is to write that down.
-        if let Some(last) = changes.first().filter(|last| is_errored_rollback(last, &artefact.name))
-            && self.find_result_on_branch(last).await?.is_some()
-        {
-            let (plan, errored) = (Box::new(last.plan.clone()), Some(Box::new(last.clone())));
-            return Ok(RollbackDecision::Planned { plan, errored_change: errored });
-        }
-        let past = self.load_environment_history(artefact, target, manifest.as_ref(), changes).await?;
-        let of = find_undone_change(&past, request)?;
-        let backs = self.find_rollback_candidates(&past, request).await?;
-        let Some(back) = backs.first() else {
-            let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-            return Err(Refusal::NoPreviousVersion { artefact, environment, current: past.current }.into());
-        };
-        let mut version = back.version.clone();
-        let image = self.check_rollback_image(&past, &mut version, &backs).await?;
-        let lost = self.find_lost_commits(&past, &version).await?;
-        let bad = self.collect_bad_version(&past).await?;
-        let also = self.config.catalogue.iter_co_deployed(artefact, &target.name);
-        let also: Vec<CoDeployed> = also
-            .map(|other| CoDeployed { artefact: other.name.clone(), changes: lost.files.may_be_relevant_to(other) })
-            .collect();
-        let moving: Vec<_> =
-            std::iter::once(artefact.name.clone()).chain(also.iter().map(|also| also.artefact.clone())).collect();
-        let locks = self.find_covering_locks(&target.name, &moving).await?;
-        let rollback = Rollback {
-            reason: request.reason.as_deref().map(str::to_owned),
-            found: back.found_in,
-            ran: back.ran,
-            automatic: request.automatic,
-            of,
-            bad,
-            locks,
-        };
-        let policy = self.config.policies.get(&target.name);
-        let promote = policy.map_or(PromotionMethod::Merge, |policy| policy.rollback_method);
-        let head = past.head.clone();
-        let from = match past.current.clone() {
-            Some(current) => Some(self.add_known_digest(&past, current).await),
-            None => None,
-        };
-        let changes = past.changes;
-        let plan = Plan::new_rollback(artefact, target, version, from, &lost, rollback);
-        let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
-        if let Some(holder) = meets {
-            return Ok(RollbackDecision::Conflict { plan, holder });
-        }
-        // The same was tried before and could not be done.
-        let errored = changes
-            .into_iter()
-            .next()
-            .filter(|last| is_errored_rollback(last, &plan.artefact) && last.plan.version.is_same_as(&plan.version));
-        Ok(RollbackDecision::Planned { plan, errored_change: errored.map(Box::new) })
+async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<RollbackDecision, PlanError> {
+    let (artefact, target) = check_rollback_allowed(ctx, request).await?;
+    let manifest = resolve_manifest_file(ctx, artefact, target).await?;
+    let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
+    let holder = ctx.store.find_active_change(&moves).await?;
+    let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
+    if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
+        return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
     }
+    // Of the same file another artefact may be changed: that is not taken back by this, and does not give way to it.
+    if let Some(holder) = holder.as_ref().filter(|it| manifest.is_some() && it.plan.artefact != artefact.name) {
+        return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
+    }
+    let supersedes = holder.as_ref().and_then(ConflictingChange::from_change);
+    let meets = meets.map(ChangeInProgress::from);
+    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
+    // Git may have it, though nobody heard of it: then what is left is to write that down.
+    if let Some(last) = changes.first().filter(|last| is_errored_rollback(last, &artefact.name))
+        && find_result_on_branch(ctx, last).await?.is_some()
+    {
+        let (plan, errored) = (Box::new(last.plan.clone()), Some(Box::new(last.clone())));
+        return Ok(RollbackDecision::Planned { plan, errored_change: errored });
+    }
+    let past = load_environment_history(ctx, artefact, target, manifest.as_ref(), changes).await?;
+    let of = find_undone_change(&past, request)?;
+    let backs = find_rollback_candidates(ctx, &past, request).await?;
+    let Some(back) = backs.first() else {
+        let (artefact, environment) = (artefact.name.clone(), target.name.clone());
+        return Err(Refusal::NoPreviousVersion { artefact, environment, current: past.current }.into());
+    };
+    let mut version = back.version.clone();
+    let image = check_rollback_image(ctx, &past, &mut version, &backs).await?;
+    let lost = find_lost_commits(ctx, &past, &version).await?;
+    let bad = collect_bad_version(ctx, &past).await?;
+    let also = ctx.config.catalogue.iter_co_deployed(artefact, &target.name);
+    let also: Vec<CoDeployed> = also
+        .map(|other| CoDeployed { artefact: other.name.clone(), changes: lost.files.may_be_relevant_to(other) })
+        .collect();
+    let moving: Vec<_> =
+        std::iter::once(artefact.name.clone()).chain(also.iter().map(|also| also.artefact.clone())).collect();
+    let locks = find_covering_locks(ctx, &target.name, &moving).await?;
+    let rollback = Rollback {
+        reason: request.reason.as_deref().map(str::to_owned),
+        found: back.found_in,
+        ran: back.ran,
+        automatic: request.automatic,
+        of,
+        bad,
+        locks,
+    };
+    let policy = ctx.config.policies.get(&target.name);
+    let promote = policy.map_or(PromotionMethod::Merge, |policy| policy.rollback_method);
+    let head = past.head.clone();
+    let from = match past.current.clone() {
+        Some(current) => Some(add_known_digest(ctx, &past, current).await),
+        None => None,
+    };
+    let changes = past.changes;
+    let plan = Plan::new_rollback(artefact, target, version, from, &lost, rollback);
+    let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
+    if let Some(holder) = meets {
+        return Ok(RollbackDecision::Conflict { plan, holder });
+    }
+    // The same was tried before and could not be done.
+    let errored = changes
+        .into_iter()
+        .next()
+        .filter(|last| is_errored_rollback(last, &plan.artefact) && last.plan.version.is_same_as(&plan.version));
+    Ok(RollbackDecision::Planned { plan, errored_change: errored.map(Box::new) })
+}
 
-    /// The artefact and the rung, where it can be rolled back and the person may do it.
-    async fn check_rollback_allowed(&self, request: &RollbackRequest) -> Result<(&Artefact, &Environment), PlanError> {
-        let catalogue = &self.config.catalogue;
-        let Some(artefact) = catalogue.find_artefact(request.artefact.as_str()) else {
-            return Err(LookupError::new_permanent(format!("there is no artefact {}", request.artefact)).into());
-        };
-        let Some(target) = catalogue.ladder.find(request.environment.as_str()) else {
-            return Err(LookupError::new_permanent(format!("there is no environment {}", request.environment)).into());
-        };
-        promotion::check_rollback_target(artefact, target, &catalogue.ladder)?;
-        if !request.automatic
-            && !self.may_promote_or_approve(&request.requester, &target.name, &artefact.repository).await?
-        {
-            let who = self.label_members(&self.list_eligible_members(&target.name)).await;
-            return Err(Refusal::NotPermitted {
-                action: RestrictedAction::RollBack,
-                environment: target.name.clone(),
-                permitted: who,
+/// The artefact and the rung, where it can be rolled back and the person may do it.
+async fn check_rollback_allowed<'a>(
+    ctx: &'a Context,
+    request: &RollbackRequest,
+) -> Result<(&'a Artefact, &'a Environment), PlanError> {
+    let catalogue = &ctx.config.catalogue;
+    let Some(artefact) = catalogue.find_artefact(request.artefact.as_str()) else {
+        return Err(LookupError::new_permanent(format!("there is no artefact {}", request.artefact)).into());
+    };
+    let Some(target) = catalogue.ladder.find(request.environment.as_str()) else {
+        return Err(LookupError::new_permanent(format!("there is no environment {}", request.environment)).into());
+    };
+    promotion::check_rollback_target(artefact, target, &catalogue.ladder)?;
+    if !request.automatic
+        && !ctx.permissions.may_promote_or_approve(&request.requester, &target.name, &artefact.repository).await?
+    {
+        let who = ctx.permissions.label_members(&list_eligible_members(ctx, &target.name)).await;
+        return Err(Refusal::NotPermitted {
+            action: RestrictedAction::RollBack,
+            environment: target.name.clone(),
+            permitted: who,
+        }
+        .into());
+    }
+    if artefact.places.get(&target.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
+        return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", target.name)).into());
+    }
+    Ok((artefact, target))
+}
+
+/// What it can go back to, the one that is meant first.
+async fn find_rollback_candidates(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    request: &RollbackRequest,
+) -> Result<Vec<RollbackCandidate>, PlanError> {
+    match &request.target_version {
+        RollbackTarget::Previous => find_previous_versions(ctx, past).await,
+        RollbackTarget::Shown { version, found_in: found, ran } => {
+            let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
+            if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(version, None)) {
+                let (version, quarantine) = (version.clone(), Box::new(barred.clone()));
+                let by_rollback = true;
+                let barred = Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback };
+                return Err(barred.into());
             }
-            .into());
+            Ok(vec![RollbackCandidate { version: version.clone(), ran: *ran, found_in: *found }])
         }
-        if artefact.places.get(&target.name).is_some_and(|place| !self.cluster_view.has_been_read(place)) {
-            return Err(
-                LookupError::new_transient(format!("what runs in {} has not been read yet", target.name)).into()
-            );
-        }
-        Ok((artefact, target))
+        RollbackTarget::Named(name) => find_named_candidates(ctx, past, name).await,
     }
+}
 
-    /// What it can go back to, the one that is meant first.
-    async fn find_rollback_candidates(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        request: &RollbackRequest,
-    ) -> Result<Vec<RollbackCandidate>, PlanError> {
-        match &request.target_version {
-            RollbackTarget::Previous => self.find_previous_versions(past).await,
-            RollbackTarget::Shown { version, found_in: found, ran } => {
-                let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-                if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(version, None)) {
-                    let (version, quarantine) = (version.clone(), Box::new(barred.clone()));
-                    let by_rollback = true;
-                    let barred = Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback };
-                    return Err(barred.into());
-                }
-                Ok(vec![RollbackCandidate { version: version.clone(), ran: *ran, found_in: *found }])
-            }
-            RollbackTarget::Named(name) => self.find_named_candidates(past, name).await,
-        }
+async fn find_named_candidates(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    name: &str,
+) -> Result<Vec<RollbackCandidate>, PlanError> {
+    let EnvironmentHistory { artefact, target, .. } = past;
+    let (short, environment) = (artefact.name.clone(), target.name.clone());
+    let ran = past.find_healthy_versions();
+    let tagged = find_tagged_version(ctx, past, name).await?;
+    let is_requested = |version: &Version| {
+        version.is_named(name)
+            || tagged.as_ref().is_some_and(|tagged| past.source_map.is_same_code(tagged, version))
+            || past.find_promoted_versions(name).any(|brought| past.source_map.is_same_code(brought, version))
+    };
+    if let Some(current) = past
+        .current
+        .as_ref()
+        .filter(|current| is_requested(current) || is_requested(&past.source_map.resolve_restored(current)))
+    {
+        return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
     }
-
-    async fn find_named_candidates(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        name: &str,
-    ) -> Result<Vec<RollbackCandidate>, PlanError> {
-        let EnvironmentHistory { artefact, target, .. } = past;
-        let (short, environment) = (artefact.name.clone(), target.name.clone());
-        let ran = past.find_healthy_versions();
-        let tagged = self.find_tagged_version(past, name).await?;
-        let is_requested = |version: &Version| {
-            version.is_named(name)
-                || tagged.as_ref().is_some_and(|tagged| past.source_map.is_same_code(tagged, version))
-                || past.find_promoted_versions(name).any(|brought| past.source_map.is_same_code(brought, version))
+    let Some(at) = ran.iter().position(|candidate| is_requested(&candidate.version)) else {
+        // Where nobody saw it, others than the ledger may know of it: the file or the branch as it was.
+        let others = match past.manifest {
+            Some(_) => find_previous_versions(ctx, past).await?,
+            None => find_previous_by_branch(ctx, past).await?,
         };
-        if let Some(current) = past
-            .current
-            .as_ref()
-            .filter(|current| is_requested(current) || is_requested(&past.source_map.resolve_restored(current)))
-        {
-            return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
+        if let Some(at) = others.iter().position(|back| is_requested(&back.version)) {
+            return Ok(others.into_iter().skip(at).collect());
         }
-        let Some(at) = ran.iter().position(|candidate| is_requested(&candidate.version)) else {
-            // Where nobody saw it, others than the ledger may know of it: the file or the branch as it was.
-            let others = match past.manifest {
-                Some(_) => self.find_previous_versions(past).await?,
-                None => self.find_previous_by_branch(past).await?,
-            };
-            if let Some(at) = others.iter().position(|back| is_requested(&back.version)) {
-                return Ok(others.into_iter().skip(at).collect());
-            }
-            let names =
-                ran.iter().take(MAX_SUGGESTIONS).map(|candidate| candidate.version.label().to_owned()).collect();
-            let (below, version) = (environment, name.to_owned());
-            return Err(Refusal::NeverRanHealthy { artefact: short, below, version, healthy_versions: names }.into());
-        };
-        let mut backs: Vec<RollbackCandidate> = ran.into_iter().skip(at).map(RollbackCandidate::from).collect();
-        if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(&backs[0].version, None)) {
-            let (version, quarantine) = (backs[0].version.clone(), Box::new(barred.clone()));
-            let by_rollback = true;
-            return Err(Refusal::Quarantined { artefact: short, environment, version, quarantine, by_rollback }.into());
-        }
-        if past.manifest.is_none() && backs[0].version.commit.is_none() {
-            let version = backs.swap_remove(0).version;
-            return Err(Refusal::CommitUnknown { artefact: short, below: environment, version }.into());
-        }
-        Ok(backs)
+        let names = ran.iter().take(MAX_SUGGESTIONS).map(|candidate| candidate.version.label().to_owned()).collect();
+        let (below, version) = (environment, name.to_owned());
+        return Err(Refusal::NeverRanHealthy { artefact: short, below, version, healthy_versions: names }.into());
+    };
+    let mut backs: Vec<RollbackCandidate> = ran.into_iter().skip(at).map(RollbackCandidate::from).collect();
+    if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(&backs[0].version, None)) {
+        let (version, quarantine) = (backs[0].version.clone(), Box::new(barred.clone()));
+        let by_rollback = true;
+        return Err(Refusal::Quarantined { artefact: short, environment, version, quarantine, by_rollback }.into());
     }
-
-    /// The version that a change marked with this tag in Git, if one did.
-    async fn find_tagged_version(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        name: &str,
-    ) -> Result<Option<Version>, PlanError> {
-        let tagged = past.changes.iter().find(|change| {
-            let tag = change.stage.deploying().map(|deploying| &deploying.tag);
-            matches!(tag, Some(ResultTag::Made { name: made, .. }) if made == name)
-        });
-        let Some(change) = tagged else { return Ok(None) };
-        let result = change.stage.result_commit().cloned();
-        let version =
-            past.source_map.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
-        let marked = if past.manifest.is_some() { change.plan.pinned.clone() } else { result };
-        match (self.github.resolve_tag(&past.artefact.repository, name).await?, marked) {
-            (Some(now), Some(marked)) if now != marked => {
-                let ran = past
-                    .find_healthy_versions()
-                    .into_iter()
-                    .find(|ran| past.source_map.is_same_code(&ran.version, &version));
-                let version = ran.map_or(version, |ran| ran.version);
-                let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-                Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, current_commit: now }
-                    .into())
-            }
-            _ => Ok(Some(version)),
-        }
+    if past.manifest.is_none() && backs[0].version.commit.is_none() {
+        let version = backs.swap_remove(0).version;
+        return Err(Refusal::CommitUnknown { artefact: short, below: environment, version }.into());
     }
+    Ok(backs)
+}
 
-    /// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a
-    /// word.
-    async fn check_rollback_image(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        version: &mut Version,
-        backs: &[RollbackCandidate],
-    ) -> Result<ImagePresence, PlanError> {
-        let artefact = past.artefact;
-        let Some(file) = past.manifest else {
-            // A version that Git tells of has no image that we know of.
-            let known =
-                backs.first().is_some_and(|back| back.found_in != RollbackEvidence::Git) && version.tag.is_some();
-            return Ok(if known { self.look_up_image(artefact, version).await.0 } else { ImagePresence::Yes });
-        };
-        if past.current.as_ref().is_some_and(|current| current.is_same_image(version)) {
-            let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
+/// The version that a change marked with this tag in Git, if one did.
+async fn find_tagged_version(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    name: &str,
+) -> Result<Option<Version>, PlanError> {
+    let tagged = past.changes.iter().find(|change| {
+        let tag = change.stage.deploying().map(|deploying| &deploying.tag);
+        matches!(tag, Some(ResultTag::Made { name: made, .. }) if made == name)
+    });
+    let Some(change) = tagged else { return Ok(None) };
+    let result = change.stage.result_commit().cloned();
+    let version = past.source_map.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
+    let marked = if past.manifest.is_some() { change.plan.pinned.clone() } else { result };
+    match (ctx.github.resolve_tag(&past.artefact.repository, name).await?, marked) {
+        (Some(now), Some(marked)) if now != marked => {
+            let ran = past
+                .find_healthy_versions()
+                .into_iter()
+                .find(|ran| past.source_map.is_same_code(&ran.version, &version));
+            let version = ran.map_or(version, |ran| ran.version);
+            let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
+            Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, current_commit: now }.into())
+        }
+        _ => Ok(Some(version)),
+    }
+}
+
+/// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a
+/// word.
+async fn check_rollback_image(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    version: &mut Version,
+    backs: &[RollbackCandidate],
+) -> Result<ImagePresence, PlanError> {
+    let artefact = past.artefact;
+    let Some(file) = past.manifest else {
+        // A version that Git tells of has no image that we know of.
+        let known = backs.first().is_some_and(|back| back.found_in != RollbackEvidence::Git) && version.tag.is_some();
+        return Ok(if known { look_up_image(ctx, artefact, version).await.0 } else { ImagePresence::Yes });
+    };
+    if past.current.as_ref().is_some_and(|current| current.is_same_image(version)) {
+        let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
+        return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
+    }
+    let (there, digest) = look_up_image(ctx, artefact, version).await;
+    let moved = match &digest {
+        Some(digest) => has_tag_moved(ctx, past, version, digest).await,
+        None => false,
+    };
+    if there == ImagePresence::Gone || moved {
+        let instead = find_available_version(ctx, past, backs.get(1..).unwrap_or_default()).await;
+        let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
+        let version = version.clone();
+        return Err(
+            Refusal::ImageMissing { artefact, environment, version, tag_moved: moved, alternative: instead }.into()
+        );
+    }
+    if let Some(digest) = digest {
+        version.digest = Some(digest.into());
+    }
+    check_digest_known(artefact, version, &there)?;
+    check_manifest_writable(ctx, artefact, file, version).await?;
+    Ok(there)
+}
+
+/// Is the tag another image now than when it ran there?
+pub(crate) async fn has_tag_moved(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    version: &Version,
+    digest: &str,
+) -> bool {
+    let was = past.changes.iter().find_map(|change| {
+        let plan = &change.plan;
+        plan.version
+            .digest
+            .as_deref()
+            .filter(|_| plan.version.tag == version.tag && change.stage.result_commit().is_some())
+    });
+    if is_pinned_by_digest(past.artefact) && version.digest.is_some() {
+        // The image was asked for by its digest, which is never another one's.
+        return false;
+    }
+    if let Some(was) = version.digest.as_deref().or(was) {
+        return was != digest;
+    }
+    ctx.image_commits.is_tag_overwritten(past.artefact, version).await
+}
+
+/// By manifest the digest of what is there, by which it is known again under any tag.
+async fn add_known_digest(ctx: &Context, past: &EnvironmentHistory<'_>, current: Version) -> Version {
+    if past.manifest.is_none() || current.digest.is_some() {
+        return current;
+    }
+    let written = past.changes.iter().find(|change| change.plan.version.is_same_image(&current));
+    let digest = match written.and_then(|change| change.plan.version.digest.clone()) {
+        Some(digest) => Some(digest),
+        None => look_up_image(ctx, past.artefact, &current).await.1.map(Into::into),
+    };
+    Version { digest, ..current }
+}
+
+/// What the environment would lose: what is there and not in the version that comes back.
+async fn find_lost_commits(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    version: &Version,
+) -> Result<PendingCommits, PlanError> {
+    let repository = &past.artefact.repository;
+    let there = match past.manifest {
+        Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
+        // What a rollback took away before is not lost once more.
+        None => past.head.clone().map(|head| {
+            let stood = Version { commit: Some(head.clone()), ..Version::default() };
+            past.source_map.resolve_restored(&stood).commit.unwrap_or(head)
+        }),
+    };
+    let (Some(there), Some(restored)) = (there, &version.commit) else {
+        if past.manifest.is_none() {
+            let why = format!("the branch {} is not in {repository}", past.target.branch);
+            return Err(LookupError::new_permanent(why).into());
+        }
+        return Ok(PendingCommits::default());
+    };
+    if past.manifest.is_none() {
+        let trees = (
+            ctx.github.fetch_tree_sha(repository, &there).await?,
+            ctx.github.fetch_tree_sha(repository, restored).await?,
+        );
+        if trees.1.is_none() {
+            let why = format!("the commit {} is not in {repository} any more", restored.short());
+            return Err(LookupError::new_permanent(why).into());
+        }
+        if trees.0 == trees.1 {
+            let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
             return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
         }
-        let (there, digest) = self.look_up_image(artefact, version).await;
-        let moved = match &digest {
-            Some(digest) => self.has_tag_moved(past, version, digest).await,
-            None => false,
-        };
-        if there == ImagePresence::Gone || moved {
-            let instead = self.find_available_version(past, backs.get(1..).unwrap_or_default()).await;
-            let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
-            let version = version.clone();
-            return Err(Refusal::ImageMissing {
-                artefact,
-                environment,
-                version,
-                tag_moved: moved,
-                alternative: instead,
-            }
-            .into());
-        }
-        if let Some(digest) = digest {
-            version.digest = Some(digest.into());
-        }
-        Self::check_digest_known(artefact, version, &there)?;
-        self.check_manifest_writable(artefact, file, version).await?;
-        Ok(there)
     }
+    // Where they have nothing in common all of it goes, and nobody can say how much that is.
+    Ok(ctx.comparisons.compute_pending_between(repository, restored, &there).await?.unwrap_or_default())
+}
 
-    /// Is the tag another image now than when it ran there?
-    pub(crate) async fn has_tag_moved(&self, past: &EnvironmentHistory<'_>, version: &Version, digest: &str) -> bool {
-        let was = past.changes.iter().find_map(|change| {
-            let plan = &change.plan;
-            plan.version
-                .digest
-                .as_deref()
-                .filter(|_| plan.version.tag == version.tag && change.stage.result_commit().is_some())
-        });
-        if is_pinned_by_digest(past.artefact) && version.digest.is_some() {
-            // The image was asked for by its digest, which is never another one's.
-            return false;
+/// By what the version that is there would be known again: its commits, what they were merged from, and their trees.
+async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Result<BadVersion, PlanError> {
+    let repository = &past.artefact.repository;
+    let mut bad = BadVersion::default();
+    let mut add = |commit: Sha| {
+        if !bad.commits.contains(&commit) {
+            bad.commits.push(commit);
         }
-        if let Some(was) = version.digest.as_deref().or(was) {
-            return was != digest;
+    };
+    let current = past.current.as_ref().and_then(|current| current.commit.clone());
+    let original = past.current.as_ref().and_then(|current| past.source_map.resolve_restored(current).commit);
+    for commit in current.into_iter().chain(original) {
+        let source = past.source_map.resolve_source(&commit);
+        // Where it was merged by other hands, its second parent is what was merged.
+        let merged = match past.manifest {
+            None if source == commit => ctx.github.resolve_commit(repository, commit.as_str()).await?,
+            _ => None,
+        };
+        add(commit);
+        add(source);
+        if let Some([_, merged]) = merged.as_ref().map(|merged| merged.parents.as_slice()) {
+            add(merged.clone());
         }
-        self.is_tag_overwritten(past.artefact, version).await
     }
-
-    /// By manifest the digest of what is there, by which it is known again under any tag.
-    async fn add_known_digest(&self, past: &EnvironmentHistory<'_>, current: Version) -> Version {
-        if past.manifest.is_none() || current.digest.is_some() {
-            return current;
-        }
-        let written = past.changes.iter().find(|change| change.plan.version.is_same_image(&current));
-        let digest = match written.and_then(|change| change.plan.version.digest.clone()) {
-            Some(digest) => Some(digest),
-            None => self.look_up_image(past.artefact, &current).await.1.map(Into::into),
-        };
-        Version { digest, ..current }
-    }
-
-    /// What the environment would lose: what is there and not in the version that comes back.
-    async fn find_lost_commits(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        version: &Version,
-    ) -> Result<PendingCommits, PlanError> {
-        let repository = &past.artefact.repository;
-        let there = match past.manifest {
-            Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
-            // What a rollback took away before is not lost once more.
-            None => past.head.clone().map(|head| {
-                let stood = Version { commit: Some(head.clone()), ..Version::default() };
-                past.source_map.resolve_restored(&stood).commit.unwrap_or(head)
-            }),
-        };
-        let (Some(there), Some(restored)) = (there, &version.commit) else {
-            if past.manifest.is_none() {
-                let why = format!("the branch {} is not in {repository}", past.target.branch);
-                return Err(LookupError::new_permanent(why).into());
-            }
-            return Ok(PendingCommits::default());
-        };
-        if past.manifest.is_none() {
-            let trees = (
-                self.github.fetch_tree_sha(repository, &there).await?,
-                self.github.fetch_tree_sha(repository, restored).await?,
-            );
-            if trees.1.is_none() {
-                let why = format!("the commit {} is not in {repository} any more", restored.short());
-                return Err(LookupError::new_permanent(why).into());
-            }
-            if trees.0 == trees.1 {
-                let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-                return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
+    if past.manifest.is_none() {
+        past.head.iter().cloned().for_each(&mut add);
+        for commit in bad.commits.clone() {
+            if let Some(tree) = ctx.github.fetch_tree_sha(repository, &commit).await?
+                && !bad.trees.contains(&tree)
+            {
+                bad.trees.push(tree);
             }
         }
-        // Where they have nothing in common all of it goes, and nobody can say how much that is.
-        Ok(self.compute_pending_between(repository, restored, &there).await?.unwrap_or_default())
     }
+    Ok(bad)
+}
 
-    /// By what the version that is there would be known again: its commits, what they were merged from, and their trees.
-    async fn collect_bad_version(&self, past: &EnvironmentHistory<'_>) -> Result<BadVersion, PlanError> {
-        let repository = &past.artefact.repository;
-        let mut bad = BadVersion::default();
-        let mut add = |commit: Sha| {
-            if !bad.commits.contains(&commit) {
-                bad.commits.push(commit);
-            }
-        };
-        let current = past.current.as_ref().and_then(|current| current.commit.clone());
-        let original = past.current.as_ref().and_then(|current| past.source_map.resolve_restored(current).commit);
-        for commit in current.into_iter().chain(original) {
-            let source = past.source_map.resolve_source(&commit);
-            // Where it was merged by other hands, its second parent is what was merged.
-            let merged = match past.manifest {
-                None if source == commit => self.github.resolve_commit(repository, commit.as_str()).await?,
-                _ => None,
-            };
-            add(commit);
-            add(source);
-            if let Some([_, merged]) = merged.as_ref().map(|merged| merged.parents.as_slice()) {
-                add(merged.clone());
-            }
-        }
-        if past.manifest.is_none() {
-            past.head.iter().cloned().for_each(&mut add);
-            for commit in bad.commits.clone() {
-                if let Some(tree) = self.github.fetch_tree_sha(repository, &commit).await?
-                    && !bad.trees.contains(&tree)
-                {
-                    bad.trees.push(tree);
-                }
-            }
-        }
-        Ok(bad)
-    }
+/// Must a person say yes to what was found? In production, and wherever it is not just the version before.
+pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
+    let policy = ctx.config.policies.get(&plan.environment);
+    let rung = ctx.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
+    let production = rung == Some(&plan.environment)
+        || policy.is_some_and(|policy| policy.approvals.is_some())
+        || ctx
+            .config
+            .catalogue
+            .ladder
+            .find(plan.environment.as_str())
+            .is_some_and(|rung| rung.promotion_method == PromotionMethod::PullRequest);
+    let unsure = plan.rollback.as_ref().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
+        || (plan.manifest.is_some() && plan.image != ImagePresence::Yes);
+    let locked = plan.rollback.as_ref().is_some_and(|rollback| !rollback.locks.is_empty());
+    production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
+}
 
-    /// Must a person say yes to what was found? In production, and wherever it is not just the version before.
-    pub(crate) fn needs_rollback_confirmation(&self, plan: &Plan) -> bool {
-        let policy = self.config.policies.get(&plan.environment);
-        let rung = self.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
-        let production = rung == Some(&plan.environment)
-            || policy.is_some_and(|policy| policy.approvals.is_some())
-            || self
-                .config
-                .catalogue
-                .ladder
-                .find(plan.environment.as_str())
-                .is_some_and(|rung| rung.promotion_method == PromotionMethod::PullRequest);
-        let unsure = plan.rollback.as_ref().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
-            || (plan.manifest.is_some() && plan.image != ImagePresence::Yes);
-        let locked = plan.rollback.as_ref().is_some_and(|rollback| !rollback.locks.is_empty());
-        production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
-    }
+/// The versions that ran well there, for somebody who wants another.
+pub(crate) async fn find_other_versions(
+    ctx: &Context,
+    artefact: &Artefact,
+    target: &Environment,
+) -> Result<Vec<(Version, HealthyPeriod)>, LookupError> {
+    let manifest = match resolve_manifest_file(ctx, artefact, target).await {
+        Ok(manifest) => manifest,
+        Err(PlanError::Lookup(error)) => return Err(error),
+        Err(PlanError::Refused(_)) => return Ok(Vec::new()),
+    };
+    let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
+    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
+    let past = match load_environment_history(ctx, artefact, target, manifest.as_ref(), changes).await {
+        Ok(past) => past,
+        Err(PlanError::Lookup(error)) => return Err(error),
+        Err(PlanError::Refused(_)) => return Ok(Vec::new()),
+    };
+    let mut ran = past.find_healthy_versions();
+    ran.retain(|it| !past.quarantines.iter().any(|quarantine| quarantine.has_version(&it.version, None)));
+    Ok(ran.into_iter().take(MAX_SUGGESTIONS).map(|candidate| (candidate.version, candidate.healthy_period)).collect())
+}
 
-    /// The versions that ran well there, for somebody who wants another.
-    pub(crate) async fn find_other_versions(
-        &self,
-        artefact: &Artefact,
-        target: &Environment,
-    ) -> Result<Vec<(Version, HealthyPeriod)>, LookupError> {
-        let manifest = match self.resolve_manifest_file(artefact, target).await {
-            Ok(manifest) => manifest,
-            Err(PlanError::Lookup(error)) => return Err(error),
-            Err(PlanError::Refused(_)) => return Ok(Vec::new()),
-        };
-        let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-        let changes = self.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
-        let past = match self.load_environment_history(artefact, target, manifest.as_ref(), changes).await {
-            Ok(past) => past,
-            Err(PlanError::Lookup(error)) => return Err(error),
-            Err(PlanError::Refused(_)) => return Ok(Vec::new()),
-        };
-        let mut ran = past.find_healthy_versions();
-        ran.retain(|it| !past.quarantines.iter().any(|quarantine| quarantine.has_version(&it.version, None)));
-        Ok(ran
-            .into_iter()
-            .take(MAX_SUGGESTIONS)
-            .map(|candidate| (candidate.version, candidate.healthy_period))
-            .collect())
-    }
-
-    /// Where an artefact can be rolled back at all.
-    pub(crate) fn find_rollback_environments(&self, artefact: &ArtefactName) -> Vec<EnvironmentName> {
-        let catalogue = &self.config.catalogue;
-        let Some(artefact) = catalogue.find_artefact(artefact.as_str()) else { return Vec::new() };
-        let rungs = catalogue.ladder.environments().iter();
-        let can = |rung: &&Environment| promotion::check_rollback_target(artefact, rung, &catalogue.ladder).is_ok();
-        rungs.filter(can).map(|rung| rung.name.clone()).collect()
-    }
+/// Where an artefact can be rolled back at all.
+pub(crate) fn find_rollback_environments(ctx: &Context, artefact: &ArtefactName) -> Vec<EnvironmentName> {
+    let catalogue = &ctx.config.catalogue;
+    let Some(artefact) = catalogue.find_artefact(artefact.as_str()) else { return Vec::new() };
+    let rungs = catalogue.ladder.environments().iter();
+    let can = |rung: &&Environment| promotion::check_rollback_target(artefact, rung, &catalogue.ladder).is_ok();
+    rungs.filter(can).map(|rung| rung.name.clone()).collect()
 }
 
 /// The change that brought what is there, if one did. A button on the card of another is too late.

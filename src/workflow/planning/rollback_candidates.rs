@@ -12,15 +12,18 @@ use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::{Artefact, Delivery};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules;
 use crate::domain::rules::quarantine::Quarantine;
 use crate::domain::rules::rollback::{
-    HealthyPeriod, HealthyVersion, RollbackEvidence, SourceMap, find_healthy_versions, find_previous_versions,
+    HealthyPeriod, HealthyVersion, RollbackEvidence, SourceMap, find_healthy_versions,
 };
 use crate::domain::runtime::sighting::Sighting;
 
 use super::rollback::MAX_SUGGESTIONS;
 use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;
+use crate::workflow::planning::pending_commits::{find_environment_quarantines, look_up_image, read_manifest_version};
+use crate::workflow::planning::rollback::has_tag_moved;
 
 /// How far back stays and changes are looked at.
 pub(crate) const HISTORY_LIMIT: u32 = 200;
@@ -79,244 +82,257 @@ impl EnvironmentHistory<'_> {
     }
 }
 
-impl Context {
-    pub(crate) async fn load_environment_history<'a>(
-        &self,
-        artefact: &'a Artefact,
-        target: &'a Environment,
-        manifest: Option<&'a ManifestFile>,
-        mut changes: Vec<Change>,
-    ) -> Result<EnvironmentHistory<'a>, PlanError> {
-        if manifest.is_some() {
-            // Another artefact in the same file is none of this one's past, be its tags the same or not.
-            changes.retain(|change| change.plan.artefact == artefact.name);
-        }
-        let mut stays = self.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
-        for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
-            // What cannot be asked now is no reason not to go back to something else.
-            if let Ok(Some((commit, _))) = self.resolve_sighting_commit(artefact, stay).await {
-                stay.version.commit = Some(commit);
-            }
-        }
-        let head = match manifest {
-            Some(_) => None,
-            None => self.github.fetch_branch_head(&artefact.repository, &target.branch).await?,
-        };
-        let mut past = EnvironmentHistory {
-            source_map: SourceMap::from_changes(&changes, &artefact.name),
-            quarantines: self.find_environment_quarantines(artefact, target).await?,
-            artefact,
-            target,
-            manifest,
-            changes,
-            sightings: stays,
-            current: None,
-            head,
-        };
-        past.current = self.find_current_version(&past).await?;
-        Ok(past)
+pub(crate) async fn load_environment_history<'a>(
+    ctx: &Context,
+    artefact: &'a Artefact,
+    target: &'a Environment,
+    manifest: Option<&'a ManifestFile>,
+    mut changes: Vec<Change>,
+) -> Result<EnvironmentHistory<'a>, PlanError> {
+    if manifest.is_some() {
+        // Another artefact in the same file is none of this one's past, be its tags the same or not.
+        changes.retain(|change| change.plan.artefact == artefact.name);
     }
-
-    /// What is there: what runs, unless Git says something else that has not arrived.
-    async fn find_current_version(&self, past: &EnvironmentHistory<'_>) -> Result<Option<Version>, PlanError> {
-        let artefact = past.artefact;
-        let runs = past.sightings.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
-        if let Some(file) = past.manifest {
-            let says = self.read_manifest_version(artefact, file).await?;
-            if let Some(runs) = runs.filter(|runs| runs.is_same_image(&says)) {
-                return Ok(Some(runs));
-            }
-            let known = past.changes.iter().find(|change| change.plan.version.is_same_image(&says));
-            let commit = match known.and_then(|change| change.plan.version.commit.clone()) {
-                Some(commit) => Some(commit),
-                None => self.find_version_commit(artefact, &says).await.ok().flatten().map(|(commit, _)| commit),
-            };
-            return Ok(Some(Version { commit, ..says }));
+    let mut stays = ctx.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
+    for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
+        // What cannot be asked now is no reason not to go back to something else.
+        if let Ok(Some((commit, _))) = ctx.image_commits.resolve_sighting_commit(artefact, stay).await {
+            stay.version.commit = Some(commit);
         }
-        let last = past.changes.iter().find_map(|change| Some((change, change.stage.result_commit()?)));
-        let Some((change, result)) = last else { return Ok(runs) };
-        if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
-            // What runs is of the last change, or newer: somebody pushed a hotfix.
-            let arrived = commit == result
-                || Some(commit) == change.plan.pinned.as_ref()
-                || !self.is_behind(artefact, commit, result).await?;
-            if arrived {
-                return Ok(runs);
-            }
-        }
-        Ok(Some(Version { tag: change.plan.version.tag.clone(), digest: None, commit: Some(result.clone()) }))
     }
+    let head = match manifest {
+        Some(_) => None,
+        None => ctx.github.fetch_branch_head(&artefact.repository, &target.branch).await?,
+    };
+    let mut past = EnvironmentHistory {
+        source_map: SourceMap::from_changes(&changes, &artefact.name),
+        quarantines: find_environment_quarantines(ctx, artefact, target).await?,
+        artefact,
+        target,
+        manifest,
+        changes,
+        sightings: stays,
+        current: None,
+        head,
+    };
+    past.current = find_current_version(ctx, &past).await?;
+    Ok(past)
+}
 
-    /// The versions to go back to, the best first; all of them are of one source.
-    pub(crate) async fn find_previous_versions(
-        &self,
-        past: &EnvironmentHistory<'_>,
-    ) -> Result<Vec<RollbackCandidate>, PlanError> {
-        let by_branch = past.manifest.is_none();
-        let seen = find_previous_versions(&past.sightings, &past.source_map, past.current.as_ref(), &past.quarantines);
-        // By branch it is the code that comes back: of what commit it was must be known.
-        let seen: Vec<RollbackCandidate> = seen
-            .into_iter()
-            .map(RollbackCandidate::from)
-            .filter(|back| !by_branch || back.version.commit.is_some())
-            .collect();
-        if !seen.is_empty() {
-            return Ok(seen);
+/// What is there: what runs, unless Git says something else that has not arrived.
+async fn find_current_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Result<Option<Version>, PlanError> {
+    let artefact = past.artefact;
+    let runs = past.sightings.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
+    if let Some(file) = past.manifest {
+        let says = read_manifest_version(ctx, artefact, file).await?;
+        if let Some(runs) = runs.filter(|runs| runs.is_same_image(&says)) {
+            return Ok(Some(runs));
         }
-        let by_git = match past.manifest {
-            Some(file) => self.find_previous_by_file(past, file).await?,
-            None => self.find_previous_by_branch(past).await?,
-        };
-        if !by_git.is_empty() {
-            return Ok(by_git);
-        }
-        let by_cluster = self.find_previous_by_cluster(past).await;
-        if !by_cluster.is_empty() {
-            return Ok(by_cluster);
-        }
-        Ok(self.guess_previous_by_registry(past).await)
-    }
-
-    /// Where the branch stood before: at the last tag of the environment, else one step back.
-    pub(crate) async fn find_previous_by_branch(
-        &self,
-        past: &EnvironmentHistory<'_>,
-    ) -> Result<Vec<RollbackCandidate>, PlanError> {
-        let EnvironmentHistory { artefact, target, .. } = past;
-        let Some(head) = &past.head else { return Ok(Vec::new()) };
-        let repository = &artefact.repository;
-        let open = self.github.find_open_rollbacks(repository, head).await?;
-        // What a rollback restored is where the branch stands, as far as code goes.
-        let start = open.first().map_or(head, |rollback| &rollback.restores);
-        let before: Vec<_> =
-            self.github.list_first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
-        let prefix = format!("{}/", target.name);
-        let template = self.config.policies.get(&target.name).and_then(|policy| policy.tag_template.clone());
-        let tags = match template {
-            // A name that is made otherwise is looked for by what stands before the number.
-            Some(template) if !template.starts_with("{environment}/") => Vec::new(),
-            _ => self.github.list_newest_tags(repository, &prefix, MAX_TAGS).await?,
-        };
-        let tag_of = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
-        let mut found: Vec<RollbackCandidate> = Vec::new();
-        let by_people = |commit: &&GithubCommit| {
-            !matches!(commit.trailers, Some(Trailers::Rollback { .. } | Trailers::Reinstates { .. }))
-        };
-        for commit in before.iter().filter(by_people) {
-            let version = Version { tag: tag_of(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
-            if !past.is_barred(&version) {
-                found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
+        let known = past.changes.iter().find(|change| change.plan.version.is_same_image(&says));
+        let commit = match known.and_then(|change| change.plan.version.commit.clone()) {
+            Some(commit) => Some(commit),
+            None => {
+                ctx.image_commits.find_version_commit(artefact, &says).await.ok().flatten().map(|(commit, _)| commit)
             }
-        }
-        // Stable: of those with a tag, and of those without, the newest stays first.
-        found.sort_by_key(|back| back.version.tag.is_none());
-        Ok(found)
+        };
+        return Ok(Some(Version { commit, ..says }));
     }
+    let last = past.changes.iter().find_map(|change| Some((change, change.stage.result_commit()?)));
+    let Some((change, result)) = last else { return Ok(runs) };
+    if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
+        // What runs is of the last change, or newer: somebody pushed a hotfix.
+        let arrived = commit == result
+            || Some(commit) == change.plan.pinned.as_ref()
+            || !ctx.comparisons.is_behind(artefact, commit, result).await?;
+        if arrived {
+            return Ok(runs);
+        }
+    }
+    Ok(Some(Version { tag: change.plan.version.tag.clone(), digest: None, commit: Some(result.clone()) }))
+}
 
-    /// What the file said before.
-    async fn find_previous_by_file(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        at: &ManifestFile,
-    ) -> Result<Vec<RollbackCandidate>, PlanError> {
-        let ManifestFile { repository, branch, file } = at;
-        let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
-        let place = manifest::ImageSelector { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
-        let mut found: Vec<RollbackCandidate> = Vec::new();
-        for commit in
-            self.github.fetch_file_history(repository, branch, file, MAX_FILE_REVISIONS).await?.into_iter().skip(1)
+/// The versions to go back to, the best first; all of them are of one source.
+pub(crate) async fn find_previous_versions(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+) -> Result<Vec<RollbackCandidate>, PlanError> {
+    let by_branch = past.manifest.is_none();
+    let seen = rules::rollback::find_previous_versions(
+        &past.sightings,
+        &past.source_map,
+        past.current.as_ref(),
+        &past.quarantines,
+    );
+    // By branch it is the code that comes back: of what commit it was must be known.
+    let seen: Vec<RollbackCandidate> = seen
+        .into_iter()
+        .map(RollbackCandidate::from)
+        .filter(|back| !by_branch || back.version.commit.is_some())
+        .collect();
+    if !seen.is_empty() {
+        return Ok(seen);
+    }
+    let by_git = match past.manifest {
+        Some(file) => find_previous_by_file(ctx, past, file).await?,
+        None => find_previous_by_branch(ctx, past).await?,
+    };
+    if !by_git.is_empty() {
+        return Ok(by_git);
+    }
+    let by_cluster = find_previous_by_cluster(ctx, past).await;
+    if !by_cluster.is_empty() {
+        return Ok(by_cluster);
+    }
+    Ok(guess_previous_by_registry(ctx, past).await)
+}
+
+/// Where the branch stood before: at the last tag of the environment, else one step back.
+pub(crate) async fn find_previous_by_branch(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+) -> Result<Vec<RollbackCandidate>, PlanError> {
+    let EnvironmentHistory { artefact, target, .. } = past;
+    let Some(head) = &past.head else { return Ok(Vec::new()) };
+    let repository = &artefact.repository;
+    let open = ctx.github.find_open_rollbacks(repository, head).await?;
+    // What a rollback restored is where the branch stands, as far as code goes.
+    let start = open.first().map_or(head, |rollback| &rollback.restores);
+    let before: Vec<_> =
+        ctx.github.list_first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
+    let prefix = format!("{}/", target.name);
+    let template = ctx.config.policies.get(&target.name).and_then(|policy| policy.tag_template.clone());
+    let tags = match template {
+        // A name that is made otherwise is looked for by what stands before the number.
+        Some(template) if !template.starts_with("{environment}/") => Vec::new(),
+        _ => ctx.github.list_newest_tags(repository, &prefix, MAX_TAGS).await?,
+    };
+    let tag_of = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
+    let mut found: Vec<RollbackCandidate> = Vec::new();
+    let by_people = |commit: &&GithubCommit| {
+        !matches!(commit.trailers, Some(Trailers::Rollback { .. } | Trailers::Reinstates { .. }))
+    };
+    for commit in before.iter().filter(by_people) {
+        let version = Version { tag: tag_of(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
+        if !past.is_barred(&version) {
+            found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
+        }
+    }
+    // Stable: of those with a tag, and of those without, the newest stays first.
+    found.sort_by_key(|back| back.version.tag.is_none());
+    Ok(found)
+}
+
+/// What the file said before.
+async fn find_previous_by_file(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    at: &ManifestFile,
+) -> Result<Vec<RollbackCandidate>, PlanError> {
+    let ManifestFile { repository, branch, file } = at;
+    let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
+    let place = manifest::ImageSelector { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
+    let mut found: Vec<RollbackCandidate> = Vec::new();
+    for commit in ctx.github.fetch_file_history(repository, branch, file, MAX_FILE_REVISIONS).await?.into_iter().skip(1)
+    {
+        let Some(text) = ctx.github.fetch_file(repository, commit.sha.as_str(), file).await? else { continue };
+        // As it was then it may not have been one that can be read.
+        let Ok(said) = manifest::read_version(&text, &place) else { continue };
+        let version = said.version;
+        let commit = ctx
+            .image_commits
+            .find_version_commit(past.artefact, &version)
+            .await
+            .ok()
+            .flatten()
+            .map(|(commit, _)| commit);
+        let version = Version { commit, ..version };
+        let known = found.iter().any(|other| other.version.is_same_image(&version));
+        if !known && !past.is_barred(&version) {
+            found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
+        }
+        // The image of the first may be gone.
+        if found.len() == MAX_SUGGESTIONS {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// What the workload ran before, as the cluster remembers it. What cannot be read is nothing.
+async fn find_previous_by_cluster(ctx: &Context, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
+    let EnvironmentHistory { artefact, target, .. } = past;
+    let Some(place) = artefact.places.get(&target.name) else { return Vec::new() };
+    let Some(workload) = place.workloads.first() else { return Vec::new() };
+    let (namespace, container) = (&place.namespace, place.container.as_deref());
+    let history =
+        match cluster::fetch_image_history(&ctx.cluster_clients, namespace, workload, container, &artefact.image).await
         {
-            let Some(text) = self.github.fetch_file(repository, commit.sha.as_str(), file).await? else { continue };
-            // As it was then it may not have been one that can be read.
-            let Ok(said) = manifest::read_version(&text, &place) else { continue };
-            let version = said.version;
-            let commit =
-                self.find_version_commit(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
-            let version = Version { commit, ..version };
-            let known = found.iter().any(|other| other.version.is_same_image(&version));
-            if !known && !past.is_barred(&version) {
-                found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
-            }
-            // The image of the first may be gone.
-            if found.len() == MAX_SUGGESTIONS {
-                break;
-            }
-        }
-        Ok(found)
-    }
-
-    /// What the workload ran before, as the cluster remembers it. What cannot be read is nothing.
-    async fn find_previous_by_cluster(&self, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
-        let EnvironmentHistory { artefact, target, .. } = past;
-        let Some(place) = artefact.places.get(&target.name) else { return Vec::new() };
-        let Some(workload) = place.workloads.first() else { return Vec::new() };
-        let (namespace, container) = (&place.namespace, place.container.as_deref());
-        let history =
-            match cluster::fetch_image_history(&self.cluster_clients, namespace, workload, container, &artefact.image)
-                .await
-            {
-                Ok(history) => history,
-                Err(error) => {
-                    tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
-                    return Vec::new();
-                }
-            };
-        let versions = history.into_iter().map(|past| past.image.to_version());
-        self.filter_eligible_versions(past, versions.collect(), RollbackEvidence::Cluster).await
-    }
-
-    /// The tags below the current one, as people count. Nobody saw them run there.
-    async fn guess_previous_by_registry(&self, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
-        let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
-        let mut tags = match self.registry.list_tags(&past.artefact.image).await {
-            Ok(tags) => tags,
+            Ok(history) => history,
             Err(error) => {
-                tracing::warn!(%error, artefact = %past.artefact.name, "the registry's tags cannot be read");
+                tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
                 return Vec::new();
             }
         };
-        tags.retain(|tag| is_comparable_tag(tag, &current) && compare_tag_numbers(tag, &current) == Ordering::Less);
-        tags.sort_by(|a, b| compare_tag_numbers(b, a));
-        tags.truncate(MAX_TAGS);
-        let versions = tags.into_iter().map(|tag| Version { tag: Some(tag.into()), ..Version::default() });
-        self.filter_eligible_versions(past, versions.collect(), RollbackEvidence::Registry).await
-    }
+    let versions = history.into_iter().map(|past| past.image.to_version());
+    filter_eligible_versions(ctx, past, versions.collect(), RollbackEvidence::Cluster).await
+}
 
-    /// Those that can be gone back to, with their commits.
-    async fn filter_eligible_versions(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        versions: Vec<Version>,
-        found: RollbackEvidence,
-    ) -> Vec<RollbackCandidate> {
-        let mut backs = Vec::new();
-        for version in versions.into_iter().take(MAX_TAGS) {
-            let commit =
-                self.find_version_commit(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
-            let version = Version { commit, ..version };
-            let of_use = past.manifest.is_some() || version.commit.is_some();
-            if of_use && !past.is_barred(&version) {
-                backs.push(RollbackCandidate { version, ran: None, found_in: found });
-            }
+/// The tags below the current one, as people count. Nobody saw them run there.
+async fn guess_previous_by_registry(ctx: &Context, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
+    let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
+    let mut tags = match ctx.registry.list_tags(&past.artefact.image).await {
+        Ok(tags) => tags,
+        Err(error) => {
+            tracing::warn!(%error, artefact = %past.artefact.name, "the registry's tags cannot be read");
+            return Vec::new();
         }
-        backs
-    }
+    };
+    tags.retain(|tag| is_comparable_tag(tag, &current) && compare_tag_numbers(tag, &current) == Ordering::Less);
+    tags.sort_by(|a, b| compare_tag_numbers(b, a));
+    tags.truncate(MAX_TAGS);
+    let versions = tags.into_iter().map(|tag| Version { tag: Some(tag.into()), ..Version::default() });
+    filter_eligible_versions(ctx, past, versions.collect(), RollbackEvidence::Registry).await
+}
 
-    /// The newest earlier one whose image is still there, of those behind the first.
-    pub(crate) async fn find_available_version(
-        &self,
-        past: &EnvironmentHistory<'_>,
-        backs: &[RollbackCandidate],
-    ) -> Option<String> {
-        for RollbackCandidate { version, .. } in backs.iter().take(MAX_TAGS) {
-            if let (_, Some(digest)) = self.look_up_image(past.artefact, version).await
-                && !self.has_tag_moved(past, version, &digest).await
-            {
-                return Some(version.label().to_owned());
-            }
+/// Those that can be gone back to, with their commits.
+async fn filter_eligible_versions(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    versions: Vec<Version>,
+    found: RollbackEvidence,
+) -> Vec<RollbackCandidate> {
+    let mut backs = Vec::new();
+    for version in versions.into_iter().take(MAX_TAGS) {
+        let commit = ctx
+            .image_commits
+            .find_version_commit(past.artefact, &version)
+            .await
+            .ok()
+            .flatten()
+            .map(|(commit, _)| commit);
+        let version = Version { commit, ..version };
+        let of_use = past.manifest.is_some() || version.commit.is_some();
+        if of_use && !past.is_barred(&version) {
+            backs.push(RollbackCandidate { version, ran: None, found_in: found });
         }
-        None
     }
+    backs
+}
+
+/// The newest earlier one whose image is still there, of those behind the first.
+pub(crate) async fn find_available_version(
+    ctx: &Context,
+    past: &EnvironmentHistory<'_>,
+    backs: &[RollbackCandidate],
+) -> Option<String> {
+    for RollbackCandidate { version, .. } in backs.iter().take(MAX_TAGS) {
+        if let (_, Some(digest)) = look_up_image(ctx, past.artefact, version).await
+            && !has_tag_moved(ctx, past, version, &digest).await
+        {
+            return Some(version.label().to_owned());
+        }
+    }
+    None
 }
 
 /// Tags of one kind, which can be counted: with the same letters before the first digit, and none behind it. The names of

@@ -14,146 +14,140 @@ use crate::domain::model::actor::Role;
 use crate::domain::view::list::ListFilter;
 use crate::telemetry;
 
+use crate::workflow::commands::list::answer_list;
+use crate::workflow::commands::status::answer_from_store;
 use crate::workflow::context::Context;
 use crate::workflow::notifications::outbox::TableSupport;
 
 /// Slack waits for three seconds.
 const IMMEDIATE_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-impl Context {
-    pub async fn acknowledge(&self, incoming: IncomingRequest) -> Ack {
-        match &incoming {
-            IncomingRequest::Ignored => Ack::Empty,
-            IncomingRequest::Command { from, text } => self.acknowledge_command(&incoming, from, text).await,
-            // Whoever else comes into a channel is none of our business, and there are many.
-            IncomingRequest::Joined { from }
-                if self.slack.cached_identity().is_some_and(|me| me.bot != from.person) =>
+pub async fn acknowledge(ctx: &Context, incoming: IncomingRequest) -> Ack {
+    match &incoming {
+        IncomingRequest::Ignored => Ack::Empty,
+        IncomingRequest::Command { from, text } => acknowledge_command(ctx, &incoming, from, text).await,
+        // Whoever else comes into a channel is none of our business, and there are many.
+        IncomingRequest::Joined { from } if ctx.slack.cached_identity().is_some_and(|me| me.bot != from.person) => {
+            Ack::Empty
+        }
+        IncomingRequest::Said { from, .. } | IncomingRequest::Opened { from } | IncomingRequest::Joined { from } => {
+            store_and_acknowledge(ctx, InboxOrigin::SlackEvent, from, &incoming).await
+        }
+        IncomingRequest::Click { from, .. } | IncomingRequest::Submitted { from, .. } => {
+            store_and_acknowledge(ctx, InboxOrigin::SlackInteraction, from, &incoming).await
+        }
+    }
+}
+
+async fn acknowledge_command(ctx: &Context, incoming: &IncomingRequest, from: &RequestOrigin, text: &str) -> Ack {
+    let role = ctx.people.find_cached_role(from);
+    if let Some(role) = role.filter(|role| *role != Role::Member) {
+        return build_private_ack(&notice::render_role_refusal(role));
+    }
+    let catalogue = &ctx.config.catalogue;
+    let command = match command::parse(text, catalogue) {
+        Ok(Command::Help { about }) => {
+            ctx.metrics.count_command(Some(Verb::Help));
+            return build_private_ack(&help::render_help(about, catalogue));
+        }
+        Err(misunderstanding) => {
+            ctx.metrics.count_command(None);
+            return build_private_ack(&help::render_misunderstanding(&misunderstanding, catalogue));
+        }
+        Ok(command) => command,
+    };
+    match command {
+        // Whether tables are taken is learned from an answer by `response_url`, where a refusal can be seen.
+        Command::List { artefact, environment }
+            if role.is_some() && ctx.table_support.support() != TableSupport::Unknown =>
+        {
+            ctx.metrics.count_command(Some(Verb::List));
+            let filter = ListFilter { artefact, environment };
+            match ctx.config.slack.list_to {
+                ListVisibility::Person => Ack::Body(answer_list(ctx, filter, 0, Viewer::Person).to_ack_body(false)),
+                ListVisibility::Channel => {
+                    Ack::Body(answer_list(ctx, filter, 0, Viewer::Channel { shared_by: None }).to_ack_body(true))
+                }
+            }
+        }
+        command => {
+            if role.is_some()
+                && let Some(said) = Box::pin(try_immediate_answer(ctx, &command)).await
             {
-                Ack::Empty
+                ctx.metrics.count_command(Some(command.verb()));
+                return build_private_ack(&said);
             }
-            IncomingRequest::Said { from, .. }
-            | IncomingRequest::Opened { from }
-            | IncomingRequest::Joined { from } => {
-                self.store_and_acknowledge(InboxOrigin::SlackEvent, from, &incoming).await
-            }
-            IncomingRequest::Click { from, .. } | IncomingRequest::Submitted { from, .. } => {
-                self.store_and_acknowledge(InboxOrigin::SlackInteraction, from, &incoming).await
+            match store_incoming(ctx, InboxOrigin::SlackCommand, from, incoming).await {
+                Ok(()) => build_private_ack(&notice::render_acknowledgement(&command)),
+                Err(_) => build_private_ack(&notice::render_not_stored()),
             }
         }
     }
+}
 
-    async fn acknowledge_command(&self, incoming: &IncomingRequest, from: &RequestOrigin, text: &str) -> Ack {
-        let role = self.people.find_cached_role(from);
-        if let Some(role) = role.filter(|role| *role != Role::Member) {
-            return build_private_ack(&notice::render_role_refusal(role));
-        }
-        let catalogue = &self.config.catalogue;
-        let command = match command::parse(text, catalogue) {
-            Ok(Command::Help { about }) => {
-                self.metrics.count_command(Some(Verb::Help));
-                return build_private_ack(&help::render_help(about, catalogue));
-            }
-            Err(misunderstanding) => {
-                self.metrics.count_command(None);
-                return build_private_ack(&help::render_misunderstanding(&misunderstanding, catalogue));
-            }
-            Ok(command) => command,
-        };
+/// What our own database answers, by index and within a few milliseconds, is no worse than memory's answer. If it
+/// takes longer for once, the answer follows.
+async fn try_immediate_answer(ctx: &Context, command: &Command) -> Option<Rendered> {
+    let told = async {
         match command {
-            // Whether tables are taken is learned from an answer by `response_url`, where a refusal can be seen.
-            Command::List { artefact, environment }
-                if role.is_some() && self.table_support.support() != TableSupport::Unknown =>
-            {
-                self.metrics.count_command(Some(Verb::List));
-                let filter = ListFilter { artefact, environment };
-                match self.config.slack.list_to {
-                    ListVisibility::Person => Ack::Body(self.render_list(filter, 0, Viewer::Person).to_ack_body(false)),
-                    ListVisibility::Channel => {
-                        Ack::Body(self.render_list(filter, 0, Viewer::Channel { shared_by: None }).to_ack_body(true))
-                    }
-                }
-            }
-            command => {
-                if role.is_some()
-                    && let Some(said) = Box::pin(self.try_immediate_answer(&command)).await
-                {
-                    self.metrics.count_command(Some(command.verb()));
-                    return build_private_ack(&said);
-                }
-                match self.store_incoming(InboxOrigin::SlackCommand, from, incoming).await {
-                    Ok(()) => build_private_ack(&notice::render_acknowledgement(&command)),
-                    Err(_) => build_private_ack(&notice::render_not_stored()),
-                }
-            }
+            Command::Status { .. } | Command::History { .. } => answer_from_store(ctx, command, Viewer::Person).await,
+            _ => Ok(None),
         }
-    }
+    };
+    tokio::time::timeout(IMMEDIATE_ANSWER_TIMEOUT, told).await.ok()?.ok()?
+}
 
-    /// What our own database answers, by index and within a few milliseconds, is no worse than memory's answer. If it
-    /// takes longer for once, the answer follows.
-    async fn try_immediate_answer(&self, command: &Command) -> Option<Rendered> {
-        let told = async {
-            match command {
-                Command::Status { .. } | Command::History { .. } => {
-                    self.answer_from_store(command, Viewer::Person).await
-                }
-                _ => Ok(None),
-            }
-        };
-        tokio::time::timeout(IMMEDIATE_ANSWER_TIMEOUT, told).await.ok()?.ok()?
-    }
-
-    /// In a word of ours: what people write stays out of the log.
-    fn describe_for_log<'a>(&self, incoming: &'a IncomingRequest) -> &'a str {
-        match incoming {
-            IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. } => {
-                command::parse(text, &self.config.catalogue).map_or("misunderstood", |command| command.verb().name())
-            }
-            IncomingRequest::Click { action, .. } => action,
-            IncomingRequest::Submitted { modal, .. } => modal,
-            IncomingRequest::Opened { .. } => "home",
-            IncomingRequest::Joined { .. } => "joined",
-            IncomingRequest::Ignored => "nothing",
+/// In a word of ours: what people write stays out of the log.
+fn describe_for_log<'a>(ctx: &Context, incoming: &'a IncomingRequest) -> &'a str {
+    match incoming {
+        IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. } => {
+            command::parse(text, &ctx.config.catalogue).map_or("misunderstood", |command| command.verb().name())
         }
+        IncomingRequest::Click { action, .. } => action,
+        IncomingRequest::Submitted { modal, .. } => modal,
+        IncomingRequest::Opened { .. } => "home",
+        IncomingRequest::Joined { .. } => "joined",
+        IncomingRequest::Ignored => "nothing",
     }
+}
 
-    async fn store_and_acknowledge(
-        &self,
-        source: InboxOrigin,
-        from: &RequestOrigin,
-        incoming: &IncomingRequest,
-    ) -> Ack {
-        match self.store_incoming(source, from, incoming).await {
-            Ok(()) => Ack::Empty,
-            Err(_) => Ack::NotStored,
+async fn store_and_acknowledge(
+    ctx: &Context,
+    source: InboxOrigin,
+    from: &RequestOrigin,
+    incoming: &IncomingRequest,
+) -> Ack {
+    match store_incoming(ctx, source, from, incoming).await {
+        Ok(()) => Ack::Empty,
+        Err(_) => Ack::NotStored,
+    }
+}
+
+async fn store_incoming(
+    ctx: &Context,
+    source: InboxOrigin,
+    from: &RequestOrigin,
+    incoming: &IncomingRequest,
+) -> Result<(), StoreError> {
+    let request = telemetry::derive_request_id(source.as_str(), &from.key);
+    let source_name = source.as_str();
+    let body = serde_json::to_value(incoming).unwrap_or_default();
+    // Boxed, so that an answer from memory does not have to make room for it.
+    let received = Box::pin(ctx.store.receive_inbox_item(source, &from.key, &body)).await;
+    match received {
+        Ok(Receipt::New(_)) => {
+            let (person, what) = (&from.person, describe_for_log(ctx, incoming));
+            tracing::info!(request.id = request, source = source_name, %person, what, "asked");
+            Ok(())
         }
-    }
-
-    async fn store_incoming(
-        &self,
-        source: InboxOrigin,
-        from: &RequestOrigin,
-        incoming: &IncomingRequest,
-    ) -> Result<(), StoreError> {
-        let request = telemetry::derive_request_id(source.as_str(), &from.key);
-        let source_name = source.as_str();
-        let body = serde_json::to_value(incoming).unwrap_or_default();
-        // Boxed, so that an answer from memory does not have to make room for it.
-        let received = Box::pin(self.store.receive_inbox_item(source, &from.key, &body)).await;
-        match received {
-            Ok(Receipt::New(_)) => {
-                let (person, what) = (&from.person, self.describe_for_log(incoming));
-                tracing::info!(request.id = request, source = source_name, %person, what, "asked");
-                Ok(())
-            }
-            // A replay is acknowledged like the first, and has no effect.
-            Ok(Receipt::Replay) => {
-                tracing::debug!(request.id = request, source = source_name, "asked before");
-                Ok(())
-            }
-            Err(error) => {
-                tracing::error!(%error, request.id = request, source = source_name, "a request of Slack's could not be stored");
-                Err(error)
-            }
+        // A replay is acknowledged like the first, and has no effect.
+        Ok(Receipt::Replay) => {
+            tracing::debug!(request.id = request, source = source_name, "asked before");
+            Ok(())
+        }
+        Err(error) => {
+            tracing::error!(%error, request.id = request, source = source_name, "a request of Slack's could not be stored");
+            Err(error)
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Works off what was stored: the commands, mentions and clicks that memory alone could not answer.
 
-use crate::workflow::error::RetryLater;
-use crate::workflow::requests::reply::Response;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -15,7 +13,9 @@ use crate::adapters::store::{InboxId, InboxItem, InboxOrigin, InboxQueue, StoreE
 use crate::domain::command;
 
 use crate::workflow::context::Context;
-use crate::workflow::requests::reply::build_person_message;
+use crate::workflow::error::RetryLater;
+use crate::workflow::requests::dispatch::dispatch_incoming;
+use crate::workflow::requests::reply::{Response, build_person_message};
 
 /// How many are worked on at once: one that waits for Slack holds up nobody but itself.
 const MAX_CONCURRENT: usize = 16;
@@ -34,18 +34,18 @@ pub(crate) const STORE_RETRY_DELAY: Duration = Duration::from_secs(5);
 pub(crate) const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
 
 /// Runs until it is cancelled, and to the end of what is under way then. What waits is worked off by the next start.
-pub async fn run(bot: Context, cancel: CancellationToken) {
-    let mut woken = bot.store.subscribe_wakeups();
+pub async fn run(ctx: Context, cancel: CancellationToken) {
+    let mut woken = ctx.store.subscribe_wakeups();
     let mut under_way = JoinSet::new();
     let mut busy = HashMap::new();
     while !cancel.is_cancelled() {
         woken.mark_unchanged();
-        let next_due = match find_due_requests(&bot, &busy).await {
+        let next_due = match find_due_requests(&ctx, &busy).await {
             Ok((received, next_due)) => {
                 for received in received {
-                    let (bot, id) = (bot.clone(), received.id);
+                    let (ctx, id) = (ctx.clone(), received.id);
                     let span = received.create_span();
-                    let task = under_way.spawn(async move { bot.process_request(received).await }.instrument(span));
+                    let task = under_way.spawn(async move { process_request(&ctx, received).await }.instrument(span));
                     busy.insert(task.id(), id);
                 }
                 next_due
@@ -58,7 +58,7 @@ pub async fn run(bot: Context, cancel: CancellationToken) {
         };
         let due = async {
             match next_due {
-                Some(due) => bot.clock.sleep_until(due).await,
+                Some(due) => ctx.clock.sleep_until(due).await,
                 None => std::future::pending().await,
             }
         };
@@ -73,7 +73,7 @@ pub async fn run(bot: Context, cancel: CancellationToken) {
                 let id = busy.remove(&task);
                 if let (Err(error), Some(id)) = (done, id) {
                     tracing::error!(%error, "working on something in the inbox ended in a panic");
-                    bot.postpone_request(id, PANIC_RETRY_DELAY, "a panic").await;
+                    postpone_request(&ctx, id, PANIC_RETRY_DELAY, "a panic").await;
                 }
             }
             () = due => {}
@@ -84,7 +84,7 @@ pub async fn run(bot: Context, cancel: CancellationToken) {
 
 /// What can be begun now, and when the next can be.
 async fn find_due_requests(
-    bot: &Context,
+    ctx: &Context,
     busy: &HashMap<Id, InboxId>,
 ) -> Result<(Vec<InboxItem>, Option<Timestamp>), StoreError> {
     let free = MAX_CONCURRENT.saturating_sub(busy.len());
@@ -92,105 +92,103 @@ async fn find_due_requests(
         return Ok((Vec::new(), None));
     }
     let limit = u32::try_from(MAX_CONCURRENT + busy.len()).unwrap_or(u32::MAX);
-    let asked_at = bot.clock.now();
-    let mut received = bot.store.list_due_inbox_items(InboxQueue::Requests, limit).await?;
+    let asked_at = ctx.clock.now();
+    let mut received = ctx.store.list_due_inbox_items(InboxQueue::Requests, limit).await?;
     received.retain(|received| !busy.values().any(|id| *id == received.id));
     received.truncate(free);
-    Ok((received, bot.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?))
+    Ok((received, ctx.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?))
 }
 
-impl Context {
-    async fn process_request(&self, received: InboxItem) {
-        let id = received.id;
-        let done = match self.decode_and_dispatch(&received).await {
-            Ok(Response { transaction, mut changes, refusal_rule: refused }) => {
-                let request = received.request_id();
-                let done = self.store.commit(transaction.with_request(&request).finish_inbox_item(id)).await;
-                if done.is_ok() {
-                    self.count_command(&received);
-                    if let Some(refusal) = refused {
-                        self.metrics.count_refusal(refusal);
-                    }
-                    for change in &mut changes {
-                        change.request.get_or_insert_with(|| request.clone());
-                    }
-                    for change in changes {
-                        self.open_changes.record_change(change);
-                    }
+async fn process_request(ctx: &Context, received: InboxItem) {
+    let id = received.id;
+    let done = match decode_and_dispatch(ctx, &received).await {
+        Ok(Response { transaction, mut changes, refusal_rule: refused }) => {
+            let request = received.request_id();
+            let done = ctx.store.commit(transaction.with_request(&request).finish_inbox_item(id)).await;
+            if done.is_ok() {
+                count_command(ctx, &received);
+                if let Some(refusal) = refused {
+                    ctx.metrics.count_refusal(refusal);
                 }
-                done
-            }
-            Err(RetryLater { reason: why, is_polling: true, .. })
-                if self.clock.now().duration_since(received.received_at) < POLL_TIMEOUT =>
-            {
-                let waits = Transaction::new().postpone_without_attempt(id, self.clock.now() + POLL_INTERVAL, &why);
-                return Self::pause_on_store_error(self.store.commit(waits).await).await;
-            }
-            Err(RetryLater { reason: why, give_up_reply: otherwise, is_polling: patient })
-                if patient || received.attempts + 1 >= MAX_ATTEMPTS =>
-            {
-                tracing::error!(why, "given up");
-                let mut transaction = Transaction::new().finish_inbox_item(id);
-                if let Some(from) = parse_origin(&received) {
-                    transaction = transaction
-                        .enqueue_message(build_person_message(&from, &received, otherwise))
-                        .with_request(&received.request_id());
+                for change in &mut changes {
+                    change.request.get_or_insert_with(|| request.clone());
                 }
-                self.store.commit(transaction).await
+                for change in changes {
+                    ctx.open_changes.record_change(change);
+                }
             }
-            Err(RetryLater { reason: why, .. }) => {
-                let pause = SignedDuration::from_secs(1 << received.attempts.min(6));
-                tracing::warn!(why, attempts = received.attempts + 1, "put off");
-                return self.postpone_request(id, pause, &why).await;
-            }
-        };
-        match done {
-            // Somebody was faster between the question and the answer: it is asked again, and answered as it is now.
-            Err(StoreError::ChangeLockHeld | StoreError::Overtaken) => {
-                self.postpone_request(id, SignedDuration::ZERO, "overtaken").await;
-            }
-            done => Self::pause_on_store_error(done).await,
+            done
         }
-    }
-
-    /// What was typed counts by its verb, once it is answered.
-    fn count_command(&self, received: &InboxItem) {
-        if let Ok(IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. }) =
-            serde_json::from_value(received.body.clone())
+        Err(RetryLater { reason: why, is_polling: true, .. })
+            if ctx.clock.now().duration_since(received.received_at) < POLL_TIMEOUT =>
         {
-            let command = command::parse(&text, &self.config.catalogue).ok();
-            self.metrics.count_command(command.map(|command| command.verb()));
+            let waits = Transaction::new().postpone_without_attempt(id, ctx.clock.now() + POLL_INTERVAL, &why);
+            return pause_on_store_error(ctx.store.commit(waits).await).await;
         }
-    }
-
-    async fn postpone_request(&self, id: InboxId, pause: SignedDuration, why: &str) {
-        Self::pause_on_store_error(self.store.postpone_inbox_item(id, self.clock.now() + pause, why).await).await;
-    }
-
-    /// A database that cannot be written is not asked again at once: the row is still there.
-    async fn pause_on_store_error(done: Result<(), StoreError>) {
-        if let Err(error) = done {
-            tracing::error!(%error, "the inbox cannot be written");
-            tokio::time::sleep(STORE_RETRY_DELAY).await;
-        }
-    }
-
-    async fn decode_and_dispatch(&self, received: &InboxItem) -> Result<Response, RetryLater> {
-        match received.origin {
-            InboxOrigin::SlackCommand | InboxOrigin::SlackInteraction | InboxOrigin::SlackEvent => {
-                let Ok(incoming) = serde_json::from_value::<IncomingRequest>(received.body.clone()) else {
-                    tracing::error!("a stored request cannot be read any more");
-                    return Ok(Response::default());
-                };
-                self.dispatch_incoming(received, incoming).await
+        Err(RetryLater { reason: why, give_up_reply: otherwise, is_polling: patient })
+            if patient || received.attempts + 1 >= MAX_ATTEMPTS =>
+        {
+            tracing::error!(why, "given up");
+            let mut transaction = Transaction::new().finish_inbox_item(id);
+            if let Some(from) = parse_origin(&received) {
+                transaction = transaction
+                    .enqueue_message(build_person_message(&from, &received, otherwise))
+                    .with_request(&received.request_id());
             }
-            // They stand in the other line.
-            InboxOrigin::GitHub
-            | InboxOrigin::Flux
-            | InboxOrigin::ArgoCd
-            | InboxOrigin::Deployments
-            | InboxOrigin::CdEvents => Ok(Response::default()),
+            ctx.store.commit(transaction).await
         }
+        Err(RetryLater { reason: why, .. }) => {
+            let pause = SignedDuration::from_secs(1 << received.attempts.min(6));
+            tracing::warn!(why, attempts = received.attempts + 1, "put off");
+            return postpone_request(ctx, id, pause, &why).await;
+        }
+    };
+    match done {
+        // Somebody was faster between the question and the answer: it is asked again, and answered as it is now.
+        Err(StoreError::ChangeLockHeld | StoreError::Overtaken) => {
+            postpone_request(ctx, id, SignedDuration::ZERO, "overtaken").await;
+        }
+        done => pause_on_store_error(done).await,
+    }
+}
+
+/// What was typed counts by its verb, once it is answered.
+fn count_command(ctx: &Context, received: &InboxItem) {
+    if let Ok(IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. }) =
+        serde_json::from_value(received.body.clone())
+    {
+        let command = command::parse(&text, &ctx.config.catalogue).ok();
+        ctx.metrics.count_command(command.map(|command| command.verb()));
+    }
+}
+
+async fn postpone_request(ctx: &Context, id: InboxId, pause: SignedDuration, why: &str) {
+    pause_on_store_error(ctx.store.postpone_inbox_item(id, ctx.clock.now() + pause, why).await).await;
+}
+
+/// A database that cannot be written is not asked again at once: the row is still there.
+async fn pause_on_store_error(done: Result<(), StoreError>) {
+    if let Err(error) = done {
+        tracing::error!(%error, "the inbox cannot be written");
+        tokio::time::sleep(STORE_RETRY_DELAY).await;
+    }
+}
+
+async fn decode_and_dispatch(ctx: &Context, received: &InboxItem) -> Result<Response, RetryLater> {
+    match received.origin {
+        InboxOrigin::SlackCommand | InboxOrigin::SlackInteraction | InboxOrigin::SlackEvent => {
+            let Ok(incoming) = serde_json::from_value::<IncomingRequest>(received.body.clone()) else {
+                tracing::error!("a stored request cannot be read any more");
+                return Ok(Response::default());
+            };
+            dispatch_incoming(ctx, received, incoming).await
+        }
+        // They stand in the other line.
+        InboxOrigin::GitHub
+        | InboxOrigin::Flux
+        | InboxOrigin::ArgoCd
+        | InboxOrigin::Deployments
+        | InboxOrigin::CdEvents => Ok(Response::default()),
     }
 }
 

@@ -336,7 +336,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_webhook() {
     world.bot.store.commit(Transaction::new().append_to_ledger(told)).await.unwrap();
     let known = || world.bot.builds.find_build(&repository, &SHA.parse().unwrap()).map(|build| build.state);
     assert_eq!(known(), None);
-    world.bot.recall_builds().await.unwrap();
+    world.bot.builds.load_stored(&world.bot.store).await.unwrap();
     assert_eq!(known(), Some(BuildState::Succeeded));
 }
 

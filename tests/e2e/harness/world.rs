@@ -184,7 +184,7 @@ impl World {
             self.clock.now(),
             self.bot.store.measure_outstanding_work().await,
             self.sim.scheduler.next_due(),
-            self.bot.wake.is_idle(),
+            self.bot.activity.is_idle(),
             self.watches_are_up_to_date(),
         )
     }
@@ -217,7 +217,7 @@ impl World {
 
     async fn is_idle(&self) -> bool {
         let nothing_due = self.next_due().await.is_none_or(|due| due > self.clock.now());
-        nothing_due && self.bot.wake.is_idle() && self.watches_are_up_to_date()
+        nothing_due && self.bot.activity.is_idle() && self.watches_are_up_to_date()
     }
 
     async fn next_due(&self) -> Option<Timestamp> {

@@ -16,10 +16,10 @@ use crate::domain::doctor::{HealthCheck, ProbeResult};
 use crate::domain::model::artefact::{Artefact, Namespace, Place, Workload};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Image, Version};
-use crate::workflow::facts::image_commits;
 
 use super::{DoctorRun, ProofLookup, join_all_bounded};
 use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits;
 
 /// A version that runs, and where.
 struct RunningImage<'a> {
@@ -214,20 +214,18 @@ fn collect_running_images<'a>(
     all
 }
 
-impl Context {
-    /// How the commit of what runs there is known already.
-    pub(super) fn find_known_proof(
-        &self,
-        artefact: &crate::domain::model::artefact::ArtefactName,
-        environment: &EnvironmentName,
-        version: &Version,
-    ) -> Option<Proof> {
-        let artefact = self.config.catalogue.find_artefact(artefact.as_str())?;
-        if let Some(proof) = self.image_commits.find_proof(&artefact.image, version) {
-            return Some(proof);
-        }
-        // What neither tag nor label told was told by a controller.
-        let stay = self.sightings.find_sighting(&artefact.name, environment)?;
-        (stay.version.is_same_image(version) && stay.version.commit.is_some()).then_some(Proof::Report)
+/// How the commit of what runs there is known already.
+pub(super) fn find_known_proof(
+    ctx: &Context,
+    artefact: &crate::domain::model::artefact::ArtefactName,
+    environment: &EnvironmentName,
+    version: &Version,
+) -> Option<Proof> {
+    let artefact = ctx.config.catalogue.find_artefact(artefact.as_str())?;
+    if let Some(proof) = ctx.image_commits.find_proof(&artefact.image, version) {
+        return Some(proof);
     }
+    // What neither tag nor label told was told by a controller.
+    let stay = ctx.sightings.find_sighting(&artefact.name, environment)?;
+    (stay.version.is_same_image(version) && stay.version.commit.is_some()).then_some(Proof::Report)
 }

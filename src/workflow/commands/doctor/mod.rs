@@ -30,6 +30,7 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 
+use crate::workflow::commands::doctor::cluster::find_known_proof;
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 
@@ -169,13 +170,11 @@ impl DoctorRun<'_> {
     }
 }
 
-impl Context {
-    pub(crate) async fn run_doctor(&self) -> Rendered {
-        let lookup_proof = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
-            self.find_known_proof(artefact, environment, version)
-        };
-        render::doctor::render_doctor(&self.doctor.run_checks(None, &lookup_proof).await, self.clock.now())
-    }
+pub(crate) async fn run_doctor(ctx: &Context) -> Rendered {
+    let lookup_proof = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
+        find_known_proof(ctx, artefact, environment, version)
+    };
+    render::doctor::render_doctor(&ctx.doctor.run_checks(None, &lookup_proof).await, ctx.clock.now())
 }
 
 /// What is wrong with the configuration or the secrets, each a sentence that ends with what to do.

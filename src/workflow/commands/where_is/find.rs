@@ -45,221 +45,214 @@ pub(super) enum CommitMatch {
     UnknownRepository,
 }
 
-impl Context {
-    pub(super) async fn find_commit(
-        &self,
-        sought: &WhereQuery,
-        named: Option<&Artefact>,
-    ) -> Result<CommitMatch, LookupError> {
-        let repositories = self.select_repositories(sought, named);
-        if repositories.is_empty() {
-            return Ok(CommitMatch::UnknownRepository);
-        }
-        let (kept, untold) = self.find_stored_commits(sought, named, &repositories).await?;
-        let mut found: Vec<QueryMatch> = Vec::new();
-        for (at, (repository, sha)) in kept.into_iter().enumerate() {
-            let commit = if at < MAX_CHOICES { self.describe_commit(&repository, &sha).await } else { None };
-            found.push(QueryMatch::Commit { repository, sha, commit });
-        }
-        if found.is_empty() {
-            found = self.search_github(&sought.interpretations, &repositories).await?;
-        }
-        Ok(match (found.len(), untold) {
-            (0, Some(artefact)) => CommitMatch::CommitUnknown(artefact),
-            (0, None) => CommitMatch::NotFound(repositories.len()),
-            (1, _) => found.pop().map_or(CommitMatch::UnknownRepository, CommitMatch::Unique),
-            _ => CommitMatch::Ambiguous(found),
-        })
+pub(super) async fn find_commit(
+    ctx: &Context,
+    sought: &WhereQuery,
+    named: Option<&Artefact>,
+) -> Result<CommitMatch, LookupError> {
+    let repositories = select_repositories(ctx, sought, named);
+    if repositories.is_empty() {
+        return Ok(CommitMatch::UnknownRepository);
     }
+    let (kept, untold) = find_stored_commits(ctx, sought, named, &repositories).await?;
+    let mut found: Vec<QueryMatch> = Vec::new();
+    for (at, (repository, sha)) in kept.into_iter().enumerate() {
+        let commit = if at < MAX_CHOICES { describe_commit(ctx, &repository, &sha).await } else { None };
+        found.push(QueryMatch::Commit { repository, sha, commit });
+    }
+    if found.is_empty() {
+        found = search_github(ctx, &sought.interpretations, &repositories).await?;
+    }
+    Ok(match (found.len(), untold) {
+        (0, Some(artefact)) => CommitMatch::CommitUnknown(artefact),
+        (0, None) => CommitMatch::NotFound(repositories.len()),
+        (1, _) => found.pop().map_or(CommitMatch::UnknownRepository, CommitMatch::Unique),
+        _ => CommitMatch::Ambiguous(found),
+    })
+}
 
-    /// The repositories in which it can be, each once.
-    fn select_repositories(&self, sought: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
-        let mut found: Vec<Repository> = Vec::new();
-        for artefact in &self.config.catalogue.artefacts {
-            let meant = named.is_none_or(|named| named.name == artefact.name)
-                && sought.repository.as_ref().is_none_or(|repository| repository.is_same_as(&artefact.repository));
-            if meant && !found.iter().any(|other| other.is_same_as(&artefact.repository)) {
-                found.push(artefact.repository.clone());
+/// The repositories in which it can be, each once.
+fn select_repositories(ctx: &Context, sought: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
+    let mut found: Vec<Repository> = Vec::new();
+    for artefact in &ctx.config.catalogue.artefacts {
+        let meant = named.is_none_or(|named| named.name == artefact.name)
+            && sought.repository.as_ref().is_none_or(|repository| repository.is_same_as(&artefact.repository));
+        if meant && !found.iter().any(|other| other.is_same_as(&artefact.repository)) {
+            found.push(artefact.repository.clone());
+        }
+    }
+    found
+}
+
+/// What is kept of all that it can be, each once; and an artefact whose image is called so and tells no commit.
+async fn find_stored_commits(
+    ctx: &Context,
+    sought: &WhereQuery,
+    named: Option<&Artefact>,
+    repositories: &[Repository],
+) -> Result<(Vec<(Repository, Sha)>, Option<ArtefactName>), LookupError> {
+    let (mut found, mut untold) = (Vec::new(), None);
+    let tags_since = ctx.clock.now() - TAG_TTL;
+    for kind in &sought.interpretations {
+        let mut here = Vec::new();
+        for kept in ctx.store.find_commit_candidates(kind, tags_since).await? {
+            let Some((repository, artefact)) = find_repository_of(ctx, &kept.mentioned_by) else { continue };
+            // A tag is of one image; a commit is of all that are built from it.
+            let other = matches!(kind, QueryInterpretation::Tag(_))
+                && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
+            if other || !repositories.iter().any(|one| one.is_same_as(repository)) {
+                continue;
+            }
+            match kept.sha {
+                Some(sha) => here.push((repository.clone(), sha)),
+                None => untold = untold.or_else(|| artefact.map(|artefact| artefact.name.clone())),
             }
         }
-        found
-    }
-
-    /// What is kept of all that it can be, each once; and an artefact whose image is called so and tells no commit.
-    async fn find_stored_commits(
-        &self,
-        sought: &WhereQuery,
-        named: Option<&Artefact>,
-        repositories: &[Repository],
-    ) -> Result<(Vec<(Repository, Sha)>, Option<ArtefactName>), LookupError> {
-        let (mut found, mut untold) = (Vec::new(), None);
-        let tags_since = self.clock.now() - TAG_TTL;
-        for kind in &sought.interpretations {
-            let mut here = Vec::new();
-            for kept in self.store.find_commit_candidates(kind, tags_since).await? {
-                let Some((repository, artefact)) = self.find_repository_of(&kept.mentioned_by) else { continue };
-                // A tag is of one image; a commit is of all that are built from it.
-                let other = matches!(kind, QueryInterpretation::Tag(_))
-                    && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
-                if other || !repositories.iter().any(|one| one.is_same_as(repository)) {
-                    continue;
-                }
-                match kept.sha {
-                    Some(sha) => here.push((repository.clone(), sha)),
-                    None => untold = untold.or_else(|| artefact.map(|artefact| artefact.name.clone())),
-                }
-            }
-            if let QueryInterpretation::PullRequest(number) = kind {
-                here = self.resolve_pull_commits(*number, here).await?;
-            }
-            for one in here {
-                if !found.contains(&one) {
-                    found.push(one);
-                }
+        if let QueryInterpretation::PullRequest(number) = kind {
+            here = resolve_pull_commits(ctx, *number, here).await?;
+        }
+        for one in here {
+            if !found.contains(&one) {
+                found.push(one);
             }
         }
-        Ok((found, untold))
     }
+    Ok((found, untold))
+}
 
-    /// Where something is kept: in a repository of the catalogue, and of which artefact, where it is of one.
-    fn find_repository_of(&self, home: &CommitMention) -> Option<(&Repository, Option<&Artefact>)> {
-        let catalogue = &self.config.catalogue;
-        let artefact = match home {
-            CommitMention::Repository(name) => {
-                let name: Repository = name.parse().ok()?;
-                let of_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is_same_as(&name))?;
-                return Some((&of_it.repository, None));
+/// Where something is kept: in a repository of the catalogue, and of which artefact, where it is of one.
+fn find_repository_of<'a>(ctx: &'a Context, home: &CommitMention) -> Option<(&'a Repository, Option<&'a Artefact>)> {
+    let catalogue = &ctx.config.catalogue;
+    let artefact = match home {
+        CommitMention::Repository(name) => {
+            let name: Repository = name.parse().ok()?;
+            let of_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is_same_as(&name))?;
+            return Some((&of_it.repository, None));
+        }
+        CommitMention::Artefact(name) => catalogue.find_artefact(name)?,
+        CommitMention::Image(image) => catalogue.artefacts.iter().find(|artefact| *artefact.image == **image)?,
+    };
+    Some((&artefact.repository, Some(artefact)))
+}
+
+/// A commit can be copied with its subject, and with the number in it: then GitHub tells which one it was.
+async fn resolve_pull_commits(
+    ctx: &Context,
+    number: u64,
+    found: Vec<(Repository, Sha)>,
+) -> Result<Vec<(Repository, Sha)>, LookupError> {
+    let mut certain: Vec<(Repository, Sha)> = Vec::new();
+    for (repository, sha) in &found {
+        let several = found.iter().filter(|(other, _)| other == repository).count() > 1;
+        if !several {
+            certain.push((repository.clone(), sha.clone()));
+        } else if !certain.iter().any(|(other, _)| other == repository) {
+            let merged = match ctx.store.find_pull_commit(repository, number).await? {
+                Some(merged) => Some(merged),
+                None => match search_repository(ctx, repository, &QueryInterpretation::PullRequest(number)).await? {
+                    Some(QueryMatch::Commit { sha, .. }) => Some(sha),
+                    _ => None,
+                },
+            };
+            match merged {
+                Some(merged) => certain.push((repository.clone(), merged)),
+                None => certain.extend(found.iter().filter(|(other, _)| other == repository).cloned()),
             }
-            CommitMention::Artefact(name) => catalogue.find_artefact(name)?,
-            CommitMention::Image(image) => catalogue.artefacts.iter().find(|artefact| *artefact.image == **image)?,
-        };
-        Some((&artefact.repository, Some(artefact)))
+        }
     }
+    Ok(certain)
+}
 
-    /// A commit can be copied with its subject, and with the number in it: then GitHub tells which one it was.
-    async fn resolve_pull_commits(
-        &self,
-        number: u64,
-        found: Vec<(Repository, Sha)>,
-    ) -> Result<Vec<(Repository, Sha)>, LookupError> {
-        let mut certain: Vec<(Repository, Sha)> = Vec::new();
-        for (repository, sha) in &found {
-            let several = found.iter().filter(|(other, _)| other == repository).count() > 1;
-            if !several {
-                certain.push((repository.clone(), sha.clone()));
-            } else if !certain.iter().any(|(other, _)| other == repository) {
-                let merged = match self.store.find_pull_commit(repository, number).await? {
-                    Some(merged) => Some(merged),
-                    None => {
-                        match self.search_repository(repository, &QueryInterpretation::PullRequest(number)).await? {
-                            Some(QueryMatch::Commit { sha, .. }) => Some(sha),
-                            _ => None,
-                        }
-                    }
+/// A commit as people know it: from what is kept, else once from GitHub. Without it the answer is only poorer.
+async fn describe_commit(ctx: &Context, repository: &Repository, sha: &Sha) -> Option<Commit> {
+    if let Ok(Some(known)) = ctx.store.find_commit(repository, sha).await {
+        return Some(known);
+    }
+    let commit: Commit = ctx.github.resolve_commit(repository, sha.as_str()).await.ok()??.into();
+    store_found_commit(ctx, repository, &commit, &QueryInterpretation::Commit(sha.to_string())).await;
+    Some(commit)
+}
+
+/// The first of its meanings that anybody knows. Somebody who cannot be asked is no reason to say that it is nowhere.
+async fn search_github(
+    ctx: &Context,
+    kinds: &[QueryInterpretation],
+    repositories: &[Repository],
+) -> Result<Vec<QueryMatch>, LookupError> {
+    let mut failed = None;
+    for kind in kinds {
+        let asked: Vec<_> = repositories.iter().map(|repository| search_repository(ctx, repository, kind)).collect();
+        let answers: Vec<_> = futures::stream::iter(asked).buffered(MAX_PARALLEL_LOOKUPS).collect().await;
+        let mut found = Vec::new();
+        for answer in answers {
+            match answer {
+                Ok(candidate) => found.extend(candidate),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    failed.map_or(Ok(Vec::new()), Err)
+}
+
+async fn search_repository(
+    ctx: &Context,
+    repository: &Repository,
+    kind: &QueryInterpretation,
+) -> Result<Option<QueryMatch>, LookupError> {
+    let key = (repository.clone(), kind.clone());
+    if ctx.not_found_cache.0.get(&key, ctx.clock.now()).is_some() {
+        return Ok(None);
+    }
+    let found = match kind {
+        QueryInterpretation::Commit(hex) => {
+            let named = ctx.github.resolve_commit(repository, hex).await?;
+            if named.is_none() {
+                // To Git a tag of that name comes first: there is none either.
+                let tag = (repository.clone(), QueryInterpretation::Tag(hex.clone()));
+                ctx.not_found_cache.0.insert(tag, (), ctx.clock.now());
+            }
+            // Else it is the name of a branch or a tag.
+            named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
+        }
+        QueryInterpretation::Tag(tag) => {
+            ctx.github.resolve_commit(repository, &format!("tags/{tag}")).await?.map(Commit::from)
+        }
+        QueryInterpretation::PullRequest(number) => match ctx.github.fetch_pull_request(repository, *number).await? {
+            None => None,
+            Some(found) => {
+                let PullRequestState::Merged { commit: sha, .. } = found.state else {
+                    let closed = found.state == PullRequestState::Closed;
+                    let (repository, pull, title) = (repository.clone(), found.pull, found.title);
+                    return Ok(Some(QueryMatch::Unmerged { repository, pull, title, is_closed: closed }));
                 };
-                match merged {
-                    Some(merged) => certain.push((repository.clone(), merged)),
-                    None => certain.extend(found.iter().filter(|(other, _)| other == repository).cloned()),
-                }
+                let page = found.pull.url.rsplit_once("/pull/").map(|(page, _)| page).unwrap_or_default();
+                Some(Commit {
+                    url: format!("{page}/commit/{sha}"),
+                    sha,
+                    subject: format!("{} (#{number})", found.title),
+                    author: found.author.clone().unwrap_or_default(),
+                    login: found.author,
+                    only_moves: false,
+                    brings: Vec::new(),
+                })
             }
-        }
-        Ok(certain)
-    }
+        },
+    };
+    let Some(commit) = found else {
+        ctx.not_found_cache.0.insert(key, (), ctx.clock.now());
+        return Ok(None);
+    };
+    store_found_commit(ctx, repository, &commit, kind).await;
+    Ok(Some(QueryMatch::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
+}
 
-    /// A commit as people know it: from what is kept, else once from GitHub. Without it the answer is only poorer.
-    async fn describe_commit(&self, repository: &Repository, sha: &Sha) -> Option<Commit> {
-        if let Ok(Some(known)) = self.store.find_commit(repository, sha).await {
-            return Some(known);
-        }
-        let commit: Commit = self.github.resolve_commit(repository, sha.as_str()).await.ok()??.into();
-        self.store_found_commit(repository, &commit, &QueryInterpretation::Commit(sha.to_string())).await;
-        Some(commit)
-    }
-
-    /// The first of its meanings that anybody knows. Somebody who cannot be asked is no reason to say that it is nowhere.
-    async fn search_github(
-        &self,
-        kinds: &[QueryInterpretation],
-        repositories: &[Repository],
-    ) -> Result<Vec<QueryMatch>, LookupError> {
-        let mut failed = None;
-        for kind in kinds {
-            let asked: Vec<_> =
-                repositories.iter().map(|repository| self.search_repository(repository, kind)).collect();
-            let answers: Vec<_> = futures::stream::iter(asked).buffered(MAX_PARALLEL_LOOKUPS).collect().await;
-            let mut found = Vec::new();
-            for answer in answers {
-                match answer {
-                    Ok(candidate) => found.extend(candidate),
-                    Err(error) => failed = failed.or(Some(error)),
-                }
-            }
-            if !found.is_empty() {
-                return Ok(found);
-            }
-        }
-        failed.map_or(Ok(Vec::new()), Err)
-    }
-
-    async fn search_repository(
-        &self,
-        repository: &Repository,
-        kind: &QueryInterpretation,
-    ) -> Result<Option<QueryMatch>, LookupError> {
-        let key = (repository.clone(), kind.clone());
-        if self.not_found_cache.0.get(&key, self.clock.now()).is_some() {
-            return Ok(None);
-        }
-        let found = match kind {
-            QueryInterpretation::Commit(hex) => {
-                let named = self.github.resolve_commit(repository, hex).await?;
-                if named.is_none() {
-                    // To Git a tag of that name comes first: there is none either.
-                    let tag = (repository.clone(), QueryInterpretation::Tag(hex.clone()));
-                    self.not_found_cache.0.insert(tag, (), self.clock.now());
-                }
-                // Else it is the name of a branch or a tag.
-                named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
-            }
-            QueryInterpretation::Tag(tag) => {
-                self.github.resolve_commit(repository, &format!("tags/{tag}")).await?.map(Commit::from)
-            }
-            QueryInterpretation::PullRequest(number) => {
-                match self.github.fetch_pull_request(repository, *number).await? {
-                    None => None,
-                    Some(found) => {
-                        let PullRequestState::Merged { commit: sha, .. } = found.state else {
-                            let closed = found.state == PullRequestState::Closed;
-                            let (repository, pull, title) = (repository.clone(), found.pull, found.title);
-                            return Ok(Some(QueryMatch::Unmerged { repository, pull, title, is_closed: closed }));
-                        };
-                        let page = found.pull.url.rsplit_once("/pull/").map(|(page, _)| page).unwrap_or_default();
-                        Some(Commit {
-                            url: format!("{page}/commit/{sha}"),
-                            sha,
-                            subject: format!("{} (#{number})", found.title),
-                            author: found.author.clone().unwrap_or_default(),
-                            login: found.author,
-                            only_moves: false,
-                            brings: Vec::new(),
-                        })
-                    }
-                }
-            }
-        };
-        let Some(commit) = found else {
-            self.not_found_cache.0.insert(key, (), self.clock.now());
-            return Ok(None);
-        };
-        self.store_found_commit(repository, &commit, kind).await;
-        Ok(Some(QueryMatch::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
-    }
-
-    /// A failure to keep it costs only another question later.
-    async fn store_found_commit(&self, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
-        let transaction = Transaction::new().record_found_commit(repository.clone(), commit.clone(), by.clone());
-        if let Err(error) = self.store.commit(transaction).await {
-            tracing::warn!(%error, "a commit that was found could not be kept");
-        }
+/// A failure to keep it costs only another question later.
+async fn store_found_commit(ctx: &Context, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
+    let transaction = Transaction::new().record_found_commit(repository.clone(), commit.clone(), by.clone());
+    if let Err(error) = ctx.store.commit(transaction).await {
+        tracing::warn!(%error, "a commit that was found could not be kept");
     }
 }

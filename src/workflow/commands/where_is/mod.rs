@@ -21,11 +21,10 @@ use crate::domain::view::where_is::{
 };
 use crate::domain::view::where_query::WhereQuery;
 
+use crate::workflow::commands::where_is::find::find_commit;
 use crate::workflow::context::Context;
-use crate::workflow::error::LookupError;
-use crate::workflow::error::RetryLater;
-use crate::workflow::requests::reply::Request;
-use crate::workflow::requests::reply::Response;
+use crate::workflow::error::{LookupError, RetryLater};
+use crate::workflow::requests::reply::{Request, Response};
 
 pub use find::NotFoundCache;
 use find::{CommitMatch, MAX_CHOICES};
@@ -37,245 +36,238 @@ const MAX_SIGHTINGS: u32 = 30;
 /// How far back changes are looked at to tell what was rolled back: what runs was brought by one of the newest.
 const MAX_CHANGES: u32 = 50;
 
-impl Context {
-    pub(crate) async fn answer_where_is(
-        &self,
-        asked: Request<'_>,
-        openly: bool,
-        what: &str,
-        artefact: Option<&ArtefactName>,
-    ) -> Result<Response, RetryLater> {
-        let named = artefact.and_then(|name| self.config.catalogue.find_artefact(name.as_str()));
-        let Some(sought) = WhereQuery::parse(what) else {
-            return Ok(asked.reply_private(render::render_unparsable(what)));
-        };
-        let meant = match Box::pin(self.find_commit(&sought, named)).await {
-            Ok(meant) => meant,
-            Err(error) => return asked.reply_lookup_error(&error),
-        };
-        Ok(match meant {
-            CommitMatch::Unique(QueryMatch::Commit { repository, sha, commit }) => {
-                match Box::pin(self.trace_commit(repository, sha, commit, named)).await {
-                    Ok(found) => {
-                        asked.reply_with_visibility(render::render_where_is(&found), openly, found.find_single_change())
-                    }
-                    Err(error) => return asked.reply_lookup_error(&error),
+pub(crate) async fn answer_where_is(
+    ctx: &Context,
+    asked: Request<'_>,
+    openly: bool,
+    what: &str,
+    artefact: Option<&ArtefactName>,
+) -> Result<Response, RetryLater> {
+    let named = artefact.and_then(|name| ctx.config.catalogue.find_artefact(name.as_str()));
+    let Some(sought) = WhereQuery::parse(what) else {
+        return Ok(asked.reply_private(render::render_unparsable(what)));
+    };
+    let meant = match Box::pin(find_commit(ctx, &sought, named)).await {
+        Ok(meant) => meant,
+        Err(error) => return asked.reply_lookup_error(&error),
+    };
+    Ok(match meant {
+        CommitMatch::Unique(QueryMatch::Commit { repository, sha, commit }) => {
+            match Box::pin(trace_commit(ctx, repository, sha, commit, named)).await {
+                Ok(found) => {
+                    asked.reply_with_visibility(render::render_where_is(&found), openly, found.find_single_change())
                 }
-            }
-            CommitMatch::Unique(unmerged @ QueryMatch::Unmerged { .. }) => {
-                asked.reply_with_visibility(render::render_unmerged(&unmerged), openly, None)
-            }
-            CommitMatch::Ambiguous(all) => {
-                asked.reply_private(render::render_candidate_choice(what, &all, MAX_CHOICES, artefact))
-            }
-            CommitMatch::CommitUnknown(of) => asked.reply_private(render::render_commit_unknown(what, &of)),
-            CommitMatch::NotFound(repositories) => {
-                asked.reply_private(render::render_not_found(what, artefact, repositories))
-            }
-            CommitMatch::UnknownRepository => {
-                asked.reply_private(render::render_foreign_repository(sought.repository.as_ref(), artefact))
-            }
-        })
-    }
-
-    async fn trace_commit(
-        &self,
-        repository: Repository,
-        sha: Sha,
-        commit: Option<Commit>,
-        named: Option<&Artefact>,
-    ) -> Result<CommitLocations, LookupError> {
-        let of_it = |artefact: &&Artefact| {
-            artefact.repository.is_same_as(&repository) && named.is_none_or(|named| named.name == artefact.name)
-        };
-        let artefacts: Vec<&Artefact> = self.config.catalogue.artefacts.iter().filter(of_it).collect();
-        let shown: Vec<&ArtefactName> =
-            artefacts.iter().take(MAX_SHOWN_ARTEFACTS).map(|artefact| &artefact.name).collect();
-        let mut past = TraceHistory::default();
-        for stay in self.store.list_recent_sightings(&shown, MAX_SIGHTINGS).await? {
-            past.sightings.entry((stay.artefact.clone(), stay.environment.clone())).or_default().push(stay);
-        }
-        let mut traces = Vec::with_capacity(artefacts.len());
-        for (at, artefact) in artefacts.iter().enumerate() {
-            traces.push(self.trace_artefact(artefact, at < MAX_SHOWN_ARTEFACTS, &mut past).await?);
-        }
-        let running: HashSet<&Sha> = traces.iter().flat_map(ArtefactTrace::image_commits).collect();
-        past.restored_commits =
-            self.store.find_restored_commits(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
-        for here in traces.iter_mut().flat_map(|trace| &mut trace.environments) {
-            here.code_commit =
-                here.image_commit.as_ref().map(|raw| past.resolve_code_commit(here.change_lock_key.as_ref(), raw));
-            if let Some(restored) = self.find_restored_code(&repository, &sha, here).await? {
-                here.code_commit = Some(restored);
+                Err(error) => return asked.reply_lookup_error(&error),
             }
         }
-        let known = self.load_containment(&repository, &sha, &traces, &past).await?;
-        let mut query = Query {
-            repository: &repository,
-            sha: &sha,
-            containment: known,
-            incomparable: HashMap::new(),
-            github_error: None,
-        };
-        for trace in traces.iter().take(MAX_SHOWN_ARTEFACTS) {
-            query.resolve_containment(self, trace).await;
+        CommitMatch::Unique(unmerged @ QueryMatch::Unmerged { .. }) => {
+            asked.reply_with_visibility(render::render_unmerged(&unmerged), openly, None)
         }
-        let only_moves = commit.as_ref().is_some_and(|commit| commit.only_moves);
-        let shown = traces
-            .iter()
-            .take(MAX_SHOWN_ARTEFACTS)
-            .map(|trace| self.describe_artefact(trace, &query, &past, only_moves))
-            .collect();
-        let tally =
-            (traces.len() > MAX_SHOWN_ARTEFACTS).then(|| count_artefacts(&traces, &sha, &query.containment, self));
-        Ok(CommitLocations { repository, sha, commit, artefacts: shown, tally })
-    }
-
-    /// A hotfix upon a rollback has what was taken back in its history, and its code is what was restored, save what came
-    /// with the hotfix itself.
-    async fn find_restored_code(
-        &self,
-        repository: &Repository,
-        sha: &Sha,
-        here: &EnvironmentState<'_>,
-    ) -> Result<Option<Sha>, LookupError> {
-        let (Some(_), Some(raw), Some(back)) = (&here.change_lock_key, &here.image_commit, &here.last_rollback) else {
-            return Ok(None);
-        };
-        let (Some(result), Some(restored)) = (&back.result_commit, &back.restored_commit) else { return Ok(None) };
-        if raw == result {
-            return Ok(None);
+        CommitMatch::Ambiguous(all) => {
+            asked.reply_private(render::render_candidate_choice(what, &all, MAX_CHOICES, artefact))
         }
-        let upon = self.compare_commits(repository, result, raw).await?;
-        Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has_commit(sha)).map(|_| restored.clone()))
-    }
+        CommitMatch::CommitUnknown(of) => asked.reply_private(render::render_commit_unknown(what, &of)),
+        CommitMatch::NotFound(repositories) => {
+            asked.reply_private(render::render_not_found(what, artefact, repositories))
+        }
+        CommitMatch::UnknownRepository => {
+            asked.reply_private(render::render_foreign_repository(sought.repository.as_ref(), artefact))
+        }
+    })
+}
 
-    /// What one artefact runs on each rung, and how that came, as far as memory and the store know.
-    async fn trace_artefact<'a>(
-        &'a self,
-        artefact: &'a Artefact,
-        shown: bool,
-        past: &mut TraceHistory,
-    ) -> Result<ArtefactTrace<'a>, LookupError> {
-        let mut rungs = Vec::new();
-        for environment in self.config.catalogue.ladder.environments() {
-            let Some(place) = artefact.places.get(&environment.name) else { continue };
-            let moves = build_change_lock_key(artefact, environment);
-            let by_branch = artefact.delivery == Delivery::Branch;
-            // By branch all artefacts of the repository share what happened.
-            if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
-                let changes = self.store.list_changes_of(&moves, MAX_CHANGES).await?;
-                past.source_maps.insert(moves.as_str().to_owned(), SourceMap::from_changes(&changes, &artefact.name));
-                past.changes.insert(moves.as_str().to_owned(), changes);
+async fn trace_commit(
+    ctx: &Context,
+    repository: Repository,
+    sha: Sha,
+    commit: Option<Commit>,
+    named: Option<&Artefact>,
+) -> Result<CommitLocations, LookupError> {
+    let of_it = |artefact: &&Artefact| {
+        artefact.repository.is_same_as(&repository) && named.is_none_or(|named| named.name == artefact.name)
+    };
+    let artefacts: Vec<&Artefact> = ctx.config.catalogue.artefacts.iter().filter(of_it).collect();
+    let shown: Vec<&ArtefactName> = artefacts.iter().take(MAX_SHOWN_ARTEFACTS).map(|artefact| &artefact.name).collect();
+    let mut past = TraceHistory::default();
+    for stay in ctx.store.list_recent_sightings(&shown, MAX_SIGHTINGS).await? {
+        past.sightings.entry((stay.artefact.clone(), stay.environment.clone())).or_default().push(stay);
+    }
+    let mut traces = Vec::with_capacity(artefacts.len());
+    for (at, artefact) in artefacts.iter().enumerate() {
+        traces.push(trace_artefact(ctx, artefact, at < MAX_SHOWN_ARTEFACTS, &mut past).await?);
+    }
+    let running: HashSet<&Sha> = traces.iter().flat_map(ArtefactTrace::image_commits).collect();
+    past.restored_commits =
+        ctx.store.find_restored_commits(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
+    for here in traces.iter_mut().flat_map(|trace| &mut trace.environments) {
+        here.code_commit =
+            here.image_commit.as_ref().map(|raw| past.resolve_code_commit(here.change_lock_key.as_ref(), raw));
+        if let Some(restored) = find_restored_code(ctx, &repository, &sha, here).await? {
+            here.code_commit = Some(restored);
+        }
+    }
+    let known = load_containment(ctx, &repository, &sha, &traces, &past).await?;
+    let mut query = Query {
+        repository: &repository,
+        sha: &sha,
+        containment: known,
+        incomparable: HashMap::new(),
+        github_error: None,
+    };
+    for trace in traces.iter().take(MAX_SHOWN_ARTEFACTS) {
+        query.resolve_containment(ctx, trace).await;
+    }
+    let only_moves = commit.as_ref().is_some_and(|commit| commit.only_moves);
+    let shown = traces
+        .iter()
+        .take(MAX_SHOWN_ARTEFACTS)
+        .map(|trace| describe_artefact(ctx, trace, &query, &past, only_moves))
+        .collect();
+    let tally = (traces.len() > MAX_SHOWN_ARTEFACTS).then(|| count_artefacts(&traces, &sha, &query.containment, ctx));
+    Ok(CommitLocations { repository, sha, commit, artefacts: shown, tally })
+}
+
+/// A hotfix upon a rollback has what was taken back in its history, and its code is what was restored, save what came
+/// with the hotfix itself.
+async fn find_restored_code(
+    ctx: &Context,
+    repository: &Repository,
+    sha: &Sha,
+    here: &EnvironmentState<'_>,
+) -> Result<Option<Sha>, LookupError> {
+    let (Some(_), Some(raw), Some(back)) = (&here.change_lock_key, &here.image_commit, &here.last_rollback) else {
+        return Ok(None);
+    };
+    let (Some(result), Some(restored)) = (&back.result_commit, &back.restored_commit) else { return Ok(None) };
+    if raw == result {
+        return Ok(None);
+    }
+    let upon = ctx.comparisons.compare_commits(repository, result, raw).await?;
+    Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has_commit(sha)).map(|_| restored.clone()))
+}
+
+/// What one artefact runs on each rung, and how that came, as far as memory and the store know.
+async fn trace_artefact<'a>(
+    ctx: &'a Context,
+    artefact: &'a Artefact,
+    shown: bool,
+    past: &mut TraceHistory,
+) -> Result<ArtefactTrace<'a>, LookupError> {
+    let mut rungs = Vec::new();
+    for environment in ctx.config.catalogue.ladder.environments() {
+        let Some(place) = artefact.places.get(&environment.name) else { continue };
+        let moves = build_change_lock_key(artefact, environment);
+        let by_branch = artefact.delivery == Delivery::Branch;
+        // By branch all artefacts of the repository share what happened.
+        if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
+            let changes = ctx.store.list_changes_of(&moves, MAX_CHANGES).await?;
+            past.source_maps.insert(moves.as_str().to_owned(), SourceMap::from_changes(&changes, &artefact.name));
+            past.changes.insert(moves.as_str().to_owned(), changes);
+        }
+        let sighting = ctx.sightings.find_sighting(&artefact.name, &environment.name);
+        let stays = past.sightings.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
+        rungs.push(EnvironmentState {
+            environment,
+            rollout: ctx.cluster_view.read_rollout(place, &artefact.image),
+            image_commit: sighting.as_ref().and_then(|sighting| sighting.version.commit.clone()),
+            code_commit: None,
+            sighting,
+            recent_sightings: stays,
+            last_rollback: past.find_last_rollback(artefact, &moves),
+            change_lock_key: by_branch.then_some(moves),
+        });
+    }
+    Ok(ArtefactTrace { artefact, environments: rungs })
+}
+
+/// All that follows from what is kept.
+async fn load_containment(
+    ctx: &Context,
+    repository: &Repository,
+    sha: &Sha,
+    traces: &[ArtefactTrace<'_>],
+    past: &TraceHistory,
+) -> Result<Containment, LookupError> {
+    let mut commits: HashSet<Sha> = HashSet::from([sha.clone()]);
+    for here in traces.iter().flat_map(|trace| &trace.environments) {
+        commits.extend(here.code_commit.iter().chain(&here.image_commit).cloned());
+        commits.extend(here.last_rollback.as_ref().and_then(|back| back.from_commit.clone()));
+        let ran = here.recent_sightings.iter().filter_map(|stay| stay.version.commit.as_ref());
+        commits.extend(ran.map(|commit| past.resolve_code_commit(here.change_lock_key.as_ref(), commit)));
+    }
+    commits.extend(ctx.open_changes.all().iter().filter_map(|change| change.plan.pinned.clone()));
+    let pairs = ctx.store.list_compared_pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
+    Ok(Containment::from_pairs(sha, &pairs))
+}
+
+fn describe_artefact(
+    ctx: &Context,
+    trace: &ArtefactTrace<'_>,
+    query: &Query<'_>,
+    past: &TraceHistory,
+    only_moves: bool,
+) -> ArtefactLocations {
+    let rungs: Vec<EnvironmentPresence> =
+        trace.environments.iter().map(|here| here.describe_environment(query, past)).collect();
+    let next =
+        find_next_environment(&rungs).filter(|next| !(only_moves && matches!(next, NextEnvironment::Backward(_))));
+    let waits = next.and_then(|next| find_next_requirement(ctx, trace.artefact, &rungs, next, &query.containment));
+    ArtefactLocations { artefact: trace.artefact.name.clone(), environments: rungs, prerequisite: waits }
+}
+
+/// What has to happen before the next rung has it. All that a promotion there would be refused for belongs here.
+fn find_next_requirement(
+    ctx: &Context,
+    artefact: &Artefact,
+    rungs: &[EnvironmentPresence],
+    next: NextEnvironment,
+    known: &Containment,
+) -> Option<(EnvironmentName, Prerequisite)> {
+    let ladder = &ctx.config.catalogue.ladder;
+    let (NextEnvironment::Upward(at) | NextEnvironment::Backward(at)) = next;
+    let rung = rungs.get(at)?;
+    let environment = ladder.find(rung.environment.as_str())?;
+    let branch = environment.branch.clone();
+    let waits = match (next, ladder.find_next_below(&environment.name, artefact)) {
+        (NextEnvironment::Backward(_), _) if artefact.delivery == Delivery::Branch => {
+            Prerequisite::BackMerge { branch }
+        }
+        (NextEnvironment::Backward(_), _) => return None,
+        (NextEnvironment::Upward(_), None) => Prerequisite::Push { branch },
+        (NextEnvironment::Upward(_), Some(below)) => {
+            if let Some(under_way) = change_deploying_to(ctx, artefact, environment, known) {
+                under_way
+            } else if matches!(&rung.presence, CommitPresence::Absent { removal: Some(_) }) {
+                Prerequisite::Repair { below: below.name.clone() }
+            } else {
+                let trouble = rungs.iter().find(|other| other.environment == below.name).and_then(describe_trouble);
+                Prerequisite::Promotion { below: below.name.clone(), problem: trouble }
             }
-            let sighting = self.sightings.find_sighting(&artefact.name, &environment.name);
-            let stays = past.sightings.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
-            rungs.push(EnvironmentState {
-                environment,
-                rollout: self.cluster_view.read_rollout(place, &artefact.image),
-                image_commit: sighting.as_ref().and_then(|sighting| sighting.version.commit.clone()),
-                code_commit: None,
-                sighting,
-                recent_sightings: stays,
-                last_rollback: past.find_last_rollback(artefact, &moves),
-                change_lock_key: by_branch.then_some(moves),
-            });
         }
-        Ok(ArtefactTrace { artefact, environments: rungs })
-    }
+    };
+    Some((environment.name.clone(), waits))
+}
 
-    /// All that follows from what is kept.
-    async fn load_containment(
-        &self,
-        repository: &Repository,
-        sha: &Sha,
-        traces: &[ArtefactTrace<'_>],
-        past: &TraceHistory,
-    ) -> Result<Containment, LookupError> {
-        let mut commits: HashSet<Sha> = HashSet::from([sha.clone()]);
-        for here in traces.iter().flat_map(|trace| &trace.environments) {
-            commits.extend(here.code_commit.iter().chain(&here.image_commit).cloned());
-            commits.extend(here.last_rollback.as_ref().and_then(|back| back.from_commit.clone()));
-            let ran = here.recent_sightings.iter().filter_map(|stay| stay.version.commit.as_ref());
-            commits.extend(ran.map(|commit| past.resolve_code_commit(here.change_lock_key.as_ref(), commit)));
-        }
-        commits.extend(self.open_changes.all().iter().filter_map(|change| change.plan.pinned.clone()));
-        let pairs = self.store.list_compared_pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
-        Ok(Containment::from_pairs(sha, &pairs))
-    }
-
-    fn describe_artefact(
-        &self,
-        trace: &ArtefactTrace<'_>,
-        query: &Query<'_>,
-        past: &TraceHistory,
-        only_moves: bool,
-    ) -> ArtefactLocations {
-        let rungs: Vec<EnvironmentPresence> =
-            trace.environments.iter().map(|here| here.describe_environment(query, past)).collect();
-        let next =
-            find_next_environment(&rungs).filter(|next| !(only_moves && matches!(next, NextEnvironment::Backward(_))));
-        let waits = next.and_then(|next| self.find_next_requirement(trace.artefact, &rungs, next, &query.containment));
-        ArtefactLocations { artefact: trace.artefact.name.clone(), environments: rungs, prerequisite: waits }
-    }
-
-    /// What has to happen before the next rung has it. All that a promotion there would be refused for belongs here.
-    fn find_next_requirement(
-        &self,
-        artefact: &Artefact,
-        rungs: &[EnvironmentPresence],
-        next: NextEnvironment,
-        known: &Containment,
-    ) -> Option<(EnvironmentName, Prerequisite)> {
-        let ladder = &self.config.catalogue.ladder;
-        let (NextEnvironment::Upward(at) | NextEnvironment::Backward(at)) = next;
-        let rung = rungs.get(at)?;
-        let environment = ladder.find(rung.environment.as_str())?;
-        let branch = environment.branch.clone();
-        let waits = match (next, ladder.find_next_below(&environment.name, artefact)) {
-            (NextEnvironment::Backward(_), _) if artefact.delivery == Delivery::Branch => {
-                Prerequisite::BackMerge { branch }
-            }
-            (NextEnvironment::Backward(_), _) => return None,
-            (NextEnvironment::Upward(_), None) => Prerequisite::Push { branch },
-            (NextEnvironment::Upward(_), Some(below)) => {
-                if let Some(under_way) = self.change_deploying_to(artefact, environment, known) {
-                    under_way
-                } else if matches!(&rung.presence, CommitPresence::Absent { removal: Some(_) }) {
-                    Prerequisite::Repair { below: below.name.clone() }
-                } else {
-                    let trouble = rungs.iter().find(|other| other.environment == below.name).and_then(describe_trouble);
-                    Prerequisite::Promotion { below: below.name.clone(), problem: trouble }
-                }
-            }
-        };
-        Some((environment.name.clone(), waits))
-    }
-
-    /// A promotion to there that is under way or did not come to its end, unless it is known to bring something else.
-    fn change_deploying_to(
-        &self,
-        artefact: &Artefact,
-        environment: &Environment,
-        known: &Containment,
-    ) -> Option<Prerequisite> {
-        let concerns = |change: &Change| {
-            let plan = &change.plan;
-            plan.environment == environment.name
-                && plan.rollback.is_none()
-                && (change.stage.is_active() || change.stage.is_watched())
-                && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
-        };
-        self.open_changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
-            let brings = change.plan.pinned.as_ref().and_then(|pinned| known.is_contained_in(pinned));
-            let waits = Prerequisite::Change {
-                id: change.id,
-                stage_text: change.stage.display_name(),
-                contains_commit: brings,
-            };
-            (brings != Some(false)).then_some(waits)
-        })
-    }
+/// A promotion to there that is under way or did not come to its end, unless it is known to bring something else.
+fn change_deploying_to(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    known: &Containment,
+) -> Option<Prerequisite> {
+    let concerns = |change: &Change| {
+        let plan = &change.plan;
+        plan.environment == environment.name
+            && plan.rollback.is_none()
+            && (change.stage.is_active() || change.stage.is_watched())
+            && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
+    };
+    ctx.open_changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
+        let brings = change.plan.pinned.as_ref().and_then(|pinned| known.is_contained_in(pinned));
+        let waits =
+            Prerequisite::Change { id: change.id, stage_text: change.stage.display_name(), contains_commit: brings };
+        (brings != Some(false)).then_some(waits)
+    })
 }
 
 /// What moves where the artefact goes to that environment.
@@ -466,14 +458,14 @@ struct Query<'a> {
 }
 
 impl Query<'_> {
-    async fn resolve_containment(&mut self, bot: &Context, trace: &ArtefactTrace<'_>) {
+    async fn resolve_containment(&mut self, ctx: &Context, trace: &ArtefactTrace<'_>) {
         loop {
             let open = |commit: &&Sha| !self.incomparable.contains_key(*commit);
             let of_itself = |here: &&EnvironmentState<'_>| here.image_commit.as_ref() != Some(self.sha);
             let codes = trace.environments.iter().filter(of_itself).filter_map(|here| here.code_commit.as_ref());
             let ladder: Vec<&Sha> = codes.filter(open).collect();
             let Some(commit) = self.containment.choose_next_commit(&ladder) else { break };
-            if !self.compare_with(bot, commit).await {
+            if !self.compare_with(ctx, commit).await {
                 return;
             }
         }
@@ -484,7 +476,7 @@ impl Query<'_> {
                 && self.containment.is_contained_in(code) == Some(false)
                 && self.containment.is_contained_in(raw).is_none()
                 && !self.incomparable.contains_key(raw)
-                && !self.compare_with(bot, raw).await
+                && !self.compare_with(ctx, raw).await
             {
                 return;
             }
@@ -492,11 +484,11 @@ impl Query<'_> {
     }
 
     /// `false`: there is nobody to ask.
-    async fn compare_with(&mut self, bot: &Context, commit: &Sha) -> bool {
+    async fn compare_with(&mut self, ctx: &Context, commit: &Sha) -> bool {
         if self.github_error.is_some() {
             return false;
         }
-        match bot.compare_commits(self.repository, self.sha, commit).await {
+        match ctx.comparisons.compare_commits(self.repository, self.sha, commit).await {
             Ok(Some(compared)) => self.containment.record_answer(commit, compared.behind_by == 0),
             Ok(None) => {
                 let why = format!("GitHub cannot compare it with {}, which runs there", commit.short());
@@ -514,8 +506,8 @@ impl Query<'_> {
 }
 
 /// How many have it on each rung, by what is kept.
-fn count_artefacts(traces: &[ArtefactTrace<'_>], sha: &Sha, known: &Containment, bot: &Context) -> Tally {
-    let rungs = bot.config.catalogue.ladder.environments().iter().filter_map(|rung| {
+fn count_artefacts(traces: &[ArtefactTrace<'_>], sha: &Sha, known: &Containment, ctx: &Context) -> Tally {
+    let rungs = ctx.config.catalogue.ladder.environments().iter().filter_map(|rung| {
         let here: Vec<&EnvironmentState<'_>> = traces
             .iter()
             .flat_map(|trace| &trace.environments)

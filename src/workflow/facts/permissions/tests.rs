@@ -1,6 +1,6 @@
-//! Rights against a small Slack and GitHub whose people, groups and teams a test changes at will, and that count.
+//! Permissions against a small Slack and GitHub whose people, groups and teams a test changes at will, and that count.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use axum::extract::{Request, State};
@@ -60,7 +60,7 @@ impl Outside {
         self.0.lock().unwrap().asked.iter().filter(|asked| asked.starts_with(question)).count()
     }
 
-    async fn rights(&self, logins: &[(&str, &str)]) -> (Rights, Clock) {
+    async fn rights(&self, logins: &[(&str, &str)]) -> (Permissions, Clock) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         self.says("auth.test", json!({ "ok": true, "team_id": "T0ACME", "user_id": "U0GANTRY" }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -77,7 +77,7 @@ impl Outside {
         let github = github::Client::new(&format!("{origin}/github"), Auth::None, clock.clone()).unwrap();
         let logins: BTreeMap<_, _> =
             logins.iter().map(|(person, login)| (PersonId::new(person), (*login).to_owned())).collect();
-        (Rights::new(People::new(slack, clock.clone()), github, clock.clone(), logins), clock)
+        (Permissions::new(People::new(slack, clock.clone()), github, clock.clone(), logins, BTreeMap::new()), clock)
     }
 }
 
@@ -110,7 +110,7 @@ fn team() -> Member {
     Member::Team { organisation: "acme".to_owned(), team: "release".to_owned() }
 }
 
-async fn among(rights: &Rights, person: &str, members: &[Member]) -> Result<bool, String> {
+async fn among(rights: &Permissions, person: &str, members: &[Member]) -> Result<bool, String> {
     rights.is_among(&PersonId::new(person), members, &checkout()).await.map_err(|error| error.to_string())
 }
 
