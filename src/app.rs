@@ -4,12 +4,12 @@ pub mod doctor;
 mod metrics;
 mod readiness;
 
-use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
+use readiness::Readiness;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
@@ -23,20 +23,16 @@ use crate::adapters::{controller, github, registry, reports, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::model::artefact::{Namespace, WorkloadKind};
-
 use crate::workflow::changes::runner;
 use crate::workflow::commands::doctor::Doctor;
-use crate::workflow::commands::home;
-use crate::workflow::context;
-use crate::workflow::context::Context;
+use crate::workflow::context::{self, Context};
 use crate::workflow::deployments::controller_reports::replay_reports;
 use crate::workflow::deployments::webhook_inbox::store_webhook_event;
 use crate::workflow::deployments::{observer, record_reports};
-use crate::workflow::notifications::outbox::TableSupportCache;
-use crate::workflow::notifications::{lock_reminders, outbox};
+use crate::workflow::facts::table_support::TableSupportCache;
+use crate::workflow::notifications::{home_refresh, lock_reminders, outbox};
 use crate::workflow::requests::acknowledge::acknowledge;
 use crate::workflow::requests::inbox;
-use readiness::Readiness;
 
 /// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
 /// it by hand expect ten.
@@ -293,7 +289,7 @@ fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
     tasks.spawn(observer::run(ctx.clone(), cancel.clone()).instrument(task("observe")));
     tasks.spawn(runner::run(ctx.clone(), cancel.clone()));
     tasks.spawn(lock_reminders::run(ctx.clone(), cancel.clone()).instrument(task("locks")));
-    tasks.spawn(home::run(ctx.clone(), cancel.clone()).instrument(task("home")));
+    tasks.spawn(home_refresh::run(ctx.clone(), cancel.clone()).instrument(task("home")));
     tasks.spawn(observer::run_commit_lookups(ctx.clone(), cancel.clone()).instrument(task("sources")));
     tasks.spawn(cluster::watch::run(
         ctx.cluster_clients.clone(),

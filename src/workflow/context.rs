@@ -3,27 +3,24 @@
 use std::sync::Arc;
 
 use crate::adapters::cluster::{ClusterClients, ClusterView};
-use crate::adapters::controller;
-use crate::adapters::github;
-use crate::adapters::registry;
-use crate::adapters::slack;
 use crate::adapters::store::Store;
+use crate::adapters::{controller, github, registry, slack};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::workflow::activity::Activity;
 use crate::workflow::changes::open_changes::OpenChanges;
 use crate::workflow::commands::doctor::Doctor;
-use crate::workflow::commands::home::HomeReaders;
-use crate::workflow::commands::where_is::NotFoundCache;
-use crate::workflow::deployments::observer::Activity;
 use crate::workflow::facts::builds::Builds;
 use crate::workflow::facts::comparisons::Comparisons;
+use crate::workflow::facts::home_readers::HomeReaders;
 use crate::workflow::facts::image_commits::ImageCommits;
+use crate::workflow::facts::not_found_cache::NotFoundCache;
 use crate::workflow::facts::people::People;
 use crate::workflow::facts::permissions::Permissions;
 use crate::workflow::facts::report_history::ReportHistory;
 use crate::workflow::facts::sightings::SightingCache;
+use crate::workflow::facts::table_support::TableSupportCache;
 use crate::workflow::metrics::WorkflowMetrics;
-use crate::workflow::notifications::outbox::TableSupportCache;
 
 /// Everything that a use case needs. Clones share it.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! One file per use case: read facts, ask the domain, then take effect, in that order.
 
+pub mod activity;
 pub mod changes;
 pub mod commands;
 pub mod context;

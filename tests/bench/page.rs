@@ -22,7 +22,7 @@ use gantry::domain::view::list::ListFilter;
 use gantry::workflow::commands::doctor::Doctor;
 use gantry::workflow::commands::list::answer_list;
 use gantry::workflow::context::{Clients, Context};
-use gantry::workflow::notifications::outbox::TableSupportCache;
+use gantry::workflow::facts::table_support::TableSupportCache;
 use jiff::SignedDuration;
 use secrecy::SecretString;
 

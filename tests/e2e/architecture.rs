@@ -17,7 +17,7 @@ use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
-    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 37, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 17, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 12, goal: NO_LARGE_CYCLE },
@@ -29,13 +29,13 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::app"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::telemetry"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::BrokenLaws, limit: 39, goal: "0" },
+    RatchetLimit { figure: Figure::BrokenLaws, limit: 14, goal: "0" },
     RatchetLimit { figure: Figure::ContextMethods, limit: 1, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 77, goal: "under 40 %" },
     RatchetLimit { figure: Figure::VagueCommentLines, limit: 313, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
-    RatchetLimit { figure: Figure::LongFiles, limit: 6, goal: "0" },
+    RatchetLimit { figure: Figure::LongFiles, limit: 5, goal: "0" },
 ];
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";
@@ -145,6 +145,18 @@ const LAWS: &[ImportRule] = &[
         within: "crate::workflow",
         may_import: &["crate::workflow::error", "crate::workflow::ttl_cache", "crate::workflow::metrics"],
     },
+    // Questions that several folders ask, as functions over the context. The context holds none of them.
+    ImportRule {
+        of: &[
+            "crate::workflow::facts::authors",
+            "crate::workflow::facts::locks",
+            "crate::workflow::facts::manifests",
+            "crate::workflow::facts::merged_result",
+            "crate::workflow::facts::rollout_check",
+        ],
+        within: "crate::workflow",
+        may_import: &["crate::workflow::context", "crate::workflow::error", "crate::workflow::facts"],
+    },
     ImportRule {
         of: &["crate::workflow::requests::reply"],
         within: "crate::workflow",
@@ -221,6 +233,11 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::changes",
         ],
     },
+    ImportRule {
+        of: &["crate::workflow::changes::runner"],
+        within: "crate::workflow::changes",
+        may_import: &["crate::workflow::changes"],
+    },
     // Stage handlers, and the parts that they are made of: neither uses a handler.
     ImportRule {
         of: &["crate::workflow::changes"],
@@ -258,6 +275,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::changes::pull_request",
             "crate::workflow::changes::build_commit",
             "crate::workflow::changes::after_merge",
+            "crate::workflow::changes::auto_rollback",
             "crate::workflow::changes::stall_diagnosis",
             "crate::workflow::changes::tag",
             "crate::workflow::changes::trigger",
@@ -287,6 +305,17 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::message_keys",
             "crate::workflow::metrics",
             "crate::workflow::facts",
+        ],
+    },
+    // A refresh renders the Home as a request for it does.
+    ImportRule {
+        of: &["crate::workflow::notifications::home_refresh"],
+        within: "crate::workflow",
+        may_import: &[
+            "crate::workflow::context",
+            "crate::workflow::error",
+            "crate::workflow::facts",
+            "crate::workflow::commands::home",
         ],
     },
 ];

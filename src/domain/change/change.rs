@@ -97,6 +97,16 @@ impl ChangeLockKey {
 }
 
 impl Change {
+    /// One sentence on why the version did not come to run; `None` where it did, or where that is not known yet.
+    pub fn describe_failure(&self) -> Option<String> {
+        let version = self.plan.version.label();
+        match &self.stage {
+            Stage::Failed { reason, .. } => Some(format!("{version} failed: {reason}")),
+            Stage::Stalled { .. } => Some(format!("{version} did not come to run in time")),
+            _ => None,
+        }
+    }
+
     /// There is something left to do.
     pub fn is_open(&self) -> bool {
         self.stage.is_open() || self.needs_branch_cleanup()

@@ -171,6 +171,13 @@ pub enum Destination {
     Reply { response_url: ResponseUrl, in_channel: bool, replace: bool },
 }
 
+impl Destination {
+    /// A direct message to one person.
+    pub fn new_direct(person: &PersonId) -> Self {
+        Self::Person { person: person.clone(), channel: None, thread: None, response_url: None, replace: false }
+    }
+}
+
 /// Who asked for what a message tells, and the channel they asked in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FallbackRecipient {

@@ -10,19 +10,15 @@ use crate::domain::change::approval::{
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{CancelledBy, Change, ResultBranch, Stage};
 use crate::domain::model::version::Sha;
-use crate::domain::rules::freeze;
-use crate::domain::rules::gate::{Gate, GateOverride};
-use crate::domain::rules::lock::Lock;
-use crate::domain::rules::quarantine::Quarantine;
-
+use crate::domain::rules::gate::Gate;
 use crate::workflow::changes::merge::merge_change;
 use crate::workflow::changes::pull_request::{merge_pull_request, sync_pull_request};
 use crate::workflow::changes::transition::{
     advance_stage, apply_transition, mark_errored, retry_approval_later, store_approval_state,
 };
-use crate::workflow::commands::lock::find_covering_locks;
 use crate::workflow::context::Context;
-use crate::workflow::error::{ApprovalCheckError, LookupError, StageError};
+use crate::workflow::error::{ApprovalCheckError, StageError};
+use crate::workflow::planning::gate_inputs::{find_unmet_conditions, find_valid_override};
 
 /// How soon GitHub is asked again whether it can be merged, while it still computes that.
 const MERGEABILITY_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(2);
@@ -230,84 +226,6 @@ async fn collect_approvals(
         standing.waits_for.push(MergeCondition::ChangesRequested { logins: objectors });
     }
     Ok(())
-}
-
-/// What the rules say now, when it would take effect: they were asked before, but the world goes on.
-pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
-    let plan = &change.plan;
-    let policy = ctx.config.policies.get(&plan.environment).cloned().unwrap_or_default();
-    let mut against = Vec::new();
-    let rollback = plan.rollback.as_ref();
-    // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.
-    if !policy.promoters.is_empty() && !rollback.is_some_and(|rollback| rollback.automatic) {
-        let may = match rollback {
-            None => ctx.permissions.may_promote(&change.requester, &plan.environment, &plan.repository).await,
-            Some(_) => {
-                ctx.permissions.may_promote_or_approve(&change.requester, &plan.environment, &plan.repository).await
-            }
-        };
-        match may {
-            Ok(true) => {}
-            Ok(false) => against.push(MergeCondition::RightLost),
-            Err(error) => against.push(MergeCondition::RightsUnknown { why: error.to_string() }),
-        }
-    }
-    let overridden = match find_valid_override(ctx, plan).await {
-        Ok(overridden) => overridden,
-        Err(error) => {
-            against.push(MergeCondition::RightsUnknown { why: error.to_string() });
-            None
-        }
-    };
-    // What moves along was written down when it was asked for; the configuration may know of more by now.
-    let catalogue = &ctx.config.catalogue;
-    let also = catalogue.find_artefact(plan.artefact.as_str()).into_iter();
-    let also = also.flat_map(|artefact| catalogue.iter_co_deployed(artefact, &plan.environment));
-    let moving: Vec<_> = plan.list_artefacts().into_iter().chain(also.map(|other| other.name.clone())).collect();
-    let locks = find_covering_locks(ctx, &plan.environment, &moving).await?;
-    let shown = |lock: &Lock| rollback.is_some_and(|rollback| rollback.locks.iter().any(|it| it.id == lock.id));
-    let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.has_lock(lock)));
-    against.extend(locks.filter(|lock| !shown(lock)).map(|lock| MergeCondition::Locked { lock }));
-    against.extend(
-        find_new_quarantine(ctx, plan, overridden)
-            .await?
-            .map(|it| MergeCondition::Quarantined { quarantine: Box::new(it) }),
-    );
-    let freeze = freeze::find_active_window(&policy.freezes, ctx.clock.now()).filter(|_| rollback.is_none());
-    if let Some(window) = freeze.filter(|_| overridden.is_none_or(|overridden| !overridden.has_gate(&Gate::Freeze))) {
-        against.push(MergeCondition::Frozen { until: window.until, reason: window.reason });
-    }
-    Ok(against)
-}
-
-/// What waits may have been rolled back from meanwhile, below or there.
-async fn find_new_quarantine(
-    ctx: &Context,
-    plan: &Plan,
-    overridden: Option<&GateOverride>,
-) -> Result<Option<Quarantine>, StoreError> {
-    if plan.rollback.is_some() {
-        return Ok(None);
-    }
-    let ladder = &ctx.config.catalogue.ladder;
-    let quarantines = ctx.store.list_quarantines().await?.into_iter();
-    let passed = |it: &Quarantine| {
-        overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Quarantine { change: it.change }))
-    };
-    let mut against = quarantines.filter(|it| {
-        it.has_artefact(&plan.artefact)
-            && it.is_effective_in(&plan.environment, ladder)
-            && (it.has_version(&plan.version, None) || it.has_commit_or_tree(&plan.sources, plan.tree.as_ref()))
-            && !passed(it)
-    });
-    Ok(against.next())
-}
-
-/// Whoever may not override any more has overridden nothing.
-async fn find_valid_override<'a>(ctx: &Context, plan: &'a Plan) -> Result<Option<&'a GateOverride>, LookupError> {
-    let Some(overridden) = &plan.overridden else { return Ok(None) };
-    let may = ctx.permissions.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
-    Ok(may.then_some(overridden))
 }
 
 /// The last word of each person: a comment takes nothing back, a dismissal does.

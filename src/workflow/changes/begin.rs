@@ -7,14 +7,13 @@ use crate::domain::change::plan::{ConflictingChange, PLAN_VALIDITY, Plan};
 use crate::domain::change::{Change, ChangeId, ResultBranch, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::PromotionMethod;
-
 use crate::workflow::changes::transition::{
-    build_advance_transaction, build_entry_by_person, build_post_destination, build_thread_reply, render_card,
+    build_advance_transaction, build_begin_transaction, build_entry_by_person, build_post_destination,
+    build_thread_reply,
 };
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 use crate::workflow::message_keys;
-use crate::workflow::notifications::subscriptions::notify_subscribers;
 use crate::workflow::planning::approval_requirements::{collect_approval_requirements, needs_approval_stage};
 
 /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
@@ -38,11 +37,7 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
         plan,
         stage,
     };
-    let mut transaction = Transaction::new()
-        .begin_change(change.clone())
-        .append_to_ledger(build_entry_by_person(ctx, &change, LedgerKind::Begun, person))
-        .enqueue_message(render_card(ctx, &change));
-    transaction = transaction.append(notify_subscribers(ctx, None, &change));
+    let mut transaction = build_begin_transaction(ctx, &change);
     if let Some(overridden) = &change.plan.overridden {
         let details = Some(LedgerDetails::Overridden(overridden.clone()));
         let entry = LedgerEntry { details, ..build_entry_by_person(ctx, &change, LedgerKind::Overridden, person) };

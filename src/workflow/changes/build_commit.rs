@@ -9,8 +9,7 @@ use crate::domain::git::manifest;
 use crate::domain::model::artefact::Delivery;
 use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Sha;
-
-use crate::workflow::changes::merge::record_merge;
+use crate::workflow::changes::after_merge::record_merge;
 use crate::workflow::changes::pull_request::require_branch_head;
 use crate::workflow::changes::transition::{
     advance_change, apply_transition, describe_missing_commit, handle_merge_error, mark_errored,
@@ -219,17 +218,4 @@ async fn switch_to_pull_request(ctx: &Context, claim: &Claim) -> Result<(), Stor
     let Ok(stage) = next.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
     next.stage = stage;
     advance_change(ctx, &claim.change, claim.fence, next, Some(now), Transaction::new()).await.map(drop)
-}
-
-/// The result that was stored before Git was to move to it, if the branch has it.
-pub(crate) async fn find_result_on_branch(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
-    let Some(ResultCommit { head, .. }) = change.frozen.as_ref().and_then(|frozen| frozen.result.as_ref()) else {
-        return Ok(None);
-    };
-    let (repository, branch) = change.plan.write_target();
-    match ctx.github.compare_with_branch(repository, branch, head).await? {
-        BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(Some(head.clone())),
-        // What nobody points at can be gone from Git by now.
-        _ => Ok(None),
-    }
 }

@@ -1,24 +1,19 @@
 //! The step of a change that moves Git: the merge of exactly the pinned commit, once, whatever GitHub answers.
 
-use jiff::SignedDuration;
-
-use crate::adapters::github::{BranchComparison, GithubError, MergeOutcome};
+use crate::adapters::github::{GithubError, MergeOutcome};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::{CancelledBy, Change, DeployState, Stage};
 use crate::domain::git::comparison::{ChangedFiles, Comparison};
 use crate::domain::model::version::Sha;
-
-use crate::workflow::changes::after_merge::{collect_rollback_effects, mark_rolled_back};
-use crate::workflow::changes::await_approval::find_unmet_conditions;
-use crate::workflow::changes::build_commit::{find_result_on_branch, move_branch_to_result};
-use crate::workflow::changes::clean_up::clean_up_branch;
+use crate::workflow::changes::after_merge::record_merge;
+use crate::workflow::changes::build_commit::move_branch_to_result;
 use crate::workflow::changes::pull_request::resume_pull_request_merge;
 use crate::workflow::changes::transition::{
-    advance_stage, apply_transition, describe_missing_branch, describe_missing_commit, handle_merge_error,
-    mark_errored, wait_for,
+    apply_transition, describe_missing_branch, describe_missing_commit, handle_merge_error, mark_errored, wait_for,
 };
-use crate::workflow::changes::verify::verify_rollout;
 use crate::workflow::context::Context;
+use crate::workflow::facts::merged_result::find_existing_merge;
+use crate::workflow::planning::gate_inputs::find_unmet_conditions;
 
 /// There is nothing more to know of it.
 fn leave_unchanged(deploying: DeployState) -> DeployState {
@@ -120,54 +115,4 @@ pub(crate) async fn merge_change(ctx: &Context, claim: &Claim) -> Result<(), Sto
             handle_merge_error(ctx, &claim, error, !turned_away).await
         }
     }
-}
-
-/// The commit that brought the pinned one into the branch, if it is there: ours, else whatever has it.
-async fn find_existing_merge(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
-    let plan = &change.plan;
-    let pinned = match &plan.pinned {
-        Some(pinned) if plan.is_single_merge() => pinned,
-        _ => return find_result_on_branch(ctx, change).await,
-    };
-    if let Some(ours) =
-        ctx.github.find_commit_by_line(&plan.repository, &plan.branch, &change.format_change_trailer()).await?
-    {
-        return Ok(Some(ours));
-    }
-    match ctx.github.compare_with_branch(&plan.repository, &plan.branch, pinned).await? {
-        BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),
-        // What is missing is said by the merge itself.
-        _ => Ok(None),
-    }
-}
-
-/// The branch has it; `learn` adds what is known of how it came there.
-pub(crate) async fn record_merge(
-    ctx: &Context,
-    claim: &Claim,
-    result: Sha,
-    known: Option<Comparison>,
-    learn: impl FnOnce(DeployState) -> DeployState,
-) -> Result<(), StoreError> {
-    let now = ctx.clock.now();
-    let environment = ctx.config.catalogue.ladder.find(claim.change.plan.environment.as_str());
-    let timeout = environment.map_or(SignedDuration::ZERO, |rung| rung.deploy_timeout);
-    let merged = claim.change.stage.clone().into_deploying(result, now, now + timeout);
-    let stage = merged.and_then(|stage| stage.update_deploying(learn));
-    let Ok(stage) = stage else { return Ok(()) };
-    let more = known.map_or_else(Transaction::new, |known| {
-        Transaction::new().record_comparison(claim.change.plan.repository.clone(), known)
-    });
-    let more = more.append(Box::pin(collect_rollback_effects(ctx, &claim.change)).await);
-    let (marked, more) = match mark_rolled_back(ctx, &claim.change).await? {
-        Some((marked, transaction)) => (Some(marked), more.append(transaction)),
-        None => (None, more),
-    };
-    let change = advance_stage(ctx, &claim.change, claim.fence, stage, Some(now), more).await?;
-    if let Some(marked) = marked {
-        ctx.open_changes.record_change(marked);
-    }
-    let mut claim = Claim { change, ..claim.clone() };
-    clean_up_branch(ctx, &mut claim).await?;
-    verify_rollout(ctx, &claim).await
 }

@@ -1,6 +1,7 @@
 //! Changes under way: the runner claims them, and a stage handler takes each to its next stage.
 
 pub(crate) mod after_merge;
+pub(crate) mod auto_rollback;
 pub(crate) mod await_approval;
 pub(crate) mod begin;
 pub(crate) mod build_commit;

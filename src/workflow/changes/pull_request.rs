@@ -11,9 +11,8 @@ use crate::domain::change::plan::{ManifestFile, Plan};
 use crate::domain::change::{CancelledBy, Change, DeployState, PullRequestRef, ResultBranch, ResultCommit, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::version::Sha;
-
+use crate::workflow::changes::after_merge::record_merge;
 use crate::workflow::changes::build_commit::{BuildCommitOutcome, build_result_commit};
-use crate::workflow::changes::merge::record_merge;
 use crate::workflow::changes::transition::{
     advance_change, apply_transition, await_approval_again, build_ledger_entry, build_thread_reply,
     describe_missing_branch, handle_merge_error, mark_errored, postpone_merge, store_merge_conditions,

@@ -9,9 +9,8 @@ use crate::domain::change::{
     BranchFinding, BuildFinding, Change, DeployState, ImageFinding, RunningInstead, Stage, StallDiagnosis,
 };
 use crate::domain::model::version::Image;
-
-use crate::workflow::changes::verify::RolloutCheck;
 use crate::workflow::context::Context;
+use crate::workflow::facts::rollout_check::RolloutCheck;
 
 /// When a change that shows no sign of life is looked into.
 pub(crate) fn compute_stall_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Timestamp {

@@ -52,6 +52,24 @@ pub(crate) async fn advance_change(
     Ok(change)
 }
 
+/// The transaction that begins a change: its row, its card, the ledger and the subscribers' messages.
+pub(crate) fn build_begin_transaction(ctx: &Context, change: &Change) -> Transaction {
+    Transaction::new()
+        .begin_change(change.clone())
+        .append_to_ledger(build_entry_by_person(ctx, change, LedgerKind::Begun, &change.requester))
+        .enqueue_message(render_card(ctx, change))
+        .append(notify_subscribers(ctx, None, change))
+}
+
+/// The transaction that takes up a change again after an error, at the request of a person.
+pub(crate) fn build_retry_transaction(ctx: &Context, errored: &Stage, fence: Fence, change: &Change) -> Transaction {
+    Transaction::new()
+        .advance_change(change.clone(), fence, Some(ctx.clock.now()))
+        .append_to_ledger(build_entry_by_person(ctx, change, LedgerKind::Retried, &change.requester))
+        .enqueue_message(render_card(ctx, change))
+        .append(notify_subscribers(ctx, Some(errored), change))
+}
+
 /// What is to be stored and said when a change has come so far.
 pub(crate) fn build_advance_transaction(
     ctx: &Context,

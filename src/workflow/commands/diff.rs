@@ -5,6 +5,10 @@ use std::time::Duration;
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
+use crate::adapters::github::{FetchResult, PatchedFile};
+use crate::adapters::slack::render::commit_summary::Authors;
+use crate::adapters::slack::render::page_buttons::Viewer;
+use crate::adapters::slack::render::{Rendered, diff as render};
 use crate::domain::change::ChangeLockKey;
 use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::{Comparison, ListedCommit, collapse_merges};
@@ -15,19 +19,11 @@ use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::rollback::SourceMap;
 use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::view::diff;
-use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, ManifestDiff, UndeployedCommits};
-
-use crate::adapters::github::{FetchResult, PatchedFile};
-use crate::adapters::slack::render::Rendered;
-use crate::adapters::slack::render::commit_summary::Authors;
-use crate::adapters::slack::render::diff as render;
-use crate::adapters::slack::render::page_buttons::Viewer;
-
+use crate::domain::view::diff::{self, Diff, DiffResult, DiffSide, GitState, ManifestDiff, UndeployedCommits};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError, RetryLater};
-use crate::workflow::notifications::outbox::TableSupport;
-use crate::workflow::planning::pending_commits::{parse_manifest_version, read_manifest_text, resolve_manifest_file};
+use crate::workflow::facts::manifests::{parse_manifest_version, read_manifest_text, resolve_manifest_file};
+use crate::workflow::facts::table_support::TableSupport;
 use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
 use crate::workflow::requests::reply::{Request, Response};
 

@@ -1,12 +1,9 @@
 //! App Home: made for whoever opens it, and made anew for those who opened it lately when a change moves on.
 //! It stands in no channel, so its buttons are answered directly.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
-use tokio_util::sync::CancellationToken;
+use jiff::Timestamp;
 
 use crate::adapters::slack::render::home::{self, HomeContent, MAX_CHANGES, MAX_OFFERS};
 use crate::adapters::slack::render::list::render_list;
@@ -22,97 +19,12 @@ use crate::domain::model::message::{Destination, Message, MessageKey};
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::ListFilter;
-
 use crate::workflow::commands::list::build_listing;
 use crate::workflow::commands::status::load_change_details;
 use crate::workflow::context::Context;
-use crate::workflow::error::{LookupError, RetryLater};
+use crate::workflow::error::RetryLater;
+use crate::workflow::facts::home_readers::HomeSnapshot;
 use crate::workflow::requests::reply::Response;
-
-/// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
-const READER_TTL: SignedDuration = SignedDuration::from_mins(30);
-/// Slack takes a hundred a minute, and people who open theirs come first.
-const MAX_READERS: usize = 30;
-const REFRESH_PAUSE: SignedDuration = SignedDuration::from_secs(5);
-const PAUSE_PER_HOME: SignedDuration = SignedDuration::from_secs(1);
-
-/// Who opened their Home lately, and what it showed. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct HomeReaders(Arc<Mutex<BTreeMap<PersonId, HomeReader>>>);
-
-#[derive(Clone, Copy, Debug)]
-struct HomeReader {
-    opened_at: Timestamp,
-    snapshot: HomeSnapshot,
-}
-
-/// When it was made, and what stands for what it said then: it is another one only if it would have said something else then.
-#[derive(Clone, Copy, Debug)]
-struct HomeSnapshot {
-    made_at: Timestamp,
-    digest: u64,
-}
-
-impl HomeReaders {
-    fn record_opened(&self, person: &PersonId, shown: HomeSnapshot) {
-        let mut readers = self.lock_readers();
-        readers.insert(person.clone(), HomeReader { opened_at: shown.made_at, snapshot: shown });
-        if readers.len() > MAX_READERS {
-            let longest = readers.iter().min_by_key(|(_, reader)| reader.opened_at).map(|(person, _)| person.clone());
-            longest.map(|person| readers.remove(&person));
-        }
-    }
-
-    /// Whoever opened it before that is forgotten.
-    fn list_recent_readers(&self, opened_after: Timestamp) -> Vec<(PersonId, HomeSnapshot)> {
-        let mut readers = self.lock_readers();
-        readers.retain(|_, reader| reader.opened_at > opened_after);
-        readers.iter().map(|(person, reader)| (person.clone(), reader.snapshot)).collect()
-    }
-
-    /// A new one is stored. Who has opened theirs meanwhile has one that is newer.
-    fn record_refresh(&self, person: &PersonId, shown: HomeSnapshot) {
-        if let Some(reader) = self.lock_readers().get_mut(person).filter(|reader| reader.opened_at <= shown.made_at) {
-            reader.snapshot = shown;
-        }
-    }
-
-    fn lock_readers(&self) -> MutexGuard<'_, BTreeMap<PersonId, HomeReader>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Renews what people look at, until it is cancelled.
-pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let mut news = ctx.open_changes.subscribe_updates();
-    let mut again = false;
-    loop {
-        if !again {
-            tokio::select! {
-                () = cancel.cancelled() => return,
-                alive = news.changed() => if alive.is_err() { return },
-            }
-        }
-        let renewed = match refresh_homes(&ctx).await {
-            Ok(renewed) => {
-                again = false;
-                renewed
-            }
-            Err(error) => {
-                // Once, however long it lasts.
-                if !again {
-                    tracing::warn!(%error, "App Homes could not be renewed; trying again");
-                }
-                again = true;
-                0
-            }
-        };
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            () = ctx.clock.sleep(REFRESH_PAUSE.max(PAUSE_PER_HOME * renewed)) => {}
-        }
-    }
-}
 
 /// Somebody looks at their Home. Whom we do not answer gets the sentence that says why.
 pub(crate) async fn show_home(ctx: &Context, person: &PersonId, role: Role) -> Result<Response, RetryLater> {
@@ -127,34 +39,8 @@ pub(crate) async fn show_home(ctx: &Context, person: &PersonId, role: Role) -> R
     Ok(Transaction::new().enqueue_message(build_home_message(person, said)).into())
 }
 
-/// How many got a new one.
-async fn refresh_homes(ctx: &Context) -> Result<i32, LookupError> {
-    let mut renewed = 0;
-    for (person, shown) in ctx.home_readers.list_recent_readers(ctx.clock.now() - READER_TTL) {
-        let role = ctx
-            .people
-            .resolve_person_role(&person)
-            .await
-            .map_err(|error| LookupError::new_transient(error.to_string()))?;
-        // Who has left is shown nothing new.
-        if role != Role::Member {
-            continue;
-        }
-        if hash_blocks(&render_home(ctx, &person, shown.made_at).await?) == shown.digest {
-            continue;
-        }
-        let now = ctx.clock.now();
-        let said = render_home(ctx, &person, now).await?;
-        let shown = HomeSnapshot { made_at: now, digest: hash_blocks(&said) };
-        ctx.store.commit(Transaction::new().enqueue_message(build_home_message(&person, said))).await?;
-        ctx.home_readers.record_refresh(&person, shown);
-        renewed += 1;
-    }
-    Ok(renewed)
-}
-
 /// As it is now, with the ages that everything had at `made_at`.
-async fn render_home(ctx: &Context, person: &PersonId, made_at: Timestamp) -> Result<Rendered, StoreError> {
+pub(crate) async fn render_home(ctx: &Context, person: &PersonId, made_at: Timestamp) -> Result<Rendered, StoreError> {
     let all = ctx.open_changes.all();
     let all =
         all.iter().map(AsRef::as_ref).filter(|change: &&Change| change.stage.is_active() || change.stage.is_watched());
@@ -266,12 +152,12 @@ async fn is_rollback_result(
     Ok(false)
 }
 
-fn build_home_message(person: &PersonId, said: Rendered) -> Message {
+pub(crate) fn build_home_message(person: &PersonId, said: Rendered) -> Message {
     let key = MessageKey::new(&format!("home:{person}"));
     said.into_message(Destination::Home { person: person.clone(), key })
 }
 
-fn hash_blocks(said: &Rendered) -> u64 {
+pub(crate) fn hash_blocks(said: &Rendered) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{:?}", said.blocks).hash(&mut hasher);
     hasher.finish()

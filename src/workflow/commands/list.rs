@@ -1,13 +1,11 @@
 //! Questions that memory answers: `list`. It asks nobody and writes nothing.
 
-use crate::adapters::slack::render;
-use crate::adapters::slack::render::Rendered;
 use crate::adapters::slack::render::page_buttons::Viewer;
+use crate::adapters::slack::render::{self, Rendered};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListFilter, Listing};
-
 use crate::workflow::context::Context;
-use crate::workflow::notifications::outbox::TableSupport;
+use crate::workflow::facts::table_support::TableSupport;
 
 pub fn answer_list(ctx: &Context, filter: ListFilter, page: usize, whom: Viewer<'_>) -> Rendered {
     let said = render::list::render_list(&build_listing(ctx, filter, page), whom, ctx.clock.now());

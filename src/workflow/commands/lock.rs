@@ -4,28 +4,16 @@ use jiff::SignedDuration;
 
 use crate::adapters::slack::incoming::RequestOrigin;
 use crate::adapters::slack::render::{self, Rendered};
-use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, StoreError, Transaction};
-use crate::domain::model::actor::{Actor, Member, PersonId};
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, Transaction};
+use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
 use crate::domain::rules::lock::{Lock, LockId};
 use crate::domain::rules::promotion::Refusal;
-
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
-use crate::workflow::requests::reply::{LockReply, build_direct_message};
-
-/// The locks in force that cover any of these.
-pub(crate) async fn find_covering_locks(
-    ctx: &Context,
-    environment: &EnvironmentName,
-    artefacts: &[ArtefactName],
-) -> Result<Vec<Lock>, StoreError> {
-    let mut locks = ctx.store.list_locks(Some(environment)).await?;
-    locks.retain(|lock| artefacts.iter().any(|artefact| lock.is_applicable_to(artefact)));
-    Ok(locks)
-}
+use crate::workflow::requests::reply::LockReply;
 
 pub(crate) async fn lock_environment(
     ctx: &Context,
@@ -97,8 +85,9 @@ pub(crate) async fn unlock_environment(
             from,
         ));
     if !own {
-        transaction = transaction
-            .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_ended(&lock, &from.person)));
+        transaction = transaction.enqueue_message(
+            render::lock::render_lock_ended(&lock, &from.person).into_message(Destination::new_direct(&lock.by)),
+        );
     }
     Ok(LockReply { transaction, ..render::lock::render_unlocked(&lock).into() })
 }
@@ -140,7 +129,7 @@ pub(crate) async fn take_over_lock(
             render::lock::render_take_over_announcement(&mine, &lock.by),
             from,
         ))
-        .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_lost(&mine)));
+        .enqueue_message(render::lock::render_lock_lost(&mine).into_message(Destination::new_direct(&lock.by)));
     Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::render_taken_over(&mine).into() }))
 }
 
@@ -158,7 +147,7 @@ async fn check_may_lock(
     match may {
         Ok(true) => Ok(None),
         Ok(false) => {
-            let who = ctx.permissions.label_members(&list_eligible_members(ctx, environment)).await;
+            let who = ctx.permissions.label_promoters_and_approvers(environment).await;
             Ok(Some(LockReply::from_refusal("may_not", render::lock::render_not_permitted(environment, &who))))
         }
         Err(error) => {
@@ -167,18 +156,6 @@ async fn check_may_lock(
             if error.transient { Err(RetryLater::with_backoff(why, otherwise)) } else { Ok(Some(otherwise.into())) }
         }
     }
-}
-
-/// Whom to name where [`Bot::may_hold`] says no.
-pub(crate) fn list_eligible_members(ctx: &Context, environment: &EnvironmentName) -> Vec<Member> {
-    let Some(policy) = ctx.config.policies.get(environment) else { return Vec::new() };
-    let mut holders = policy.promoters.clone();
-    for member in policy.approvals.iter().flat_map(|approvals| &approvals.approvers) {
-        if !holders.contains(member) {
-            holders.push(member.clone());
-        }
-    }
-    holders
 }
 
 /// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.

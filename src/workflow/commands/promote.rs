@@ -1,5 +1,7 @@
 //! `promote`, typed or clicked: plans the promotion, then begins it, shows the plan or refuses.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::adapters::slack::render::{plan, promote_button};
@@ -14,6 +16,22 @@ use crate::workflow::error::RetryLater;
 use crate::workflow::planning::approval_requirements::needs_approval_stage;
 use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector, decide_promotion};
 use crate::workflow::requests::reply::{Request, Response};
+
+/// Answers `promote <artefact> [environment] [version] [--override reason] [--dry-run]`.
+pub(crate) async fn handle_promote_command(
+    ctx: &Context,
+    request: Request<'_>,
+    artefact: ArtefactName,
+    environment: Option<EnvironmentName>,
+    version: Option<Arc<str>>,
+    override_reason: Option<Arc<str>>,
+    dry_run: bool,
+) -> Result<Response, RetryLater> {
+    let selector = version.map_or(VersionSelector::RunningBelow, VersionSelector::Named);
+    let requester = request.from.person.clone();
+    let wanted = PromotionRequest { requester, artefact, environment, selector, override_reason };
+    promote(ctx, request, &wanted, dry_run).await
+}
 
 pub(crate) async fn promote(
     ctx: &Context,

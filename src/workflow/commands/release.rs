@@ -6,7 +6,6 @@ use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::message::{Destination, FallbackRecipient as AskedBy};
 use crate::domain::rules::promotion::{Refusal, RestrictedAction};
-use crate::workflow::commands::lock::list_eligible_members;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::message_keys;
@@ -33,7 +32,7 @@ pub(crate) async fn release_quarantine(
         match ctx.permissions.may_promote_or_approve(person, &quarantine.environment, &known.repository).await {
             Ok(true) => {}
             Ok(false) => {
-                let who = ctx.permissions.label_members(&list_eligible_members(ctx, &quarantine.environment)).await;
+                let who = ctx.permissions.label_promoters_and_approvers(&quarantine.environment).await;
                 let (act, environment) = (RestrictedAction::Release, quarantine.environment.clone());
                 return Ok(asked.reply_refusal(&Refusal::NotPermitted { action: act, environment, permitted: who }));
             }

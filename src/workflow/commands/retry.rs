@@ -1,16 +1,15 @@
 //! The Retry button on the card of a change that ended in an error.
 
 use crate::adapters::slack::render::status;
-use crate::adapters::store::{LedgerKind, Transaction};
+use crate::adapters::store::Transaction;
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId, ResultBranch};
 use crate::domain::model::actor::PersonId;
-use crate::workflow::changes::transition::{build_entry_by_person, render_card};
+use crate::workflow::changes::transition::build_retry_transaction;
 use crate::workflow::commands::promote::promote;
 use crate::workflow::commands::rollback::retry_rollback;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, RetryLater};
-use crate::workflow::notifications::subscriptions::notify_subscribers;
 use crate::workflow::planning::promotion::{PromotionRequest, VersionSelector};
 use crate::workflow::requests::reply::{Request, Response};
 
@@ -56,10 +55,6 @@ pub(crate) async fn retry_change(
     // Whoever takes it up again is the one who wants to hear of its end.
     let (requester, taken_up_at) = (person.clone(), Some(now));
     let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
-    let transaction = Transaction::new()
-        .advance_change(change.clone(), claim.fence, Some(now))
-        .append_to_ledger(build_entry_by_person(ctx, &change, LedgerKind::Retried, person))
-        .enqueue_message(render_card(ctx, &change))
-        .append(notify_subscribers(ctx, Some(&errored.stage), &change));
+    let transaction = build_retry_transaction(ctx, &errored.stage, claim.fence, &change);
     Ok((change, transaction))
 }

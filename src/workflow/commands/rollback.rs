@@ -10,7 +10,6 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 use crate::domain::rules::promotion::{ChangeInProgress, Refusal};
-
 use crate::workflow::changes::begin::build_shown_plan;
 use crate::workflow::commands::confirm::begin_confirmed_plan;
 use crate::workflow::commands::retry::retry_change;
@@ -70,7 +69,7 @@ pub(crate) async fn handle_rollback_click(
     };
     let request = RollbackRequest {
         requester: asked.from.person.clone(),
-        reason: describe_failure(&change).map(Into::into),
+        reason: change.describe_failure().map(Into::into),
         artefact: change.plan.artefact,
         environment: change.plan.environment,
         target_version: RollbackTarget::Previous,
@@ -206,16 +205,6 @@ pub(crate) async fn confirm_rollback(
     match begun {
         Ok(work) => Ok(work),
         Err(error) => asked.reply_lookup_error(&error),
-    }
-}
-
-/// Why a promotion is taken back that did not come to run.
-pub(crate) fn describe_failure(change: &Change) -> Option<String> {
-    let version = change.plan.version.label();
-    match &change.stage {
-        Stage::Failed { reason, .. } => Some(format!("{version} failed: {reason}")),
-        Stage::Stalled { .. } => Some(format!("{version} did not come to run in time")),
-        _ => None,
     }
 }
 

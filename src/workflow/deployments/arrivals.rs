@@ -21,15 +21,14 @@ use crate::domain::runtime::arrival_batch::ArrivalBatch;
 use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::history::ArrivalDetails;
-
-use crate::workflow::changes::verify::{VersionOwnership, is_result_of};
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrival_batch::{
     announce_batch, build_batch_message, find_batch_start, find_batch_starts,
 };
-use crate::workflow::deployments::observer::{commit_sightings, find_pod_failure_reason};
+use crate::workflow::deployments::observer::commit_sightings;
 use crate::workflow::deployments::provenance::{remember_origin, resolve_origin};
 use crate::workflow::error::LookupError;
+use crate::workflow::facts::rollout_check::{VersionOwnership, find_pod_failure_reason, is_result_of};
 
 /// What is not known of an arrival by then is told without it.
 pub(crate) const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);

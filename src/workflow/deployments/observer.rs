@@ -1,11 +1,8 @@
 //! Looks at what the cluster runs and tells what arrived. Watches and reports only wake it: the cluster decides.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::SignedDuration;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::store::Transaction;
@@ -15,7 +12,6 @@ use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::arrival::Observation;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
-
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrivals::{
     SightingUpdate, announce_arrivals, find_posted_arrival, notify_failure_authors, update_posted_arrival,
@@ -29,62 +25,11 @@ const COMPLETION_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// Sightings in one transaction: the first look at a large catalogue writes one for each workload.
 const SIGHTINGS_PER_TRANSACTION: usize = 500;
 
-/// Wakes the observer from outside the watch, and knows whether it is at work.
-#[derive(Clone, Debug)]
-pub struct Activity(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    observer_wakeups: watch::Sender<u64>,
-    commit_lookup_wakeups: watch::Sender<u64>,
-    active_count: AtomicUsize,
-}
-
-impl Default for Activity {
-    fn default() -> Self {
-        Self(Arc::new(Inner {
-            observer_wakeups: watch::channel(0).0,
-            commit_lookup_wakeups: watch::channel(0).0,
-            active_count: AtomicUsize::new(0),
-        }))
-    }
-}
-
-impl Activity {
-    pub fn wake_observer(&self) {
-        self.0.observer_wakeups.send_modify(|count| *count += 1);
-    }
-
-    /// Nothing is being looked at now.
-    pub fn is_idle(&self) -> bool {
-        self.0.active_count.load(Ordering::SeqCst) == 0
-    }
-
-    async fn track_work<T>(&self, work: impl Future<Output = T>) -> T {
-        let _working = self.begin_work();
-        work.await
-    }
-
-    /// Something is being done until this is dropped.
-    pub(crate) fn begin_work(&self) -> ActivityGuard {
-        self.0.active_count.fetch_add(1, Ordering::SeqCst);
-        ActivityGuard(self.clone())
-    }
-}
-
-pub(crate) struct ActivityGuard(Activity);
-
-impl Drop for ActivityGuard {
-    fn drop(&mut self) {
-        self.0.0.active_count.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 /// Looks whenever the watch saw something, and every `look_every` in any case. Runs until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let wake = ctx.activity.clone();
+    let activity = ctx.activity.clone();
     let mut changes = ctx.cluster_view.subscribe_changes();
-    let mut woken = wake.0.observer_wakeups.subscribe();
+    let mut woken = activity.subscribe_observer_wakeups();
     let mut observer = Observer { ctx, observed: HashSet::new() };
     let mut only: Option<BTreeSet<Namespace>> = None;
     // Replaces what a lost wake-up would have told, and judges rollouts that have no end.
@@ -92,9 +37,9 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
     loop {
         tokio::select! {
             () = cancel.cancelled() => return,
-            () = wake.track_work(observer.observe_namespaces(only.as_ref())) => {}
+            () = activity.track_work(observer.observe_namespaces(only.as_ref())) => {}
         }
-        wake.0.commit_lookup_wakeups.send_modify(|count| *count += 1);
+        activity.wake_commit_lookups();
         tokio::select! {
             () = cancel.cancelled() => return,
             namespaces = changes.next_changed_namespaces() => only = Some(namespaces),
@@ -114,12 +59,12 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
 
 /// Finds out the commits of what runs, apart from the looks: GitHub may take its time. Runs until it is cancelled.
 pub async fn run_commit_lookups(ctx: Context, cancel: CancellationToken) {
-    let wake = ctx.activity.clone();
-    let mut woken = wake.0.commit_lookup_wakeups.subscribe();
+    let activity = ctx.activity.clone();
+    let mut woken = activity.subscribe_commit_lookup_wakeups();
     loop {
         tokio::select! {
             () = cancel.cancelled() => return,
-            () = wake.track_work(resolve_missing_commits(&ctx)) => {}
+            () = activity.track_work(resolve_missing_commits(&ctx)) => {}
         }
         tokio::select! {
             () = cancel.cancelled() => return,
@@ -222,23 +167,6 @@ pub(crate) async fn commit_sightings(
         }),
         Err(error) => tracing::error!(%error, "what was seen could not be stored"),
     }
-}
-
-pub(crate) async fn find_pod_failure_reason(
-    ctx: &Context,
-    artefact: &Artefact,
-    environment: &Environment,
-) -> Option<String> {
-    let place = artefact.places.get(&environment.name)?;
-    for workload in &place.workloads {
-        if let Some(reason) =
-            crate::adapters::cluster::pod_reasons::find_failure_reason(&ctx.cluster_clients, &place.namespace, workload)
-                .await
-        {
-            return Some(reason);
-        }
-    }
-    None
 }
 
 /// Finds out the commits of what runs, where they are not known yet, and marks the rungs that are behind.

@@ -9,11 +9,10 @@ use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
-
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrivals::{find_posted_arrival, update_posted_arrival};
 use crate::workflow::error::{LookupError, PlanError};
-use crate::workflow::planning::pending_commits::{read_manifest_version, resolve_manifest_file};
+use crate::workflow::facts::manifests::{read_manifest_version, resolve_manifest_file};
 
 /// A little less than the time between two looks: a branch that caught up takes the mark away at the next.
 const MARKED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(50);

@@ -1,9 +1,17 @@
 //! Lookups: which code runs where, which commit an image is from, who may do what.
 
+pub(crate) mod authors;
 pub mod builds;
 pub mod comparisons;
+pub mod home_readers;
 pub mod image_commits;
+pub(crate) mod locks;
+pub(crate) mod manifests;
+pub(crate) mod merged_result;
+pub mod not_found_cache;
 pub mod people;
 pub mod permissions;
 pub(crate) mod report_history;
+pub(crate) mod rollout_check;
 pub mod sightings;
+pub mod table_support;

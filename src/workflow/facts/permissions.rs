@@ -239,6 +239,19 @@ impl Permissions {
         members.iter().map(called).collect()
     }
 
+    /// The people and groups that [`Permissions::may_promote_or_approve`] accepts, as a message names them.
+    pub(crate) async fn label_promoters_and_approvers(&self, environment: &EnvironmentName) -> Vec<MemberLabel> {
+        let policy = self.0.policies.get(environment);
+        let mut members = policy.map(|policy| policy.promoters.clone()).unwrap_or_default();
+        let approvals = policy.and_then(|policy| policy.approvals.as_ref());
+        for member in approvals.iter().flat_map(|approvals| &approvals.approvers) {
+            if !members.contains(member) {
+                members.push(member.clone());
+            }
+        }
+        self.label_members(&members).await
+    }
+
     pub(crate) async fn may_promote(
         &self,
         person: &PersonId,

@@ -10,7 +10,7 @@ use crate::adapters::store::{Store, StoreError};
 use crate::domain::model::message::{
     Destination, FallbackRecipient, Message, MessageKey, MessageLink, MessageLocation,
 };
-use crate::workflow::notifications::outbox::{TableSupport, TableSupportCache};
+use crate::workflow::facts::table_support::{TableSupport, TableSupportCache};
 
 /// How long a message waits for the one that it leads to, before it looks again.
 const LINK_RETRY_DELAY: Duration = Duration::from_millis(500);

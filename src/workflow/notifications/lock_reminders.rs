@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::slack::render;
 use crate::adapters::store::{StoreError, Transaction};
+use crate::domain::model::message::Destination;
 use crate::workflow::context::Context;
-use crate::workflow::requests::reply::build_direct_message;
 
 /// When the database cannot be read or written, it is tried again after this.
 const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
@@ -19,7 +19,7 @@ pub(crate) async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp
     for lock in ctx.store.list_locks_to_remind().await? {
         let transaction = Transaction::new()
             .postpone_lock_reminder(lock.id)
-            .enqueue_message(build_direct_message(&lock.by, render::lock::render_reminder(&lock)));
+            .enqueue_message(render::lock::render_reminder(&lock).into_message(Destination::new_direct(&lock.by)));
         match ctx.store.commit(transaction).await {
             // It was ended or taken over meanwhile.
             Ok(()) | Err(StoreError::Overtaken) => {}

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
@@ -20,6 +19,7 @@ use crate::adapters::store::{
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::model::message::{Message, MessageKey};
+use crate::workflow::facts::table_support::{TABLE_SUPPORT_SETTING, TableSupport, TableSupportCache};
 
 /// How many queues speak at the same time.
 const MAX_CONCURRENT: usize = 16;
@@ -29,38 +29,6 @@ const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
 /// When the database fails after Slack took a message, we cannot know later that it did: rather wait than repeat.
 const STORE_FAILURE_PAUSE: SignedDuration = SignedDuration::from_mins(1);
-
-const TABLE_SUPPORT_SETTING: &str = "slack.tables";
-
-/// Does this workspace take table blocks? Learned from the first message that had one, and kept.
-#[derive(Clone, Debug)]
-pub struct TableSupportCache(Arc<watch::Sender<TableSupport>>);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableSupport {
-    Unknown,
-    Accepted,
-    Refused,
-}
-
-impl TableSupportCache {
-    pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let support = match store.read_setting(TABLE_SUPPORT_SETTING).await?.as_deref() {
-            Some("taken") => TableSupport::Accepted,
-            Some("refused") => TableSupport::Refused,
-            _ => TableSupport::Unknown,
-        };
-        Ok(Self(Arc::new(watch::channel(support).0)))
-    }
-
-    pub fn support(&self) -> TableSupport {
-        *self.0.borrow()
-    }
-
-    fn set_support(&self, support: TableSupport) {
-        self.0.send_replace(support);
-    }
-}
 
 /// Sends what is due until it is cancelled; what is on its way then may still arrive.
 pub async fn run(store: Store, slack: Client, clock: Clock, tables: TableSupportCache, cancel: CancellationToken) {

@@ -1,6 +1,8 @@
 //! Plans: gather the facts of a promotion or a rollback and let the rules judge them.
 
 pub(crate) mod approval_requirements;
+pub(crate) mod gate_inputs;
+pub(crate) mod image;
 pub(crate) mod pending_commits;
 pub mod promotion;
 pub(crate) mod rollback;

@@ -1,19 +1,14 @@
 //! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
 
-use crate::adapters::github::{BranchComparison, GithubError};
-use crate::adapters::registry::RegistryError;
-use crate::domain::change::plan::{ManifestFile, PendingCommits};
+use crate::adapters::github::BranchComparison;
+use crate::domain::change::plan::PendingCommits;
 use crate::domain::change::{ChangeId, ChangeLockKey};
 use crate::domain::git::comparison::ChangedFiles;
-use crate::domain::git::manifest;
-use crate::domain::git::manifest::Pin;
-use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::Environment;
-use crate::domain::model::version::{Image, Sha, Version};
+use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::promotion::Refusal;
-use crate::domain::rules::quarantine::Quarantine;
-use crate::domain::rules::rollback::{ImagePresence, SourceMap};
-
+use crate::domain::rules::rollback::SourceMap;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
@@ -23,117 +18,6 @@ const MAX_MERGES: usize = 10;
 
 /// What would come, and the rollbacks that are undone for it, newest first.
 pub(crate) type PendingAndUndone = (PendingCommits, Vec<ChangeId>);
-
-/// The file that says which version is to run, where the artefact goes by one.
-pub(crate) async fn resolve_manifest_file(
-    ctx: &Context,
-    artefact: &Artefact,
-    target: &Environment,
-) -> Result<Option<ManifestFile>, PlanError> {
-    let Delivery::Manifest { repository, file, branch, .. } = &artefact.delivery else { return Ok(None) };
-    let file = file.replace("{environment}", target.name.as_str());
-    let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
-    let branch = match branch {
-        Some(branch) => branch.clone(),
-        None => find_default_branch(ctx, artefact, &at).await?,
-    };
-    Ok(Some(ManifestFile { branch, ..at }))
-}
-
-async fn find_default_branch(ctx: &Context, artefact: &Artefact, at: &ManifestFile) -> Result<String, PlanError> {
-    match ctx.github.fetch_default_branch(&at.repository).await {
-        Ok(branch) => Ok(branch),
-        // Who may not see a repository is told that there is none.
-        Err(GithubError::NotFound(_)) => {
-            let why = "GitHub does not find that repository, or does not let me see it: correct its name, or let \
-                           the token or the app read and write it";
-            Err(build_manifest_refusal(artefact, at, why.to_owned()).into())
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The text of a manifest that must be there.
-pub(crate) async fn read_manifest_text(
-    ctx: &Context,
-    artefact: &Artefact,
-    at: &ManifestFile,
-) -> Result<String, PlanError> {
-    let ManifestFile { repository, branch, file } = at;
-    match ctx.github.fetch_file(repository, branch, file).await {
-        Ok(Some(text)) => Ok(text),
-        Ok(None) => {
-            find_default_branch(ctx, artefact, at).await?;
-            let why = format!("it is not on the branch {branch}: write it there once, with the version that runs now");
-            Err(build_manifest_refusal(artefact, at, why).into())
-        }
-        Err(GithubError::NotFound(_)) => {
-            let why = format!("there is no branch {branch}: correct `branch`, or leave it out to have the default one");
-            Err(build_manifest_refusal(artefact, at, why).into())
-        }
-        Err(GithubError::Other(why)) => Err(build_manifest_refusal(artefact, at, why).into()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// What the manifest says now.
-pub(crate) async fn read_manifest_version(
-    ctx: &Context,
-    artefact: &Artefact,
-    at: &ManifestFile,
-) -> Result<Version, PlanError> {
-    let text = read_manifest_text(ctx, artefact, at).await?;
-    Ok(parse_manifest_version(artefact, at, &text)?)
-}
-
-/// Can it be written there? What the file says already is no reason why not.
-pub(crate) async fn check_manifest_writable(
-    ctx: &Context,
-    artefact: &Artefact,
-    at: &ManifestFile,
-    version: &Version,
-) -> Result<(), PlanError> {
-    let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
-    let text = read_manifest_text(ctx, artefact, at).await?;
-    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    manifest::write_version(&text, &place, version)
-        .map_err(|problem| build_manifest_refusal(artefact, at, problem.to_string()))?;
-    Ok(())
-}
-
-/// Whether the registry has the image, with its digest.
-pub(crate) async fn look_up_image(
-    ctx: &Context,
-    artefact: &Artefact,
-    version: &Version,
-) -> (ImagePresence, Option<String>) {
-    // Where the digest is written it decides; else the tag, which may have moved on.
-    let by_digest = version.tag.is_none() || is_pinned_by_digest(artefact);
-    let digest = version.digest.clone().filter(|_| by_digest);
-    let tag = version.tag.clone().filter(|_| digest.is_none());
-    let image = Image { name: artefact.image.clone(), tag, digest };
-    match ctx.registry.fetch_digest(&image).await {
-        Ok(Some(digest)) => (ImagePresence::Yes, Some(digest)),
-        Ok(None) => (ImagePresence::Gone, None),
-        Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
-            (ImagePresence::Unknown { why: error.to_string() }, None)
-        }
-    }
-}
-
-/// Where the digest is written, a registry that does not answer holds it up: nobody else can tell it.
-pub(crate) fn check_digest_known(
-    artefact: &Artefact,
-    version: &Version,
-    there: &ImagePresence,
-) -> Result<(), LookupError> {
-    match (&artefact.delivery, there) {
-        (Delivery::Manifest { pin: Pin::Digest, .. }, ImagePresence::Unknown { why }) if version.digest.is_none() => {
-            Err(LookupError::new_transient(format!("{why}, and {} is written by its digest", version.label())))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// What the environment's branch would get.
 pub(crate) async fn find_pending_by_branch(
@@ -254,57 +138,7 @@ pub(crate) async fn find_pending_by_manifest(
     Ok(pending.map_or_else(assume_unknown_pending, |pending| PendingCommits { head: None, ..pending }))
 }
 
-/// The quarantines that the version is under in that environment: by itself, by what was merged into it, by its tree.
-pub(crate) async fn find_version_quarantines(
-    ctx: &Context,
-    artefact: &Artefact,
-    target: &Environment,
-    version: &Version,
-    pending: &mut PendingCommits,
-) -> Result<Vec<Quarantine>, LookupError> {
-    let mut quarantines = find_environment_quarantines(ctx, artefact, target).await?;
-    if let (None, Some(commit), false) = (&pending.tree, &version.commit, quarantines.is_empty()) {
-        pending.tree = ctx.github.fetch_tree_sha(&artefact.repository, commit).await?;
-    }
-    quarantines
-        .retain(|it| it.has_version(version, None) || it.has_commit_or_tree(&pending.sources, pending.tree.as_ref()));
-    Ok(quarantines)
-}
-
-/// What may not come to an artefact there, newest first.
-pub(crate) async fn find_environment_quarantines(
-    ctx: &Context,
-    artefact: &Artefact,
-    target: &Environment,
-) -> Result<Vec<Quarantine>, LookupError> {
-    let ladder = &ctx.config.catalogue.ladder;
-    let mut quarantines = ctx.store.list_quarantines().await?;
-    quarantines.retain(|it| it.has_artefact(&artefact.name) && it.is_effective_in(&target.name, ladder));
-    Ok(quarantines)
-}
-
-/// What a manifest's text says.
-pub(crate) fn parse_manifest_version(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result<Version, Refusal> {
-    let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
-        return Err(build_manifest_refusal(artefact, at, "it does not go by manifest".to_owned()));
-    };
-    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    let said = manifest::read_version(text, &place)
-        .map_err(|problem| build_manifest_refusal(artefact, at, problem.to_string()))?;
-    Ok(said.version)
-}
-
-fn build_manifest_refusal(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
-    let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
-    Refusal::ManifestProblem { artefact, repository, file, problem }
-}
-
 /// What nothing tells may concern anybody.
 pub(crate) fn assume_unknown_pending() -> PendingCommits {
     PendingCommits { ahead_by: 1, files: ChangedFiles::new_unknown(), ..PendingCommits::default() }
-}
-
-/// Does the manifest name the image by its digest?
-pub(crate) fn is_pinned_by_digest(artefact: &Artefact) -> bool {
-    matches!(&artefact.delivery, Delivery::Manifest { pin: manifest::Pin::Digest, .. })
 }

@@ -5,28 +5,25 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::config::Policy;
-use crate::domain::change::plan::{ConflictingChange, ManifestFile, Plan, PromotionFacts};
+use crate::domain::change::plan::{ConflictingChange, Plan, PromotionFacts};
 use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::freeze;
 use crate::domain::rules::gate::{GateInputs, HealthySince};
-use crate::domain::rules::promotion;
-use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};
-use crate::domain::rules::rollback::ImagePresence;
+use crate::domain::rules::promotion::{self, AskerRole, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::why::Obstacles;
-
-use crate::workflow::commands::lock::find_covering_locks;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError, record_obstacle};
+use crate::workflow::facts::manifests::resolve_manifest_file;
 use crate::workflow::planning::approval_requirements::needs_approval_stage;
+use crate::workflow::planning::gate_inputs::{find_version_quarantines, gather_gate_inputs};
+use crate::workflow::planning::image::check_image_to_write;
 use crate::workflow::planning::pending_commits::{
-    assume_unknown_pending, check_digest_known, check_manifest_writable, find_pending_by_branch,
-    find_pending_by_manifest, find_version_quarantines, is_pinned_by_digest, look_up_image, resolve_manifest_file,
+    assume_unknown_pending, find_pending_by_branch, find_pending_by_manifest,
 };
 
 /// How far back a version is looked for that is named.
@@ -298,24 +295,6 @@ fn can_resume(ctx: &Context, errored: &Change, plan: &Plan) -> bool {
         && (waited || !needs_approval_stage(ctx, plan))
 }
 
-/// What the gates look at.
-async fn gather_gate_inputs(
-    ctx: &Context,
-    artefact: &Artefact,
-    target: &Environment,
-    policy: &Policy,
-    well: Option<HealthySince>,
-) -> Result<GateInputs, LookupError> {
-    let now = ctx.clock.now();
-    let also = ctx.config.catalogue.iter_co_deployed(artefact, &target.name).map(|also| also.name.clone());
-    let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
-    let locks = find_covering_locks(ctx, &target.name, &moving).await?;
-    let freeze = freeze::find_active_window(&policy.freezes, now);
-    let mut holds = ctx.store.list_holds(&target.name).await?;
-    holds.retain(|hold| hold.has_any_artefact(&moving));
-    Ok(GateInputs { locks, freeze, soak: policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
-}
-
 fn find_environment<'a>(ctx: &'a Context, name: &EnvironmentName) -> Result<&'a Environment, PlanError> {
     let gone = || PlanError::from(LookupError::new_permanent(format!("there is no environment {name}")));
     ctx.config.catalogue.ladder.find(name.as_str()).ok_or_else(gone)
@@ -406,40 +385,6 @@ async fn find_sighting_commit(ctx: &Context, artefact: &Artefact, stay: &Sightin
         Some(commit) => Ok(Some(commit.clone())),
         None => Ok(ctx.image_commits.resolve_sighting_commit(artefact, stay).await?.map(|(commit, _)| commit)),
     }
-}
-
-/// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.
-async fn check_image_to_write(
-    ctx: &Context,
-    artefact: &Artefact,
-    target: &Environment,
-    file: &ManifestFile,
-    version: &mut Version,
-) -> Result<ImagePresence, PlanError> {
-    let (there, digest) = look_up_image(ctx, artefact, version).await;
-    let moved = match (&digest, &version.digest) {
-        (None, _) => false,
-        (Some(_), Some(_)) if is_pinned_by_digest(artefact) => false,
-        (Some(now), Some(seen)) => **now != **seen,
-        (Some(_), None) => ctx.image_commits.is_tag_overwritten(artefact, version).await,
-    };
-    if there == ImagePresence::Gone || moved {
-        let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-        return Err(Refusal::ImageMissing {
-            artefact,
-            environment,
-            version: version.clone(),
-            tag_moved: moved,
-            alternative: None,
-        }
-        .into());
-    }
-    if let Some(digest) = digest {
-        version.digest = Some(digest.into());
-    }
-    check_digest_known(artefact, version, &there)?;
-    check_manifest_writable(ctx, artefact, file, version).await?;
-    Ok(there)
 }
 
 /// A stay below of the version that is named, if it ran well.

@@ -9,16 +9,15 @@ use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::promotion;
-use crate::domain::rules::promotion::{ChangeInProgress, Refusal, RestrictedAction};
+use crate::domain::rules::promotion::{self, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
-
-use crate::workflow::changes::build_commit::find_result_on_branch;
-use crate::workflow::commands::lock::{find_covering_locks, list_eligible_members};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
-use crate::workflow::planning::pending_commits::{
-    check_digest_known, check_manifest_writable, is_pinned_by_digest, look_up_image, resolve_manifest_file,
+use crate::workflow::facts::locks::find_covering_locks;
+use crate::workflow::facts::manifests::resolve_manifest_file;
+use crate::workflow::facts::merged_result::find_result_on_branch;
+use crate::workflow::planning::image::{
+    check_digest_known, check_manifest_writable, is_pinned_by_digest, look_up_image,
 };
 use crate::workflow::planning::rollback_candidates::{
     EnvironmentHistory, HISTORY_LIMIT, RollbackCandidate, find_available_version, find_previous_by_branch,
@@ -176,7 +175,7 @@ async fn check_rollback_allowed<'a>(
     if !request.automatic
         && !ctx.permissions.may_promote_or_approve(&request.requester, &target.name, &artefact.repository).await?
     {
-        let who = ctx.permissions.label_members(&list_eligible_members(ctx, &target.name)).await;
+        let who = ctx.permissions.label_promoters_and_approvers(&target.name).await;
         return Err(Refusal::NotPermitted {
             action: RestrictedAction::RollBack,
             environment: target.name.clone(),

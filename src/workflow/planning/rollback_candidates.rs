@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use super::rollback::MAX_SUGGESTIONS;
 use crate::adapters::cluster;
 use crate::adapters::github::GithubCommit;
 use crate::domain::change::Change;
@@ -18,11 +19,11 @@ use crate::domain::rules::rollback::{
     HealthyPeriod, HealthyVersion, RollbackEvidence, SourceMap, find_healthy_versions,
 };
 use crate::domain::runtime::sighting::Sighting;
-
-use super::rollback::MAX_SUGGESTIONS;
 use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;
-use crate::workflow::planning::pending_commits::{find_environment_quarantines, look_up_image, read_manifest_version};
+use crate::workflow::facts::manifests::read_manifest_version;
+use crate::workflow::planning::gate_inputs::find_environment_quarantines;
+use crate::workflow::planning::image::look_up_image;
 use crate::workflow::planning::rollback::has_tag_moved;
 
 /// How far back stays and changes are looked at.

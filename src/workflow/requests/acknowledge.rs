@@ -13,11 +13,10 @@ use crate::domain::command::{self, Command, Verb};
 use crate::domain::model::actor::Role;
 use crate::domain::view::list::ListFilter;
 use crate::telemetry;
-
 use crate::workflow::commands::list::answer_list;
 use crate::workflow::commands::status::answer_from_store;
 use crate::workflow::context::Context;
-use crate::workflow::notifications::outbox::TableSupport;
+use crate::workflow::facts::table_support::TableSupport;
 
 /// Slack waits for three seconds.
 const IMMEDIATE_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);

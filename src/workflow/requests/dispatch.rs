@@ -11,7 +11,6 @@ use crate::domain::change::ChangeId;
 use crate::domain::command::{self, Command};
 use crate::domain::model::actor::Role;
 use crate::domain::view::list::ListFilter;
-
 use crate::workflow::commands::approve::{
     handle_approve_click, handle_modal_submission, handle_reject_command, open_reject_modal,
 };
@@ -22,7 +21,7 @@ use crate::workflow::commands::doctor::run_doctor;
 use crate::workflow::commands::home::show_home;
 use crate::workflow::commands::list::answer_list;
 use crate::workflow::commands::lock::{list_locks, lock_environment, take_over_lock, unlock_environment};
-use crate::workflow::commands::promote::{promote, promote_arrival, promote_shown_version};
+use crate::workflow::commands::promote::{handle_promote_command, promote_arrival, promote_shown_version};
 use crate::workflow::commands::release::release_quarantine;
 use crate::workflow::commands::retry::handle_retry_click;
 use crate::workflow::commands::rollback::{
@@ -35,7 +34,6 @@ use crate::workflow::commands::where_is::answer_where_is;
 use crate::workflow::commands::why::answer_why;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
-use crate::workflow::planning::promotion::{PromotionRequest, VersionSelector};
 use crate::workflow::requests::reply::{Request, Response};
 
 pub(crate) async fn dispatch_incoming(
@@ -105,15 +103,7 @@ async fn run_command(
             }
         }
         Command::Promote { artefact, environment, version, dry_run, overriding } => {
-            let what = version.map_or(VersionSelector::RunningBelow, VersionSelector::Named);
-            let by = request.from.person.clone();
-            return promote(
-                ctx,
-                request,
-                &PromotionRequest { requester: by, artefact, environment, selector: what, override_reason: overriding },
-                dry_run,
-            )
-            .await;
+            return handle_promote_command(ctx, request, artefact, environment, version, overriding, dry_run).await;
         }
         Command::Cancel { change } => return cancel_change(ctx, request, &change).await,
         Command::Lock { environment, artefact, length, reason } => {

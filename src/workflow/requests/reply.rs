@@ -4,7 +4,6 @@ use crate::adapters::slack::incoming::RequestOrigin;
 use crate::adapters::slack::render::{Rendered, plan, refusal};
 use crate::adapters::store::{InboxItem, Transaction};
 use crate::domain::change::{Change, ChangeId};
-use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
 use crate::domain::rules::promotion::Refusal;
@@ -192,9 +191,4 @@ pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, s
 /// The thread in which it was asked, named by the message that it hangs on.
 fn find_thread_key(from: &RequestOrigin) -> Option<MessageKey> {
     from.thread.clone().map(|ts| MessageKey::from_location(&MessageLocation { channel: from.channel.clone(), ts }))
-}
-
-pub(crate) fn build_direct_message(person: &PersonId, said: Rendered) -> Message {
-    let person = person.clone();
-    said.into_message(Destination::Person { person, channel: None, thread: None, response_url: None, replace: false })
 }

@@ -11,26 +11,13 @@ use crate::domain::view::where_is::QueryMatch;
 use crate::domain::view::where_query::{QueryInterpretation, WhereQuery};
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
-use crate::workflow::ttl_cache::TtlCache;
 
 /// How many repositories are asked at once.
 const MAX_PARALLEL_LOOKUPS: usize = 8;
-/// What is not there may come; nobody should have to wait long to be told so.
-const NOT_FOUND_TTL: SignedDuration = SignedDuration::from_mins(3);
 /// A tag of Git is seldom moved, and nobody tells us.
 const TAG_TTL: SignedDuration = SignedDuration::from_hours(24);
 /// How many are shown to somebody who has to choose.
 pub(super) const MAX_CHOICES: usize = 5;
-
-/// What GitHub said that it does not have, for a while.
-#[derive(Debug)]
-pub struct NotFoundCache(TtlCache<(Repository, QueryInterpretation), ()>);
-
-impl Default for NotFoundCache {
-    fn default() -> Self {
-        Self(TtlCache::new(NOT_FOUND_TTL))
-    }
-}
 
 /// What came of looking.
 pub(super) enum CommitMatch {
@@ -202,8 +189,7 @@ async fn search_repository(
     repository: &Repository,
     kind: &QueryInterpretation,
 ) -> Result<Option<QueryMatch>, LookupError> {
-    let key = (repository.clone(), kind.clone());
-    if ctx.not_found_cache.0.get(&key, ctx.clock.now()).is_some() {
+    if ctx.not_found_cache.has_query(repository, kind, ctx.clock.now()) {
         return Ok(None);
     }
     let found = match kind {
@@ -211,8 +197,8 @@ async fn search_repository(
             let named = ctx.github.resolve_commit(repository, hex).await?;
             if named.is_none() {
                 // To Git a tag of that name comes first: there is none either.
-                let tag = (repository.clone(), QueryInterpretation::Tag(hex.clone()));
-                ctx.not_found_cache.0.insert(tag, (), ctx.clock.now());
+                let tag = QueryInterpretation::Tag(hex.clone());
+                ctx.not_found_cache.record_query(repository, tag, ctx.clock.now());
             }
             // Else it is the name of a branch or a tag.
             named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
@@ -242,7 +228,7 @@ async fn search_repository(
         },
     };
     let Some(commit) = found else {
-        ctx.not_found_cache.0.insert(key, (), ctx.clock.now());
+        ctx.not_found_cache.record_query(repository, kind.clone(), ctx.clock.now());
         return Ok(None);
     };
     store_found_commit(ctx, repository, &commit, kind).await;

@@ -26,7 +26,6 @@ use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::requests::reply::{Request, Response};
 
-pub use find::NotFoundCache;
 use find::{CommitMatch, MAX_CHOICES};
 
 /// How many artefacts of one repository are told of in full.

@@ -1,0 +1,154 @@
+//! Rolls a failed promotion back where the environment's policy says so.
+
+use jiff::SignedDuration;
+
+use crate::adapters::slack::render::refusal;
+use crate::adapters::store::{Claim, StoreError, Transaction};
+use crate::domain::change::plan::Plan;
+use crate::domain::change::{Change, DeployState, FailureEvidence, RollbackStatus, Stage};
+use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
+use crate::workflow::changes::begin::begin_change;
+use crate::workflow::changes::transition::{advance_stage, build_advance_transaction};
+use crate::workflow::context::Context;
+use crate::workflow::facts::rollout_check::{RolloutCheck, check_rollout, is_result_running};
+use crate::workflow::planning::rollback::{RollbackDecision, RollbackRequest, RollbackTarget, decide_rollback};
+
+/// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
+pub(crate) const LOOKUP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
+
+/// So long after a failure the rule still acts.
+pub(crate) const AUTO_ROLLBACK_WINDOW: SignedDuration = SignedDuration::from_mins(10);
+
+/// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
+pub(crate) fn auto_rollback_due(ctx: &Context, change: &Change) -> bool {
+    let policy = ctx.config.policies.get(&change.plan.environment);
+    let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
+    else {
+        return false;
+    };
+    if change.stage.unconfirmed_failure().is_some() {
+        return false;
+    }
+    // Long after, people have seen to it; and a rule that was made since is not for what happened before.
+    if ctx.clock.now().duration_since(*at) > AUTO_ROLLBACK_WINDOW {
+        return false;
+    }
+    policy.is_some_and(|policy| policy.auto_rollback)
+        && change.plan.rollback.is_none()
+        && deploying.rolled_back.is_none()
+}
+
+/// Can it be tried once more before it is too late for the rule?
+pub(crate) fn can_retry_auto_rollback(ctx: &Context, change: &Change) -> bool {
+    match &change.stage {
+        Stage::Failed { at, .. } | Stage::Stalled { at, .. } => {
+            ctx.clock.now().duration_since(*at) + LOOKUP_RETRY_INTERVAL < AUTO_ROLLBACK_WINDOW
+        }
+        _ => false,
+    }
+}
+
+/// Begins the rollback that the environment's rule wants. `false`: it is over for this step.
+pub(crate) async fn try_auto_rollback(ctx: &Context, claim: &mut Claim) -> Result<bool, StoreError> {
+    let change = &claim.change;
+    let rollback_request = RollbackRequest {
+        requester: change.requester.clone(),
+        artefact: change.plan.artefact.clone(),
+        environment: change.plan.environment.clone(),
+        target_version: RollbackTarget::Previous,
+        reason: change.describe_failure().map(Into::into),
+        change_to_undo: Some(change.id),
+        automatic: true,
+    };
+    let impossible = match decide_rollback(ctx, &rollback_request).await {
+        Ok(RollbackDecision::Planned { plan, .. }) => match find_auto_rollback_obstacle(&plan) {
+            Some(why) => why.to_owned(),
+            None => return begin_auto_rollback(ctx, claim, *plan).await,
+        },
+        Ok(RollbackDecision::Conflict { .. }) => "another change is under way".to_owned(),
+        Ok(RollbackDecision::Refused(no)) => refusal::render_refusal(&no).text,
+        Err(error) if error.transient && can_retry_auto_rollback(ctx, &claim.change) => {
+            let due = Some(ctx.clock.now() + LOOKUP_RETRY_INTERVAL);
+            ctx.store.commit(Transaction::new().advance_change(claim.change.clone(), claim.fence, due)).await?;
+            return Ok(false);
+        }
+        Err(error) => error.to_string(),
+    };
+    let mark = RollbackStatus::Impossible { why: impossible };
+    let stage = claim.change.stage.clone();
+    let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(mark), ..known }) else {
+        return Ok(true);
+    };
+    claim.change =
+        advance_stage(ctx, &claim.change, claim.fence, stage, Some(ctx.clock.now()), Transaction::new()).await?;
+    Ok(true)
+}
+
+pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
+    let promotion = &claim.change;
+    // To find out what to go back to took its time.
+    if is_result_running(ctx, promotion).await {
+        return Ok(true);
+    }
+    let channel = promotion.asked_in.clone().unwrap_or_default();
+    let (change, begins) = begin_change(ctx, plan, &promotion.requester, &channel).await;
+    let begun = RollbackStatus::Begun { by: change.id };
+    let stage = promotion.stage.clone();
+    let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(begun), ..known }) else {
+        return Ok(true);
+    };
+    let marked = Change { stage, ..promotion.clone() };
+    let transaction = build_advance_transaction(ctx, promotion, claim.fence, &marked, None).append(begins);
+    match ctx.store.commit(transaction).await {
+        Ok(()) => {
+            ctx.open_changes.record_change(marked);
+            ctx.open_changes.record_change(change);
+            Ok(false)
+        }
+        // Somebody else has begun one: then that is what becomes of it.
+        Err(StoreError::ChangeLockHeld) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
+pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
+    let about = plan.rollback.as_ref()?;
+    if !about.locks.is_empty() {
+        return Some("it is locked, and only a person passes a lock");
+    }
+    if about.found != RollbackEvidence::Ledger {
+        return Some("I have seen no version before it run well there");
+    }
+    let unknown = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
+    unknown.then_some("the registry cannot tell whether the image of the version before is there")
+}
+
+/// The pause before the next look, where a rule waits for something to be clear.
+pub(crate) const AUTO_ROLLBACK_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
+
+/// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
+pub(crate) async fn maybe_auto_rollback(ctx: &Context, claim: &mut Claim) -> Result<bool, StoreError> {
+    let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
+        return Ok(true);
+    };
+    let is_late =
+        matches!(claim.change.stage, Stage::Stalled { .. } | Stage::Failed { evidence: FailureEvidence::Deadline, .. });
+    match check_rollout(ctx, &claim.change, &result).await {
+        RolloutCheck::Running { .. } => Ok(true),
+        RolloutCheck::NotDeployed { .. } => try_auto_rollback(ctx, claim).await,
+        RolloutCheck::Failed { evidence, .. } if evidence.can_trigger_auto_rollback() => {
+            try_auto_rollback(ctx, claim).await
+        }
+        RolloutCheck::Failed { .. } | RolloutCheck::RollingOut(_) if is_late => try_auto_rollback(ctx, claim).await,
+        // The workload may be recovering, even if an earlier health report is still known: check again.
+        RolloutCheck::Failed { .. }
+        | RolloutCheck::RollingOut(_)
+        | RolloutCheck::Unrecorded { .. }
+        | RolloutCheck::Unclear(_) => {
+            let due = Some(ctx.clock.now() + AUTO_ROLLBACK_POLL_INTERVAL);
+            ctx.store.commit(Transaction::new().advance_change(claim.change.clone(), claim.fence, due)).await?;
+            Ok(false)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Looks for the result of a change in Git: a process that died may have merged before it could store that.
+
+use crate::adapters::github::{BranchComparison, GithubError};
+use crate::domain::change::{Change, ResultCommit};
+use crate::domain::model::version::Sha;
+use crate::workflow::context::Context;
+
+/// The result that was stored before Git was to move to it, if the branch has it.
+pub(crate) async fn find_result_on_branch(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
+    let Some(ResultCommit { head, .. }) = change.frozen.as_ref().and_then(|frozen| frozen.result.as_ref()) else {
+        return Ok(None);
+    };
+    let (repository, branch) = change.plan.write_target();
+    match ctx.github.compare_with_branch(repository, branch, head).await? {
+        BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(Some(head.clone())),
+        // What nobody points at can be gone from Git by now.
+        _ => Ok(None),
+    }
+}
+
+/// The commit that brought the pinned one into the branch, if it is there: ours, else whatever has it.
+pub(crate) async fn find_existing_merge(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
+    let plan = &change.plan;
+    let pinned = match &plan.pinned {
+        Some(pinned) if plan.is_single_merge() => pinned,
+        _ => return find_result_on_branch(ctx, change).await,
+    };
+    if let Some(ours) =
+        ctx.github.find_commit_by_line(&plan.repository, &plan.branch, &change.format_change_trailer()).await?
+    {
+        return Ok(Some(ours));
+    }
+    match ctx.github.compare_with_branch(&plan.repository, &plan.branch, pinned).await? {
+        BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),
+        // What is missing is said by the merge itself.
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,168 @@
+//! Checks the cluster for the result of a change: whether it runs, rolls out or failed, and whether a version is that result.
+
+use crate::domain::change::{Change, FailureEvidence, Proof, RolloutProgress};
+use crate::domain::model::artefact::Artefact;
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::Sha;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::runtime::sighting::Sighting;
+use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
+
+/// Whose a version is that came to run where a change of ours brings one.
+pub(crate) enum VersionOwnership {
+    Ours(Proof),
+    Foreign,
+    /// Nothing tells its commit yet.
+    Unknown,
+}
+
+/// What the cluster shows of a change's result.
+pub(crate) enum RolloutCheck {
+    /// It is not there yet; what is, by name. `untold`: that came after the merge, and nothing tells its commit.
+    NotDeployed {
+        running_version: Option<String>,
+        commit_unknown: bool,
+    },
+    RollingOut(RolloutProgress),
+    /// The result runs, but the observer has not recorded it yet. The observer wakes the change afterwards.
+    Unrecorded {
+        ready: u32,
+    },
+    Running {
+        ready: u32,
+        proof: Proof,
+    },
+    Failed {
+        reason: String,
+        /// It was rolled out, and not only refused by the controller.
+        was_rolled_out: bool,
+        evidence: FailureEvidence,
+    },
+    /// Nobody can tell now.
+    Unclear(String),
+}
+
+/// Has it come to run after all?
+pub(crate) async fn is_result_running(ctx: &Context, change: &Change) -> bool {
+    match change.stage.deploying() {
+        Some(deploying) => {
+            let look = check_rollout(ctx, change, &deploying.result).await;
+            matches!(look, RolloutCheck::Running { .. } | RolloutCheck::Unrecorded { .. })
+        }
+        None => false,
+    }
+}
+
+pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) -> RolloutCheck {
+    let catalogue = &ctx.config.catalogue;
+    let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
+    let place = artefact.and_then(|artefact| artefact.places.get(&change.plan.environment));
+    let (Some(artefact), Some(place)) = (artefact, place) else {
+        return RolloutCheck::Unclear(format!("{} is not configured there any more", change.plan.artefact));
+    };
+    let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
+    if let RolloutState::Unreadable { why, .. } = &rollout.state {
+        return RolloutCheck::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
+    }
+    let runs = rollout.version.as_ref().map(|version| version.label().to_owned());
+    let seen = ctx.sightings.find_sighting(&artefact.name, &change.plan.environment);
+    let seen = seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_same_image(version)));
+    let mut commit_unknown = false;
+    let ours = match &seen {
+        // Nothing runs, or the observer is about to tell of it, and wakes us then.
+        None => None,
+        Some(seen) => match is_result_of(ctx, artefact, change, result, seen).await {
+            Ok(VersionOwnership::Ours(proof)) => Some(proof),
+            Ok(VersionOwnership::Foreign) => None,
+            Ok(VersionOwnership::Unknown) => {
+                commit_unknown = change.stage.deploying().is_some_and(|deploying| seen.seen_at >= deploying.merged_at);
+                None
+            }
+            Err(error) => return RolloutCheck::Unclear(format!("{error}.")),
+        },
+    };
+    let reported_failure = ctx.report_history.find_failure(&change.plan.environment, &artefact.name, result);
+    let is_degraded = matches!(rollout.state, RolloutState::Degraded { .. });
+    match (ours, rollout.state) {
+        (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
+            RolloutCheck::Running { ready, proof }
+        }
+        // The change must not end yet: the observer would announce its version as one that nobody brought.
+        (Some(_), RolloutState::Running { ready }) => RolloutCheck::Unrecorded { ready },
+        (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if reported_failure.is_none() => {
+            let delayed_by = delayed_by.map(|reason| reason.to_string());
+            RolloutCheck::RollingOut(RolloutProgress { ready, wanted, delayed_by })
+        }
+        (Some(_), RolloutState::Degraded { reason }) => RolloutCheck::Failed {
+            reason: find_change_failure_reason(ctx, artefact, change).await.unwrap_or_else(|| match reported_failure {
+                Some((told, _)) => format!("{reason}: {told}"),
+                None => reason.to_string(),
+            }),
+            was_rolled_out: true,
+            evidence: FailureEvidence::Workload,
+        },
+        (ours, _) => match reported_failure {
+            // The image does not name its commit, but the report does. The cluster itself shows the workload as degraded.
+            Some((reason, _)) if commit_unknown && is_degraded => {
+                RolloutCheck::Failed { reason, was_rolled_out: false, evidence: FailureEvidence::Workload }
+            }
+            Some((reason, evidence)) => RolloutCheck::Failed { reason, was_rolled_out: ours.is_some(), evidence },
+            None => RolloutCheck::NotDeployed { running_version: runs, commit_unknown },
+        },
+    }
+}
+
+/// Is what was seen the change's result?
+pub(crate) async fn is_result_of(
+    ctx: &Context,
+    artefact: &Artefact,
+    change: &Change,
+    result: &Sha,
+    seen: &Sighting,
+) -> Result<VersionOwnership, LookupError> {
+    // What ran there before is not what the change brings, whatever its commit contains.
+    if change.plan.artefact == artefact.name
+        && change.plan.from.as_ref().is_some_and(|from| from.is_same_image(&seen.version))
+    {
+        return Ok(VersionOwnership::Foreign);
+    }
+    // By manifest it is exactly what was written, whatever it was built from.
+    if change.plan.manifest.is_some() {
+        let ours = change.plan.version.is_same_image(&seen.version);
+        return Ok(if ours { VersionOwnership::Ours(Proof::Image) } else { VersionOwnership::Foreign });
+    }
+    let Some((commit, proof)) = ctx.image_commits.resolve_sighting_commit(artefact, seen).await? else {
+        return Ok(VersionOwnership::Unknown);
+    };
+    // What a rollback restores may still run when it is merged, while the image of what it takes back is on its way.
+    let ran_on = change.plan.rollback.is_some()
+        && change.stage.deploying().is_some_and(|deploying| seen.seen_at < deploying.merged_at);
+    // Images that are built once and only retagged are of the pinned commit itself.
+    let ours = commit == *result
+        || (Some(&commit) == change.plan.pinned.as_ref() && !ran_on)
+        || !ctx.comparisons.is_behind(artefact, &commit, result).await?;
+    Ok(if ours { VersionOwnership::Ours(proof) } else { VersionOwnership::Foreign })
+}
+
+pub(crate) async fn find_change_failure_reason(ctx: &Context, artefact: &Artefact, change: &Change) -> Option<String> {
+    let environment = ctx.config.catalogue.ladder.find(change.plan.environment.as_str())?;
+    find_pod_failure_reason(ctx, artefact, environment).await
+}
+
+pub(crate) async fn find_pod_failure_reason(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+) -> Option<String> {
+    let place = artefact.places.get(&environment.name)?;
+    for workload in &place.workloads {
+        if let Some(reason) =
+            crate::adapters::cluster::pod_reasons::find_failure_reason(&ctx.cluster_clients, &place.namespace, workload)
+                .await
+        {
+            return Some(reason);
+        }
+    }
+    None
+}

@@ -1,0 +1,101 @@
+//! Checks that the registry has the image that a manifest would name.
+
+use crate::adapters::registry::RegistryError;
+use crate::domain::change::plan::ManifestFile;
+use crate::domain::git::manifest::{self, Pin};
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Image, Version};
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::rollback::ImagePresence;
+use crate::workflow::context::Context;
+use crate::workflow::error::{LookupError, PlanError};
+use crate::workflow::facts::manifests::{build_manifest_refusal, read_manifest_text};
+
+/// Can it be written there? What the file says already is no reason why not.
+pub(crate) async fn check_manifest_writable(
+    ctx: &Context,
+    artefact: &Artefact,
+    at: &ManifestFile,
+    version: &Version,
+) -> Result<(), PlanError> {
+    let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
+    let text = read_manifest_text(ctx, artefact, at).await?;
+    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    manifest::write_version(&text, &place, version)
+        .map_err(|problem| build_manifest_refusal(artefact, at, problem.to_string()))?;
+    Ok(())
+}
+
+/// Whether the registry has the image, with its digest.
+pub(crate) async fn look_up_image(
+    ctx: &Context,
+    artefact: &Artefact,
+    version: &Version,
+) -> (ImagePresence, Option<String>) {
+    // Where the digest is written it decides; else the tag, which may have moved on.
+    let by_digest = version.tag.is_none() || is_pinned_by_digest(artefact);
+    let digest = version.digest.clone().filter(|_| by_digest);
+    let tag = version.tag.clone().filter(|_| digest.is_none());
+    let image = Image { name: artefact.image.clone(), tag, digest };
+    match ctx.registry.fetch_digest(&image).await {
+        Ok(Some(digest)) => (ImagePresence::Yes, Some(digest)),
+        Ok(None) => (ImagePresence::Gone, None),
+        Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
+            (ImagePresence::Unknown { why: error.to_string() }, None)
+        }
+    }
+}
+
+/// Where the digest is written, a registry that does not answer holds it up: nobody else can tell it.
+pub(crate) fn check_digest_known(
+    artefact: &Artefact,
+    version: &Version,
+    there: &ImagePresence,
+) -> Result<(), LookupError> {
+    match (&artefact.delivery, there) {
+        (Delivery::Manifest { pin: Pin::Digest, .. }, ImagePresence::Unknown { why }) if version.digest.is_none() => {
+            Err(LookupError::new_transient(format!("{why}, and {} is written by its digest", version.label())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Does the manifest name the image by its digest?
+pub(crate) fn is_pinned_by_digest(artefact: &Artefact) -> bool {
+    matches!(&artefact.delivery, Delivery::Manifest { pin: manifest::Pin::Digest, .. })
+}
+
+/// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.
+pub(crate) async fn check_image_to_write(
+    ctx: &Context,
+    artefact: &Artefact,
+    target: &Environment,
+    file: &ManifestFile,
+    version: &mut Version,
+) -> Result<ImagePresence, PlanError> {
+    let (there, digest) = look_up_image(ctx, artefact, version).await;
+    let moved = match (&digest, &version.digest) {
+        (None, _) => false,
+        (Some(_), Some(_)) if is_pinned_by_digest(artefact) => false,
+        (Some(now), Some(seen)) => **now != **seen,
+        (Some(_), None) => ctx.image_commits.is_tag_overwritten(artefact, version).await,
+    };
+    if there == ImagePresence::Gone || moved {
+        let (artefact, environment) = (artefact.name.clone(), target.name.clone());
+        return Err(Refusal::ImageMissing {
+            artefact,
+            environment,
+            version: version.clone(),
+            tag_moved: moved,
+            alternative: None,
+        }
+        .into());
+    }
+    if let Some(digest) = digest {
+        version.digest = Some(digest.into());
+    }
+    check_digest_known(artefact, version, &there)?;
+    check_manifest_writable(ctx, artefact, file, version).await?;
+    Ok(there)
+}
