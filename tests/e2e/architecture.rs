@@ -17,7 +17,7 @@ use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
-    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 17, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 15, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 12, goal: NO_LARGE_CYCLE },
@@ -29,11 +29,11 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::app"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::telemetry"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::BrokenLaws, limit: 14, goal: "0" },
+    RatchetLimit { figure: Figure::BrokenLaws, limit: 12, goal: "0" },
     RatchetLimit { figure: Figure::ContextMethods, limit: 1, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 77, goal: "under 40 %" },
-    RatchetLimit { figure: Figure::VagueCommentLines, limit: 313, goal: "under 3 %" },
+    RatchetLimit { figure: Figure::VagueCommentLines, limit: 302, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
     RatchetLimit { figure: Figure::LongFiles, limit: 5, goal: "0" },
 ];
@@ -276,6 +276,8 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::changes::build_commit",
             "crate::workflow::changes::after_merge",
             "crate::workflow::changes::auto_rollback",
+            "crate::workflow::changes::move_branch",
+            "crate::workflow::changes::git_writes",
             "crate::workflow::changes::stall_diagnosis",
             "crate::workflow::changes::tag",
             "crate::workflow::changes::trigger",

@@ -11,9 +11,7 @@ use crate::domain::model::actor::Actor;
 use crate::domain::model::message::Destination;
 use crate::domain::model::version::Sha;
 use crate::domain::rules::quarantine::{Hold, Quarantine};
-use crate::workflow::changes::clean_up::clean_up_branch;
-use crate::workflow::changes::transition::{advance_stage, build_advance_transaction, build_thread_reply};
-use crate::workflow::changes::verify::verify_rollout;
+use crate::workflow::changes::transition::{StageResult, advance_stage, build_advance_transaction, build_thread_reply};
 use crate::workflow::context::Context;
 use crate::workflow::facts::authors::find_change_authors;
 use crate::workflow::message_keys;
@@ -78,13 +76,13 @@ pub(crate) async fn record_merge(
     result: Sha,
     known: Option<Comparison>,
     learn: impl FnOnce(DeployState) -> DeployState,
-) -> Result<(), StoreError> {
+) -> StageResult {
     let now = ctx.clock.now();
     let environment = ctx.config.catalogue.ladder.find(claim.change.plan.environment.as_str());
     let timeout = environment.map_or(SignedDuration::ZERO, |rung| rung.deploy_timeout);
     let merged = claim.change.stage.clone().into_deploying(result, now, now + timeout);
     let stage = merged.and_then(|stage| stage.update_deploying(learn));
-    let Ok(stage) = stage else { return Ok(()) };
+    let Ok(stage) = stage else { return Ok(None) };
     let more = known.map_or_else(Transaction::new, |known| {
         Transaction::new().record_comparison(claim.change.plan.repository.clone(), known)
     });
@@ -97,7 +95,5 @@ pub(crate) async fn record_merge(
     if let Some(marked) = marked {
         ctx.open_changes.record_change(marked);
     }
-    let mut claim = Claim { change, ..claim.clone() };
-    clean_up_branch(ctx, &mut claim).await?;
-    verify_rollout(ctx, &claim).await
+    Ok(Some(Claim { change, due_at: Some(now), ..claim.clone() }))
 }

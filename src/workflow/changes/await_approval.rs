@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::adapters::github::{GithubError, MergeReadiness, PullRequest, Review, ReviewVerdict};
-use crate::adapters::store::{Claim, StoreError, Transaction};
+use crate::adapters::store::{Claim, Transaction};
 use crate::domain::change::approval::{
     Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition,
 };
@@ -11,10 +11,9 @@ use crate::domain::change::plan::Plan;
 use crate::domain::change::{CancelledBy, Change, ResultBranch, Stage};
 use crate::domain::model::version::Sha;
 use crate::domain::rules::gate::Gate;
-use crate::workflow::changes::merge::merge_change;
-use crate::workflow::changes::pull_request::{merge_pull_request, sync_pull_request};
+use crate::workflow::changes::pull_request::{PullRequestCheck, merge_pull_request, sync_pull_request};
 use crate::workflow::changes::transition::{
-    advance_stage, apply_transition, mark_errored, retry_approval_later, store_approval_state,
+    StageResult, advance_stage, apply_transition, mark_errored, retry_approval_later, store_approval_state,
 };
 use crate::workflow::context::Context;
 use crate::workflow::error::{ApprovalCheckError, StageError};
@@ -31,8 +30,8 @@ struct ApprovalCheck {
 }
 
 /// One look at a change that waits for approval: merged when everything holds, else stored with what it waits for.
-pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> Result<(), StoreError> {
-    let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(()) };
+pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult {
+    let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(None) };
     let now = ctx.clock.now();
     if let Some(by) = claim.cancel_requested_by.clone() {
         let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), now);
@@ -40,7 +39,7 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> Result<(), S
     }
     // Woken before its time: whoever asks again and again moves the turns of all others.
     if awaiting.trouble.is_some() && claim.due_at.is_some_and(|due| due > now) {
-        return Ok(());
+        return Ok(None);
     }
     let environment = &claim.change.plan.environment;
     let Some(policy) = ctx.config.policies.get(environment) else {
@@ -53,18 +52,25 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> Result<(), S
     let required = if claim.change.plan.rollback.is_some() { 0 } else { required };
     let awaiting = &ApprovalState { required, ..awaiting.clone() };
     match Box::pin(check_approval_and_merge(ctx, claim, awaiting)).await {
-        Ok(()) => Ok(()),
+        Ok(next) => Ok(next),
         Err(StageError::Store(error)) => Err(error),
         Err(StageError::Github(error)) if error.is_transient() => retry_approval_later(ctx, claim, &error).await,
         Err(StageError::Github(error)) => mark_errored(ctx, claim, format!("{error}.")).await,
     }
 }
 
-async fn check_approval_and_merge(ctx: &Context, claim: &Claim, awaiting: &ApprovalState) -> Result<(), StageError> {
+async fn check_approval_and_merge(
+    ctx: &Context,
+    claim: &Claim,
+    awaiting: &ApprovalState,
+) -> Result<Option<Claim>, StageError> {
     let standing = match claim.change.pull_request_branch() {
         None => run_approval_check(ctx, claim, awaiting, None).await?,
         Some(frozen) => {
-            let Some(seen) = sync_pull_request(ctx, claim, frozen).await? else { return Ok(()) };
+            let seen = match sync_pull_request(ctx, claim, frozen).await? {
+                PullRequestCheck::Shown(seen) => seen,
+                PullRequestCheck::Stored(next) => return Ok(next.map(|next| *next)),
+            };
             if seen.mergeable == MergeReadiness::Conflict {
                 return Ok(record_conflict(ctx, claim, frozen).await?);
             }
@@ -82,19 +88,19 @@ async fn check_approval_and_merge(ctx: &Context, claim: &Claim, awaiting: &Appro
     }
     if learned.is_approved() && learned.waits_for.is_empty() {
         let learned = ApprovalState { trouble: awaiting.trouble.clone(), ..learned };
-        let Ok(stage) = Stage::AwaitingApproval(learned).into_merging() else { return Ok(()) };
+        let Ok(stage) = Stage::AwaitingApproval(learned).into_merging() else { return Ok(None) };
         let change = advance_stage(ctx, &claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
         let claim = Claim { change, due_at: Some(now), ..claim.clone() };
-        match claim.change.pull_request_branch() {
-            Some(frozen) => merge_pull_request(ctx, &claim, frozen).await?,
-            None => Box::pin(merge_change(ctx, &claim)).await?,
-        }
-        return Ok(());
+        // Only the check above allows the merge of a pull request, so it is not left to the next handler.
+        return match claim.change.pull_request_branch() {
+            Some(frozen) => Ok(merge_pull_request(ctx, &claim, frozen).await?),
+            None => Ok(Some(claim)),
+        };
     }
     Ok(store_approval_state(ctx, claim, learned, computing.then(|| now + MERGEABILITY_POLL_INTERVAL)).await?)
 }
 
-async fn record_conflict(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
+async fn record_conflict(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
     let files = match frozen.result.as_ref().map(|result| &result.head) {

@@ -1,15 +1,17 @@
 //! The step of a change that moves Git: the merge of exactly the pinned commit, once, whatever GitHub answers.
 
 use crate::adapters::github::{GithubError, MergeOutcome};
-use crate::adapters::store::{Claim, StoreError, Transaction};
+use crate::adapters::store::Claim;
 use crate::domain::change::{CancelledBy, Change, DeployState, Stage};
 use crate::domain::git::comparison::{ChangedFiles, Comparison};
 use crate::domain::model::version::Sha;
 use crate::workflow::changes::after_merge::record_merge;
-use crate::workflow::changes::build_commit::move_branch_to_result;
+use crate::workflow::changes::git_writes;
+use crate::workflow::changes::move_branch::move_branch_to_result;
 use crate::workflow::changes::pull_request::resume_pull_request_merge;
 use crate::workflow::changes::transition::{
-    apply_transition, describe_missing_branch, describe_missing_commit, handle_merge_error, mark_errored, wait_for,
+    StageResult, WriteAhead, apply_transition, describe_missing_branch, describe_missing_commit, handle_merge_error,
+    mark_errored, store_change, store_intent, wait_for,
 };
 use crate::workflow::context::Context;
 use crate::workflow::facts::merged_result::find_existing_merge;
@@ -36,22 +38,22 @@ fn derive_comparison(change: &Change, result: &Sha, parents: &[Sha]) -> Option<C
     })
 }
 
-pub(crate) async fn merge_change(ctx: &Context, claim: &Claim) -> Result<(), StoreError> {
-    let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
-    // Woken before its time: whoever asks again and again moves the turns of all others.
+/// Merges the pinned commit into the environment's branch, at most once.
+pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult {
+    let Stage::Merging(merging) = claim.change.stage.clone() else { return Ok(None) };
+    // Woken early. Asking GitHub now would use rate limit that other changes need.
     if claim.cancel_requested_by.is_none() && claim.due_at.is_some_and(|due| due > ctx.clock.now()) {
-        return Ok(());
+        return Ok(None);
     }
     if let Some(frozen) = claim.change.pull_request_branch() {
-        return resume_pull_request_merge(ctx, claim, frozen).await;
+        return resume_pull_request_merge(ctx, &claim, frozen).await;
     }
-    let mut claim = claim.clone();
     if merging.begun {
-        // What became of the last try is not known: look before asking again.
+        // An earlier try may have merged: GitHub's branch says whether it did.
         match find_existing_merge(ctx, &claim.change).await {
             Ok(Some(result)) => return record_merge(ctx, &claim, result, None, leave_unchanged).await,
             Ok(None) => {}
-            // That it cannot be looked for now proves nothing.
+            // A failed lookup proves nothing.
             Err(error) => return handle_merge_error(ctx, &claim, error, true).await,
         }
     }
@@ -59,60 +61,64 @@ pub(crate) async fn merge_change(ctx: &Context, claim: &Claim) -> Result<(), Sto
         let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), ctx.clock.now());
         return apply_transition(ctx, &claim, stage, None).await;
     }
-    // Also before another try: what holds it back may have come since the last one.
+    // Checked before every try: an obstacle may have come since the last one.
     let unmet_conditions = find_unmet_conditions(ctx, &claim.change).await?;
     let policy = ctx.config.policies.get(&claim.change.plan.environment);
-    // Asked for before approvals were: nobody has been asked for theirs.
+    // The change was requested before the environment required approvals, so nobody was asked for one.
     let unasked = merging.awaiting.is_none()
         && claim.change.plan.rollback.is_none()
         && policy.is_some_and(|policy| policy.approvals.is_some());
     if unasked || !unmet_conditions.is_empty() {
         return wait_for(ctx, &claim, unmet_conditions).await;
     }
-    if !merging.begun {
-        let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(()) };
-        claim.change.stage = stage;
-        ctx.store
-            .commit(Transaction::new().advance_change(claim.change.clone(), claim.fence, Some(ctx.clock.now())))
-            .await?;
-    }
-    let plan = &claim.change.plan;
-    let pinned = match &plan.pinned {
-        Some(pinned) if plan.is_single_merge() => pinned,
-        _ => return Box::pin(move_branch_to_result(ctx, &claim)).await,
+    let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(None) };
+    let begun = Change { stage, ..claim.change.clone() };
+    let pinned = match &claim.change.plan.pinned {
+        Some(pinned) if claim.change.plan.is_single_merge() => pinned.clone(),
+        _ => {
+            if !merging.begun {
+                store_change(ctx, &mut claim, begun).await?;
+            }
+            return Box::pin(move_branch_to_result(ctx, claim)).await;
+        }
     };
-    let message = plan.format_merge_message(&claim.change.format_commit_trailers());
-    match ctx.github.merge_into_branch(&plan.repository, &plan.branch, pinned, &message).await {
+    let intent = store_intent(ctx, &mut claim, begun).await?;
+    merge_pinned_commit(ctx, &claim, &pinned, intent).await
+}
+
+async fn merge_pinned_commit(ctx: &Context, claim: &Claim, pinned: &Sha, intent: WriteAhead) -> StageResult {
+    let plan = &claim.change.plan;
+    match git_writes::merge_into_branch(ctx, &claim.change, pinned, intent).await {
         Ok(MergeOutcome::Done { commit, parents }) => {
             let known = derive_comparison(&claim.change, &commit, &parents);
-            record_merge(ctx, &claim, commit, known, leave_unchanged).await
+            record_merge(ctx, claim, commit, known, leave_unchanged).await
         }
         Ok(MergeOutcome::AlreadyMerged) => match find_existing_merge(ctx, &claim.change).await {
-            Ok(Some(result)) => record_merge(ctx, &claim, result, None, leave_unchanged).await,
+            Ok(Some(result)) => record_merge(ctx, claim, result, None, leave_unchanged).await,
             Ok(None) => {
                 let unclear = GithubError::Unclear("it has the commit and has it not".to_owned());
-                handle_merge_error(ctx, &claim, unclear, true).await
+                handle_merge_error(ctx, claim, unclear, true).await
             }
-            Err(error) => handle_merge_error(ctx, &claim, error, true).await,
+            Err(error) => handle_merge_error(ctx, claim, error, true).await,
         },
         Ok(MergeOutcome::Conflict) => {
             let files = ctx.github.list_files_both_changed(&plan.repository, &plan.branch, pinned).await;
             let stage = claim.change.stage.clone().into_conflicted(files.unwrap_or_default(), ctx.clock.now());
-            apply_transition(ctx, &claim, stage, None).await
+            apply_transition(ctx, claim, stage, None).await
         }
-        Ok(MergeOutcome::NoBranch) => mark_errored(ctx, &claim, describe_missing_branch(plan)).await,
-        Ok(MergeOutcome::NoCommit) => mark_errored(ctx, &claim, describe_missing_commit(plan)).await,
+        Ok(MergeOutcome::NoBranch) => mark_errored(ctx, claim, describe_missing_branch(plan)).await,
+        Ok(MergeOutcome::NoCommit) => mark_errored(ctx, claim, describe_missing_commit(plan)).await,
         Ok(MergeOutcome::Refused(why)) => {
             let (branch, why) = (&plan.branch, why.trim_end_matches('.'));
             let why = format!(
                 "GitHub does not let me merge into {branch}: {why}. Let me push there, or change the branch's rules."
             );
-            mark_errored(ctx, &claim, why).await
+            mark_errored(ctx, claim, why).await
         }
         Err(error) => {
-            // Who was turned away at the door has done nothing; anything else may have had its effect.
+            // A rate-limited request was not executed; after any other error the merge may exist.
             let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
-            handle_merge_error(ctx, &claim, error, !turned_away).await
+            handle_merge_error(ctx, claim, error, !turned_away).await
         }
     }
 }

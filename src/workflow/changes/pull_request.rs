@@ -5,7 +5,7 @@ use crate::adapters::github::{
     self, GithubError, MergePullRequestOutcome, OpenPullRequestOutcome, PullRequest, PullRequestState,
 };
 use crate::adapters::slack::render;
-use crate::adapters::store::{Claim, LedgerKind, StoreError, Transaction};
+use crate::adapters::store::{Claim, LedgerKind, Transaction};
 use crate::domain::change::approval::{MergeCondition, VoidReason};
 use crate::domain::change::plan::{ManifestFile, Plan};
 use crate::domain::change::{CancelledBy, Change, DeployState, PullRequestRef, ResultBranch, ResultCommit, Stage};
@@ -13,9 +13,11 @@ use crate::domain::model::actor::Actor;
 use crate::domain::model::version::Sha;
 use crate::workflow::changes::after_merge::record_merge;
 use crate::workflow::changes::build_commit::{BuildCommitOutcome, build_result_commit};
+use crate::workflow::changes::git_writes;
+use crate::workflow::changes::move_branch::require_branch_head;
 use crate::workflow::changes::transition::{
-    advance_change, apply_transition, await_approval_again, build_ledger_entry, build_thread_reply,
-    describe_missing_branch, handle_merge_error, mark_errored, postpone_merge, store_merge_conditions,
+    StageResult, advance_change, apply_transition, await_approval_again, build_ledger_entry, build_thread_reply,
+    handle_merge_error, mark_errored, postpone_merge, store_intent, store_merge_conditions,
 };
 use crate::workflow::context::Context;
 use crate::workflow::error::StageError;
@@ -28,52 +30,64 @@ fn describe_merge_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, comm
     )
 }
 
-/// The pull request as it stands, if it shows what it should. `None`: the change was stored with what was found out
-/// or done instead, and is looked at again when its time comes.
+/// The state of a change's pull request.
+pub(crate) enum PullRequestCheck {
+    /// It is open, and shows the result that the change wants to merge.
+    Shown(Box<PullRequest>),
+    /// It is not: the change was stored, and this is the result of the handler.
+    Stored(Option<Box<Claim>>),
+}
+
+impl From<Option<Claim>> for PullRequestCheck {
+    fn from(next: Option<Claim>) -> Self {
+        Self::Stored(next.map(Box::new))
+    }
+}
+
+/// Compares the pull request with the change, and opens it, rebuilds its branch or follows a merge by hand where that is due.
 pub(crate) async fn sync_pull_request(
     ctx: &Context,
     claim: &Claim,
     frozen: &ResultBranch,
-) -> Result<Option<PullRequest>, StageError> {
+) -> Result<PullRequestCheck, StageError> {
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
     let Some(pull) = &frozen.pull else {
-        let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None) };
-        match &frozen.result {
-            Some(result) if result.base == base => open_pull_request(ctx, claim, frozen).await?,
-            _ => prepare_result_branch(ctx, claim, frozen, base, None).await?,
+        let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
+        return match &frozen.result {
+            Some(result) if result.base == base => open_pull_request(ctx, claim, frozen).await,
+            _ => prepare_result_branch(ctx, claim, frozen, base, None).await,
         }
-        return Ok(None);
+        .map(PullRequestCheck::from);
     };
     if let Some(making) = &frozen.making {
-        update_result_branch(ctx, claim, frozen, making).await?;
-        return Ok(None);
+        return Ok(update_result_branch(ctx, claim, frozen, making).await?.into());
     }
     // Nobody can delete a pull request: it is rather that we are not let in any more.
     let gone = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
     let seen = ctx.github.fetch_pull_request(repository, pull.number).await?.ok_or_else(gone)?;
     match &seen.state {
         PullRequestState::Merged { commit, .. } if seen.base != branch => {
-            mark_errored(ctx, claim, describe_merge_elsewhere(plan, pull, &seen.base, commit)).await?;
-            return Ok(None);
+            return Ok(mark_errored(ctx, claim, describe_merge_elsewhere(plan, pull, &seen.base, commit))
+                .await?
+                .into());
         }
         PullRequestState::Merged { commit, by } => {
-            record_manual_merge(ctx, claim, commit.clone(), by.clone().unwrap_or_default()).await?;
-            return Ok(None);
+            return Ok(record_manual_merge(ctx, claim, commit.clone(), by.clone().unwrap_or_default()).await?.into());
         }
         PullRequestState::Closed => {
-            if require_branch_head(ctx, claim).await?.is_some() {
-                cancel_closed_pull_request(ctx, claim).await?;
-            }
-            return Ok(None);
+            return Ok(match require_branch_head(ctx, claim).await? {
+                Some(_) => cancel_closed_pull_request(ctx, claim).await?.into(),
+                None => None.into(),
+            });
         }
         PullRequestState::Open => {}
     }
     if seen.base != branch {
-        store_merge_conditions(ctx, claim, vec![MergeCondition::Retargeted { base: seen.base }]).await?;
-        return Ok(None);
+        let retargeted = MergeCondition::Retargeted { base: seen.base };
+        return Ok(store_merge_conditions(ctx, claim, vec![retargeted]).await?.into());
     }
-    let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None) };
+    let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
     if let Some(result) = &frozen.result
         && result.head == seen.head
         && result.base != base
@@ -81,8 +95,7 @@ pub(crate) async fn sync_pull_request(
     {
         // What was shown and approved is what would be merged; it only stands on something newer.
         let result = Some(ResultCommit { base, ..result.clone() });
-        store_branch_state(ctx, claim, ResultBranch { result, ..frozen.clone() }).await?;
-        return Ok(None);
+        return Ok(store_branch_state(ctx, claim, ResultBranch { result, ..frozen.clone() }).await?.into());
     }
     let moved = match &frozen.result {
         Some(result) if result.head != seen.head => Some(VoidReason::Pushed { commit: seen.head.to_string() }),
@@ -90,8 +103,8 @@ pub(crate) async fn sync_pull_request(
         _ => Some(VoidReason::BranchMoved),
     };
     match moved {
-        None => Ok(Some(seen)),
-        Some(why) => prepare_result_branch(ctx, claim, frozen, base, Some(why)).await.map(|()| None),
+        None => Ok(PullRequestCheck::Shown(Box::new(seen))),
+        Some(why) => prepare_result_branch(ctx, claim, frozen, base, Some(why)).await.map(PullRequestCheck::from),
     }
 }
 
@@ -103,17 +116,6 @@ async fn is_manifest_unchanged(ctx: &Context, plan: &Plan, before: &Sha, after: 
     Ok(then.is_some() && then == ctx.github.fetch_file(repository, after.as_str(), file).await?)
 }
 
-/// Where the environment's branch stands. Where it is gone, the change is over.
-pub(crate) async fn require_branch_head(ctx: &Context, claim: &Claim) -> Result<Option<Sha>, StageError> {
-    let plan = &claim.change.plan;
-    let (repository, branch) = plan.write_target();
-    let head = ctx.github.fetch_branch_head(repository, branch).await?;
-    if head.is_none() {
-        mark_errored(ctx, claim, describe_missing_branch(plan)).await?;
-    }
-    Ok(head)
-}
-
 /// Makes the result on top of the environment's branch. One that is shown is replaced in one move: a pull request that
 /// saw its branch without our commit would count as merged.
 async fn prepare_result_branch(
@@ -122,7 +124,7 @@ async fn prepare_result_branch(
     frozen: &ResultBranch,
     base: Sha,
     void: Option<VoidReason>,
-) -> Result<(), StageError> {
+) -> Result<Option<Claim>, StageError> {
     let bench = if frozen.pull.is_some() { frozen.scratch_branch() } else { frozen.branch.clone() };
     let head = match build_result_commit(ctx, &claim.change, &bench, &base).await? {
         BuildCommitOutcome::Created(commit) => commit,
@@ -159,7 +161,7 @@ async fn prepare_result_branch(
         }
     }
     advance_change(ctx, &claim.change, claim.fence, next, Some(now), more).await?;
-    Ok(())
+    Ok(None)
 }
 
 /// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is
@@ -169,15 +171,18 @@ async fn update_result_branch(
     claim: &Claim,
     frozen: &ResultBranch,
     making: &ResultCommit,
-) -> Result<(), StageError> {
+) -> Result<Option<Claim>, StageError> {
+    let mut claim = claim.clone();
+    let intended = claim.change.clone();
+    let intent = store_intent(ctx, &mut claim, intended).await?;
+    git_writes::replace_shown_result(ctx, &claim.change, frozen, making, intent).await?;
     let (repository, _) = claim.change.plan.write_target();
-    ctx.github.put_own_branch(repository, &frozen.branch, &making.head).await?;
     ctx.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
     let placed = ResultBranch { result: Some(making.clone()), making: None, ..frozen.clone() };
-    store_branch_state(ctx, claim, placed).await
+    store_branch_state(ctx, &claim, placed).await
 }
 
-async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> Result<(), StageError> {
+async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> Result<Option<Claim>, StageError> {
     let (change, plan) = (&claim.change, &claim.change.plan);
     let (repository, branch) = plan.write_target();
     let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
@@ -204,31 +209,27 @@ async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) 
     store_branch_state(ctx, claim, ResultBranch { pull: Some(pull), ..frozen.clone() }).await
 }
 
-async fn store_branch_state(ctx: &Context, claim: &Claim, frozen: ResultBranch) -> Result<(), StageError> {
+async fn store_branch_state(ctx: &Context, claim: &Claim, frozen: ResultBranch) -> Result<Option<Claim>, StageError> {
     let next = Change { frozen: Some(frozen), ..claim.change.clone() };
     let now = ctx.clock.now();
     advance_change(ctx, &claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
-    Ok(())
+    Ok(None)
 }
 
 /// Somebody merged it on GitHub, or the branch came to have it: the change follows.
-async fn record_manual_merge(ctx: &Context, claim: &Claim, commit: Sha, by: String) -> Result<(), StoreError> {
+async fn record_manual_merge(ctx: &Context, claim: &Claim, commit: Sha, by: String) -> StageResult {
     record_merge(ctx, claim, commit, None, |deploying| DeployState { by_hand: Some(by), ..deploying }).await
 }
 
-async fn cancel_closed_pull_request(ctx: &Context, claim: &Claim) -> Result<(), StoreError> {
+async fn cancel_closed_pull_request(ctx: &Context, claim: &Claim) -> StageResult {
     let now = ctx.clock.now();
     let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Github { github: None }, now);
     apply_transition(ctx, claim, stage, Some(now)).await
 }
 
 /// Takes up a merge that was interrupted: unless it is done, everything is looked at anew, since time has passed.
-pub(crate) async fn resume_pull_request_merge(
-    ctx: &Context,
-    claim: &Claim,
-    frozen: &ResultBranch,
-) -> Result<(), StoreError> {
-    let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
+pub(crate) async fn resume_pull_request_merge(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
+    let Stage::Merging(merging) = &claim.change.stage else { return Ok(None) };
     if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
         match ctx.github.fetch_pull_request(claim.change.plan.write_target().0, pull.number).await {
             // With another head it is somebody else's merge, which the next look finds.
@@ -246,16 +247,13 @@ pub(crate) async fn resume_pull_request_merge(
 
 /// Merges the pull request, right after a look that found that all holds: exactly the head that was shown and approved,
 /// or nothing.
-pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
-    let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(()) };
-    let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(()) };
-    let claim = Claim { change: Change { stage, ..claim.change.clone() }, ..claim.clone() };
-    let begun = Transaction::new().advance_change(claim.change.clone(), claim.fence, Some(ctx.clock.now()));
-    ctx.store.commit(begun).await?;
-    let plan = &claim.change.plan;
-    let title = github::pull_request_text::render_title(plan);
-    let message = plan.format_merge_message(&claim.change.format_commit_trailers());
-    match ctx.github.merge_pull_request(plan.write_target().0, pull.number, &result.head, &title, &message).await {
+pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
+    let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(None) };
+    let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(None) };
+    let begun = Change { stage, ..claim.change.clone() };
+    let mut claim = claim.clone();
+    let intent = store_intent(ctx, &mut claim, begun).await?;
+    match git_writes::merge_pull_request(ctx, &claim.change, pull, result, intent).await {
         Ok(MergePullRequestOutcome::Done(commit)) => record_own_merge(ctx, &claim, pull, result, commit).await,
         // The next look finds out what is different, and voids what was said to something else.
         Ok(MergePullRequestOutcome::HeadMoved) => postpone_merge(ctx, &claim, "the head is not what was shown").await,
@@ -282,7 +280,7 @@ async fn record_own_merge(
     pull: &PullRequestRef,
     result: &ResultCommit,
     commit: Sha,
-) -> Result<(), StoreError> {
+) -> StageResult {
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
     let look = async {

@@ -1,5 +1,4 @@
-//! Carries changes on: claims those whose time has come, and advances each by a step, stored before and after.
-//! What a step does is in `deploy` and `merge`; here is only who is stepped when.
+//! Claims the changes that are due or were woken, and runs the handler of each one's stage: `await_approval`, `merge` or `verify`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -14,7 +13,6 @@ use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::artefact::Namespace;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
-
 use crate::workflow::changes::await_approval::await_approval;
 use crate::workflow::changes::clean_up::clean_up_branch;
 use crate::workflow::changes::merge::merge_change;
@@ -178,7 +176,7 @@ async fn process_claim(ctx: &Context, claim: Claim) {
         // What runs there now may well contain it, but another change has begun since.
         return;
     }
-    match run_stage_handler(ctx, claim).await {
+    match run_stage_handlers(ctx, claim).await {
         Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
         Err(error) => {
             tracing::error!(%error, "a step of a change could not be stored");
@@ -187,23 +185,28 @@ async fn process_claim(ctx: &Context, claim: Claim) {
     }
 }
 
-async fn run_stage_handler(ctx: &Context, mut claim: Claim) -> Result<(), StoreError> {
-    clean_up_branch(ctx, &mut claim).await?;
-    match claim.change.stage {
-        // Boxed: they are large, and a step that only waits for the rollout need not have the room for them.
-        Stage::AwaitingApproval(_) => Box::pin(await_approval(ctx, &claim)).await,
-        Stage::Merging(_) => Box::pin(merge_change(ctx, &claim)).await,
-        Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
-            verify_rollout(ctx, &claim).await
-        }
-        // It came to its end since it was woken.
-        Stage::Conflicted { .. }
-        | Stage::Errored { .. }
-        | Stage::Cancelled { .. }
-        | Stage::Rejected { .. }
-        | Stage::Expired { .. }
-        | Stage::Superseded { .. } => Ok(()),
+/// Runs the handler of the stage, and those of the stages that follow at once.
+async fn run_stage_handlers(ctx: &Context, claim: Claim) -> Result<(), StoreError> {
+    let mut next = Some(claim);
+    while let Some(mut claim) = next {
+        clean_up_branch(ctx, &mut claim).await?;
+        next = match claim.change.stage {
+            // Boxed, because the futures of the handlers are large.
+            Stage::AwaitingApproval(_) => Box::pin(await_approval(ctx, &claim)).await?,
+            Stage::Merging(_) => Box::pin(merge_change(ctx, claim)).await?,
+            Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
+                Box::pin(verify_rollout(ctx, claim)).await?
+            }
+            // It came to its end since it was woken.
+            Stage::Conflicted { .. }
+            | Stage::Errored { .. }
+            | Stage::Cancelled { .. }
+            | Stage::Rejected { .. }
+            | Stage::Expired { .. }
+            | Stage::Superseded { .. } => None,
+        };
     }
+    Ok(())
 }
 
 /// What ended in a panic is left alone for a while.

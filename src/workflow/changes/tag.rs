@@ -7,7 +7,8 @@ use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::{format_tag_affixes, parse_tag_number};
 use crate::domain::change::{Change, DeployState, ResultTag};
 use crate::domain::model::version::Sha;
-use crate::workflow::changes::transition::{advance_stage, compute_next_try};
+use crate::workflow::changes::git_writes;
+use crate::workflow::changes::transition::{WriteAhead, compute_next_try, store_intended_stage, store_intent};
 use crate::workflow::context::Context;
 
 /// A tag that could not be made so often is left out, with a warning.
@@ -15,6 +16,7 @@ const MAX_TAG_TRIES: u32 = 6;
 
 /// Marks the result with a tag. Gives the time of the next try, if there is to be one.
 pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
+    let mut stored_intent = None;
     for _ in 0..MAX_TAG_TRIES {
         let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
         let plan = claim.change.plan.clone();
@@ -24,7 +26,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
             ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
             ResultTag::NotYet => {
                 let name = choose_tag_name(ctx, &claim.change, None).await?;
-                store_tag(ctx, claim, ResultTag::Chosen { name, tries: 0 }).await?;
+                stored_intent = Some(store_tag_name(ctx, claim, name, 0).await?);
                 continue;
             }
             // Woken before its turn came: whoever asks again and again moves the turns of all others.
@@ -37,8 +39,11 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
             let why = "nothing tells which commit the image was built from".to_owned();
             return store_tag(ctx, claim, ResultTag::Missing { why }).await.map(|()| None);
         };
-        let message = plan.format_merge_message(&claim.change.format_change_trailer());
-        let made = match ctx.github.create_tag(&plan.repository, &name, &result, &message).await {
+        let intent = match stored_intent.take() {
+            Some(intent) => intent,
+            None => store_intent(ctx, claim, claim.change.clone()).await?,
+        };
+        let made = match git_writes::create_tag(ctx, &claim.change, &name, &result, intent).await {
             Ok(CreateTagOutcome::AlreadyExists) => resolve_taken_tag(ctx, &claim.change, &name, &result).await,
             Ok(CreateTagOutcome::Done) => Ok(ResultTag::Made { name: name.clone(), at: ctx.clock.now() }),
             Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { why }),
@@ -46,7 +51,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
         };
         match made {
             Ok(ResultTag::Chosen { name, .. }) => {
-                store_tag(ctx, claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
+                stored_intent = Some(store_tag_name(ctx, claim, name, tries + 1).await?);
             }
             Ok(tag) => return store_tag(ctx, claim, tag).await.map(|()| None),
             // To wait for one's turn is no failure.
@@ -54,7 +59,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
                 return Ok(Some(compute_next_try(&error, tries, ctx.clock.now())));
             }
             Err(error) if error.is_transient() && tries + 1 < MAX_TAG_TRIES => {
-                store_tag(ctx, claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
+                let _later = store_tag_name(ctx, claim, name, tries + 1).await?;
                 return Ok(Some(compute_next_try(&error, tries, ctx.clock.now())));
             }
             Err(error) => {
@@ -105,17 +110,25 @@ pub(crate) async fn choose_tag_name(
     Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
 }
 
-/// Stores what became of the tag. A name is stored before it is used.
-pub(crate) async fn store_tag(ctx: &Context, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
-    let mut transaction = Transaction::new();
-    if let ResultTag::Chosen { name, .. } = &tag {
-        transaction = transaction.reserve_tag_name(claim.change.plan.repository.clone(), name, claim.change.id);
-    }
-    let Ok(stage) = claim.change.stage.clone().update_deploying(|now| DeployState { tag, ..now }) else {
-        return Ok(());
-    };
-    let due = Some(ctx.clock.now());
-    claim.change = advance_stage(ctx, &claim.change, claim.fence, stage, due, transaction).await?;
-    claim.due_at = due;
-    Ok(())
+/// Stores the name of a tag before it is created.
+async fn store_tag_name(ctx: &Context, claim: &mut Claim, name: String, tries: u32) -> Result<WriteAhead, StoreError> {
+    let reserved = Transaction::new().reserve_tag_name(claim.change.plan.repository.clone(), &name, claim.change.id);
+    store_tag_state(ctx, claim, ResultTag::Chosen { name, tries }, reserved).await
+}
+
+/// Stores the end of the work on a tag: it was created, or it is left out.
+async fn store_tag(ctx: &Context, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
+    store_tag_state(ctx, claim, tag, Transaction::new()).await.map(drop)
+}
+
+async fn store_tag_state(
+    ctx: &Context,
+    claim: &mut Claim,
+    tag: ResultTag,
+    more: Transaction,
+) -> Result<WriteAhead, StoreError> {
+    let stage = claim.change.stage.clone();
+    // Only a change that was merged is tagged, so that the transition is always possible.
+    let stage = stage.clone().update_deploying(|now| DeployState { tag, ..now }).unwrap_or(stage);
+    store_intended_stage(ctx, claim, stage, more).await
 }

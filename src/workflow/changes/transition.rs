@@ -21,6 +21,42 @@ const MAX_TRIES: u32 = 12;
 
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
 
+/// The result of a stage handler. `Some`: the change was stored in a new stage, whose handler runs at once. `None`: the change waits
+/// for its time, or for something that wakes it.
+pub(crate) type StageResult = Result<Option<Claim>, StoreError>;
+
+/// Proof that this process stored the intention of one write to Git, under the fence of its claim. A handler that finds an intention
+/// of an earlier process checks first whether that write happened.
+#[must_use]
+pub(crate) struct WriteAhead(());
+
+/// Stores the change as it is before a write to Git.
+pub(crate) async fn store_intent(ctx: &Context, claim: &mut Claim, intended: Change) -> Result<WriteAhead, StoreError> {
+    store_change(ctx, claim, intended).await?;
+    Ok(WriteAhead(()))
+}
+
+/// The same for a stage that people see: stores it with its card.
+pub(crate) async fn store_intended_stage(
+    ctx: &Context,
+    claim: &mut Claim,
+    stage: Stage,
+    more: Transaction,
+) -> Result<WriteAhead, StoreError> {
+    let due = Some(ctx.clock.now());
+    claim.change = advance_stage(ctx, &claim.change, claim.fence, stage, due, more).await?;
+    claim.due_at = due;
+    Ok(WriteAhead(()))
+}
+
+/// Stores a change without a new card, due at once.
+pub(crate) async fn store_change(ctx: &Context, claim: &mut Claim, change: Change) -> Result<(), StoreError> {
+    let due = Some(ctx.clock.now());
+    ctx.store.commit(Transaction::new().advance_change(change.clone(), claim.fence, due)).await?;
+    claim.change = change;
+    Ok(())
+}
+
 /// Stores where a change stands, with its card; at an end also tells the one who asked.
 pub(crate) async fn advance_stage(
     ctx: &Context,
@@ -119,30 +155,25 @@ pub(crate) async fn apply_transition(
     claim: &Claim,
     stage: Result<Stage, crate::domain::change::InvalidTransition>,
     due: Option<Timestamp>,
-) -> Result<(), StoreError> {
+) -> StageResult {
     match stage {
-        Ok(stage) => advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop),
+        Ok(stage) => advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(|_| None),
         Err(error) => {
             tracing::error!(%error, "a step was not possible");
-            Ok(())
+            Ok(None)
         }
     }
 }
 
-pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, why: String) -> Result<(), StoreError> {
+pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, why: String) -> StageResult {
     let now = ctx.clock.now();
     let stage = claim.change.stage.clone().into_errored(why, now);
     apply_transition(ctx, claim, stage, claim.change.frozen.is_some().then_some(now)).await
 }
 
 /// `begun`: GitHub may have merged it nevertheless.
-pub(crate) async fn handle_merge_error(
-    ctx: &Context,
-    claim: &Claim,
-    error: GithubError,
-    begun: bool,
-) -> Result<(), StoreError> {
-    let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(()) };
+pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: GithubError, begun: bool) -> StageResult {
+    let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(None) };
     let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
     let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
     if !error.is_transient() || (unavailable && tries + 1 >= MAX_TRIES) {
@@ -167,10 +198,10 @@ pub(crate) async fn handle_merge_error(
 }
 
 /// Something stands in the way of a merge that was on its way: it waits for that.
-pub(crate) async fn wait_for(ctx: &Context, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
+pub(crate) async fn wait_for(ctx: &Context, claim: &Claim, waits_for: Vec<MergeCondition>) -> StageResult {
     let now = ctx.clock.now();
     let awaiting = collect_approval_requirements(ctx, &claim.change.plan, now).await;
-    let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
+    let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(None) };
     let held = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
     apply_transition(ctx, claim, held, Some(now)).await
 }
@@ -180,8 +211,8 @@ pub(crate) async fn store_merge_conditions(
     ctx: &Context,
     claim: &Claim,
     waits_for: Vec<MergeCondition>,
-) -> Result<(), StoreError> {
-    let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+) -> StageResult {
+    let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(None) };
     let learned = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
     store_approval_state(ctx, claim, learned, None).await
 }
@@ -192,7 +223,7 @@ pub(crate) async fn store_approval_state(
     claim: &Claim,
     mut learned: ApprovalState,
     due: Option<Timestamp>,
-) -> Result<(), StoreError> {
+) -> StageResult {
     let now = ctx.clock.now();
     if now >= learned.deadline {
         return apply_transition(ctx, claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
@@ -206,14 +237,14 @@ pub(crate) async fn store_approval_state(
         let said = render::approve::render_reminder(&claim.change, &learned);
         let more = Transaction::new().enqueue_message(build_thread_reply(ctx, &claim.change, &key, said));
         let stage = Stage::AwaitingApproval(learned);
-        return advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), more).await.map(drop);
+        return advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), more).await.map(|_| None);
     }
     store_stage_if_changed(ctx, claim, Stage::AwaitingApproval(learned), Some(due)).await
 }
 
 /// GitHub could not be asked: again later, for as long as people may still say something.
-pub(crate) async fn retry_approval_later(ctx: &Context, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
-    let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+pub(crate) async fn retry_approval_later(ctx: &Context, claim: &Claim, error: &GithubError) -> StageResult {
+    let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(None) };
     let now = ctx.clock.now();
     if now >= awaiting.deadline {
         let stage = claim.change.stage.clone().into_expired(now);
@@ -222,7 +253,7 @@ pub(crate) async fn retry_approval_later(ctx: &Context, claim: &Claim, error: &G
     let trouble = RetryState::record_failure(awaiting.trouble.clone(), format!("{error}."), now);
     let due = compute_next_try(error, trouble.tries, now);
     let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..awaiting.clone() });
-    advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+    advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(|_| None)
 }
 
 /// Writes only what is new.
@@ -231,31 +262,31 @@ pub(crate) async fn store_stage_if_changed(
     claim: &Claim,
     stage: Stage,
     due: Option<Timestamp>,
-) -> Result<(), StoreError> {
+) -> StageResult {
     // The store counts in microseconds.
     let same_time = match (due, claim.due_at) {
         (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),
         (due, before) => due == before,
     };
     if stage == claim.change.stage && same_time {
-        return Ok(());
+        return Ok(None);
     }
-    advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
+    advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(|_| None)
 }
 
-pub(crate) async fn await_approval_again(ctx: &Context, claim: &Claim) -> Result<(), StoreError> {
+pub(crate) async fn await_approval_again(ctx: &Context, claim: &Claim) -> StageResult {
     wait_for(ctx, claim, Vec::new()).await
 }
 
 /// GitHub says no for now: it waits again, and not in a circle.
-pub(crate) async fn postpone_merge(ctx: &Context, claim: &Claim, why: &str) -> Result<(), StoreError> {
-    let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
+pub(crate) async fn postpone_merge(ctx: &Context, claim: &Claim, why: &str) -> StageResult {
+    let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(None) };
     let now = ctx.clock.now();
     let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
     let trouble = RetryState::record_failure(awaiting.trouble.clone(), why, now);
     let due = now + compute_backoff(trouble.tries);
     let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
-    advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+    advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(|_| None)
 }
 
 pub(crate) fn build_entry_by_person(ctx: &Context, change: &Change, kind: LedgerKind, by: &PersonId) -> LedgerEntry {

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::adapters::store::{Claim, StoreError};
+use crate::adapters::store::Claim;
 use crate::domain::change::{
     Change, CoDeployedState, CoDeployedStatus, DeployState, FailureEvidence, RetryState, RolloutProgress, Stage,
     TriggerOutcome,
@@ -11,7 +11,7 @@ use crate::domain::runtime::rollout::RolloutState;
 use crate::workflow::changes::auto_rollback::{auto_rollback_due, maybe_auto_rollback};
 use crate::workflow::changes::stall_diagnosis::{compute_stall_time, diagnose_stall, find_build_time};
 use crate::workflow::changes::tag::ensure_tag;
-use crate::workflow::changes::transition::{compute_backoff, store_stage_if_changed};
+use crate::workflow::changes::transition::{StageResult, compute_backoff, store_stage_if_changed};
 use crate::workflow::changes::trigger::trigger_reconcile;
 use crate::workflow::context::Context;
 use crate::workflow::facts::authors::find_change_authors;
@@ -27,10 +27,9 @@ const MAX_NOTIFIED_AUTHORS: usize = 10;
 /// state at the deadline.
 const CONFIRMATION_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
-pub(crate) async fn verify_rollout(ctx: &Context, claim: &Claim) -> Result<(), StoreError> {
-    let mut claim = claim.clone();
+pub(crate) async fn verify_rollout(ctx: &Context, mut claim: Claim) -> StageResult {
     if auto_rollback_due(ctx, &claim.change) && !Box::pin(maybe_auto_rollback(ctx, &mut claim)).await? {
-        return Ok(());
+        return Ok(None);
     }
     let tag_due = ensure_tag(ctx, &mut claim).await?;
     let nudge = trigger_reconcile(ctx, &claim.change).await;
@@ -44,9 +43,9 @@ async fn evaluate_rollout(
     claim: &Claim,
     nudge: Option<TriggerOutcome>,
     tag_due: Option<Timestamp>,
-) -> Result<(), StoreError> {
+) -> StageResult {
     let before = claim.change.stage.clone();
-    let Some(deploying) = before.deploying() else { return Ok(()) };
+    let Some(deploying) = before.deploying() else { return Ok(None) };
     if matches!(before, Stage::Deployed { .. }) {
         return store_stage_if_changed(ctx, claim, before, tag_due).await;
     }
@@ -55,7 +54,7 @@ async fn evaluate_rollout(
     let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
     if place.is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
         // After a start, nothing can be said before the first look, not even that it is too late.
-        let Ok(told) = before.update_deploying(|known| DeployState { nudge, ..known }) else { return Ok(()) };
+        let Ok(told) = before.update_deploying(|known| DeployState { nudge, ..known }) else { return Ok(None) };
         return store_stage_if_changed(ctx, claim, told, Some(ctx.clock.now() + UNREAD_POLL_INTERVAL)).await;
     }
     let look = check_rollout(ctx, &claim.change, &deploying.result).await;
@@ -96,7 +95,7 @@ async fn evaluate_rollout(
         },
         ..known
     });
-    let Ok(learned) = learned else { return Ok(()) };
+    let Ok(learned) = learned else { return Ok(None) };
     let waiting = matches!(learned, Stage::Deploying(_));
     let late = waiting && now >= deadline;
     let unconfirmed = learned.unconfirmed_failure().map(str::to_owned);
@@ -129,7 +128,7 @@ async fn evaluate_rollout(
         }
         _ => Ok(learned),
     };
-    let Ok(stage) = stage else { return Ok(()) };
+    let Ok(stage) = stage else { return Ok(None) };
     let stage = Box::pin(add_failure_authors(ctx, &claim.change, stage)).await;
     let due = if stage.is_active() {
         let silent_from =

@@ -110,3 +110,27 @@ fn every_span_is_of_the_highest_level() {
         }
     }
 }
+
+/// A write to Git that must not happen twice is called in one file only, whose functions consume a `WriteAhead`.
+#[test]
+fn a_write_to_git_takes_the_proof_that_its_intention_is_stored() {
+    let writes = ["merge_into_branch(", "merge_pull_request(", "fast_forward(", "create_tag("];
+    let home = root().join("src/workflow/changes/git_writes.rs");
+    let mut wrong = Vec::new();
+    for path in all_sources().into_iter().filter(|path| top_module(path) == "workflow") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for write in writes {
+            let is_called = text.contains(&format!(".github.{write}"));
+            if is_called != (path == home) && (is_called || path == home) {
+                wrong.push(format!("{}: {write}", path.display()));
+            }
+        }
+        for function in text.split("pub(crate) async fn ").skip(1).filter(|_| path == home) {
+            let signature = function.split_once('{').map_or(function, |(signature, _)| signature);
+            if !signature.contains("WriteAhead") {
+                wrong.push(format!("{}: {signature}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,126 @@
+//! Moves the environment's branch to a result that is no plain merge: builds it, stores it, then fast-forwards.
+
+use crate::adapters::github::{FastForwardOutcome, GithubError};
+use crate::adapters::store::{Claim, Transaction};
+use crate::domain::change::{Change, DeployState, ResultBranch, ResultCommit};
+use crate::domain::model::environment::PromotionMethod;
+use crate::domain::model::version::Sha;
+use crate::workflow::changes::after_merge::record_merge;
+use crate::workflow::changes::build_commit::{BuildCommitOutcome, build_result_commit};
+use crate::workflow::changes::git_writes;
+use crate::workflow::changes::transition::{
+    StageResult, advance_change, apply_transition, describe_missing_branch, handle_merge_error, mark_errored,
+    store_change, store_intent,
+};
+use crate::workflow::context::Context;
+use crate::workflow::error::StageError;
+use crate::workflow::planning::approval_requirements::collect_approval_requirements;
+
+/// How often a branch that moves under our hands is tried again at once.
+const MAX_ATTEMPTS: usize = 4;
+
+/// Builds the result of a change that is no plain merge, stores it, and moves the environment's branch to it.
+pub(crate) async fn move_branch_to_result(ctx: &Context, mut claim: Claim) -> StageResult {
+    for _ in 0..MAX_ATTEMPTS {
+        match try_move_branch(ctx, &mut claim).await {
+            Ok(MoveOutcome::Stored(next)) => return Ok(next.map(|next| *next)),
+            Ok(MoveOutcome::BranchMoved) => {}
+            Err(StageError::Store(error)) => return Err(error),
+            Err(StageError::Github(error)) => {
+                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
+                return handle_merge_error(ctx, &claim, error, !turned_away).await;
+            }
+        }
+    }
+    let (_, branch) = claim.change.plan.write_target();
+    let busy = GithubError::Unavailable(format!("{branch} does not stand still"));
+    handle_merge_error(ctx, &claim, busy, true).await
+}
+
+/// The outcome of one attempt to move the branch.
+enum MoveOutcome {
+    /// The change was stored, and this is the result of the handler.
+    Stored(Option<Box<Claim>>),
+    /// The branch moved meanwhile: the result must be built again.
+    BranchMoved,
+}
+
+impl From<Option<Claim>> for MoveOutcome {
+    fn from(next: Option<Claim>) -> Self {
+        Self::Stored(next.map(Box::new))
+    }
+}
+
+async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome, StageError> {
+    let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
+    let frozen = claim.change.frozen.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
+    if claim.change.plan.is_branch_merge() && claim.change.frozen.is_none() {
+        // Stored before the branch is made, so that it is put away whatever becomes of it.
+        let made = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
+        store_change(ctx, claim, made).await?;
+    }
+    let head = match build_result_commit(ctx, &claim.change, &frozen.branch, &base).await? {
+        BuildCommitOutcome::Created(head) => head,
+        BuildCommitOutcome::AlreadyThere => {
+            return Ok(record_merge(ctx, claim, base, None, |deploying| deploying).await?.into());
+        }
+        BuildCommitOutcome::Conflict(files) => {
+            let now = ctx.clock.now();
+            let stage = claim.change.stage.clone().into_conflicted(files, now);
+            return Ok(apply_transition(ctx, claim, stage, Some(now)).await?.into());
+        }
+        BuildCommitOutcome::Failed(why) => return Ok(mark_errored(ctx, claim, why).await?.into()),
+    };
+    // After a restart, the handler looks whether the branch has this result.
+    let result = Some(ResultCommit { base: base.clone(), head: head.clone() });
+    let tidy = !claim.change.plan.is_branch_merge();
+    let made = Change { frozen: Some(ResultBranch { result, tidy, ..frozen }), ..claim.change.clone() };
+    let intent = store_intent(ctx, claim, made).await?;
+    let plan = &claim.change.plan;
+    let (repository, branch) = plan.write_target();
+    match git_writes::fast_forward_to_result(ctx, &claim.change, &head, intent).await? {
+        FastForwardOutcome::Done => {
+            let unseen = plan.head.as_ref().is_some_and(|shown| *shown != base && plan.rollback.is_some());
+            let unseen = unseen.then(|| base.clone());
+            let next = record_merge(ctx, claim, head, None, |deploying| DeployState { unseen, ..deploying }).await?;
+            Ok(next.into())
+        }
+        // Where it is gone, the next try says so.
+        FastForwardOutcome::BranchMoved | FastForwardOutcome::NoBranch => Ok(MoveOutcome::BranchMoved),
+        FastForwardOutcome::Refused(_) if plan.rollback.is_some() => {
+            Ok(switch_to_pull_request(ctx, claim).await?.into())
+        }
+        FastForwardOutcome::Refused(why) => {
+            let why = why.trim_end_matches('.');
+            let why = format!(
+                "GitHub does not let me move {branch} of {repository}: {why}. Let me push there, or set \
+                     `promote: pull_request` for {}.",
+                plan.environment
+            );
+            Ok(mark_errored(ctx, claim, why).await?.into())
+        }
+    }
+}
+
+/// The branch is protected: a rollback then goes by a pull request, as far as GitHub lets it.
+async fn switch_to_pull_request(ctx: &Context, claim: &Claim) -> StageResult {
+    let now = ctx.clock.now();
+    let mut next = claim.change.clone();
+    next.plan.promote = PromotionMethod::PullRequest;
+    next.frozen = Some(ResultBranch::from_change_id(next.id));
+    let awaiting = collect_approval_requirements(ctx, &next.plan, now).await;
+    let Ok(stage) = next.stage.clone().return_to_awaiting(awaiting) else { return Ok(None) };
+    next.stage = stage;
+    advance_change(ctx, &claim.change, claim.fence, next, Some(now), Transaction::new()).await.map(|_| None)
+}
+
+/// Where the environment's branch stands. Where it is gone, the change is over.
+pub(crate) async fn require_branch_head(ctx: &Context, claim: &Claim) -> Result<Option<Sha>, StageError> {
+    let plan = &claim.change.plan;
+    let (repository, branch) = plan.write_target();
+    let head = ctx.github.fetch_branch_head(repository, branch).await?;
+    if head.is_none() {
+        mark_errored(ctx, claim, describe_missing_branch(plan)).await?;
+    }
+    Ok(head)
+}
