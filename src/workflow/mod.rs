@@ -13,3 +13,4 @@ pub mod notifications;
 pub mod planning;
 pub mod requests;
 mod ttl_cache;
+mod worker;

@@ -1,14 +1,15 @@
 //! Claims the changes that are due or were woken, and runs the handler of each one's stage: `await_approval`, `merge` or `verify`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use tokio::task::{Id, JoinSet};
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span, field};
+use tracing::{Instrument, Span};
 
-use crate::adapters::store::{Claim, StoreError, Transaction};
+use crate::adapters::cluster::ViewSubscription;
+use crate::adapters::store::{Claim, StoreError, Transaction, Wakeups};
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::artefact::Namespace;
 use crate::domain::model::version::Version;
@@ -18,89 +19,55 @@ use crate::workflow::changes::clean_up::clean_up_branch;
 use crate::workflow::changes::merge::merge_change;
 use crate::workflow::changes::verify::verify_rollout;
 use crate::workflow::context::Context;
+use crate::workflow::worker::{
+    MAX_CONCURRENT_ROWS, PANIC_RETRY_DELAY, RowQueue, RowTasks, STORE_RETRY_DELAY, run_queue,
+};
 
-/// How many are stepped at once: one that waits for GitHub holds up nobody but itself.
-const MAX_CONCURRENT_CHANGES: usize = 16;
-
-/// When the database cannot be read or written, it is tried again after this.
-const STORE_RETRY_DELAY: Duration = Duration::from_secs(5);
-
-/// What ended in a panic may end in another: it is not tried in a circle.
-const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
-
-/// Runs until it is cancelled, and to the end of the steps that are under way then. The next start carries on from there.
+/// Runs until it is cancelled, and to the end of the handlers that run then. The next start carries on from there.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let mut runner = Runner {
+    let queue = ChangeQueue {
+        store_wakeups: ctx.store.subscribe_wakeups(),
+        change_wakeups: ctx.open_changes.wakeups(),
         cluster_updates: ctx.cluster_view.subscribe_changes(),
+        next_check: ctx.clock.now() + ctx.config.look_every,
         last_rollouts: HashMap::new(),
         woken: ctx.open_changes.all().iter().map(|change| change.id).collect(),
-        change_by_task: HashMap::new(),
-        tasks: JoinSet::new(),
-        ctx,
+        ctx: ctx.clone(),
     };
-    let ctx = runner.ctx.clone();
-    let (mut woken, mut pokes) = (ctx.store.subscribe_wakeups(), ctx.open_changes.wakeups());
-    // Replaces what a lost wake-up would have told.
-    let mut next_look = ctx.clock.now() + ctx.config.look_every;
-    while !cancel.is_cancelled() {
-        woken.mark_unchanged();
-        pokes.mark_unchanged();
-        let next = match runner.start_due_changes().await {
-            Ok(next) => next,
-            Err(StoreError::Closed) => break,
-            Err(error) => {
-                tracing::error!(%error, "the changes cannot be read or claimed");
-                tokio::time::sleep(STORE_RETRY_DELAY).await;
-                continue;
-            }
-        };
-        let due = async {
-            match next {
-                Some(due) => ctx.clock.sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = cancel.cancelled() => break,
-            alive = woken.changed() => if alive.is_err() { break },
-            alive = pokes.changed() => if alive.is_err() { break },
-            namespaces = runner.cluster_updates.next_changed_namespaces() => runner.wake_changed_rollouts(&namespaces),
-            panicked = join_next_task(&mut runner.tasks, &mut runner.change_by_task) => if let Some(id) = panicked {
-                postpone_change(&ctx, id).await;
-            },
-            () = due => {}
-            () = ctx.clock.sleep_until(next_look) => {
-                next_look = ctx.clock.now() + ctx.config.look_every;
-                runner.woken.extend(ctx.open_changes.all().iter().map(|change| change.id));
-            }
-        }
-    }
-    while runner.tasks.join_next().await.is_some() {}
+    run_queue(queue, &ctx.clock, &cancel).await;
 }
 
-struct Runner {
+struct ChangeQueue {
     ctx: Context,
-    cluster_updates: crate::adapters::cluster::ViewSubscription,
-    /// What each change was last seen to run as, so that only news wake it.
+    store_wakeups: watch::Receiver<Wakeups>,
+    change_wakeups: watch::Receiver<u64>,
+    cluster_updates: ViewSubscription,
+    /// When all open changes are checked again: it replaces a wake-up that was lost.
+    next_check: Timestamp,
+    /// The rollout of each change when it was last seen, so that only news wake it.
     last_rollouts: HashMap<ChangeId, (Option<Version>, RolloutState)>,
-    /// To be stepped though nothing is due.
+    /// Changes to be handled though they are not due.
     woken: BTreeSet<ChangeId>,
-    change_by_task: HashMap<Id, ChangeId>,
-    tasks: JoinSet<()>,
 }
 
-impl Runner {
-    /// Claims and starts what can be, and says when the next is due.
-    async fn start_due_changes(&mut self) -> Result<Option<Timestamp>, StoreError> {
+impl RowQueue for ChangeQueue {
+    type Key = ChangeId;
+    type Output = ();
+
+    const FAILURE: &'static str = "the changes cannot be read or claimed";
+
+    async fn start_due_rows(&mut self, tasks: &mut RowTasks<ChangeId, ()>) -> Result<Option<Timestamp>, StoreError> {
+        self.store_wakeups.mark_unchanged();
+        self.change_wakeups.mark_unchanged();
         self.woken.append(&mut self.ctx.open_changes.take_woken());
-        let busy: HashSet<ChangeId> = self.change_by_task.values().copied().collect();
-        let free = MAX_CONCURRENT_CHANGES.saturating_sub(busy.len());
+        let busy: HashSet<ChangeId> = tasks.keys().copied().collect();
+        let free = tasks.count_free();
         if free == 0 {
             return Ok(None);
         }
         let ctx = self.ctx.clone();
         let working = ctx.activity.begin_work();
-        let limit = u32::try_from(MAX_CONCURRENT_CHANGES + busy.len()).unwrap_or(u32::MAX);
+        let limit = u32::try_from(MAX_CONCURRENT_ROWS + busy.len()).unwrap_or(u32::MAX);
         let asked_at = ctx.clock.now();
         let mut ids = ctx.store.list_due_changes(limit).await?;
         ids.extend(self.woken.iter().copied());
@@ -114,17 +81,41 @@ impl Runner {
         for claim in ctx.store.claim_changes(ids).await? {
             let (id, ctx, working) = (claim.change.id, ctx.clone(), ctx.activity.begin_work());
             let span = create_change_span(&claim.change);
-            let step = async move {
+            let work = async move {
                 process_claim(&ctx, claim).await;
                 drop(working);
             };
-            let task = self.tasks.spawn(step.instrument(span));
-            self.change_by_task.insert(task.id(), id);
+            tasks.spawn(id, work.instrument(span));
         }
         drop(working);
         ctx.store.find_next_change_due(asked_at).await
     }
 
+    async fn finish_row(&mut self, id: ChangeId, result: Result<(), JoinError>) {
+        if let Err(error) = result {
+            tracing::error!(%error, change.id = %id, "a step of a change ended in a panic");
+            postpone_change(&self.ctx, id).await;
+        }
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        tokio::select! {
+            alive = self.store_wakeups.changed() => alive.is_ok(),
+            alive = self.change_wakeups.changed() => alive.is_ok(),
+            namespaces = self.cluster_updates.next_changed_namespaces() => {
+                self.wake_changed_rollouts(&namespaces);
+                true
+            }
+            () = self.ctx.clock.sleep_until(self.next_check) => {
+                self.next_check = self.ctx.clock.now() + self.ctx.config.look_every;
+                self.woken.extend(self.ctx.open_changes.all().iter().map(|change| change.id));
+                true
+            }
+        }
+    }
+}
+
+impl ChangeQueue {
     /// Wakes the changes whose rollout is another than it was.
     fn wake_changed_rollouts(&mut self, namespaces: &BTreeSet<Namespace>) {
         let open = self.ctx.open_changes.all();
@@ -136,7 +127,7 @@ impl Runner {
                 self.woken.insert(change.id);
             }
         }
-        if self.last_rollouts.len() > 2 * open.len() + MAX_CONCURRENT_CHANGES {
+        if self.last_rollouts.len() > 2 * open.len() + MAX_CONCURRENT_ROWS {
             self.last_rollouts.retain(|id, _| open.iter().any(|change| change.id == *id));
         }
     }
@@ -145,22 +136,6 @@ impl Runner {
 /// Around all that is done for it.
 fn create_change_span(change: &Change) -> Span {
     tracing::error_span!("change", change.id = %change.id, request.id = change.request)
-}
-
-/// Waits until a step has ended; for ever while none is under way. Names the change whose step panicked.
-async fn join_next_task(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Option<ChangeId> {
-    match steps.join_next_with_id().await {
-        Some(Ok((task, ()))) => {
-            busy.remove(&task);
-            None
-        }
-        Some(Err(error)) => {
-            let id = busy.remove(&error.id());
-            tracing::error!(%error, change.id = id.map(field::display), "a step of a change ended in a panic");
-            id
-        }
-        None => std::future::pending().await,
-    }
 }
 
 fn read_change_rollout(ctx: &Context, change: &Change, namespaces: &BTreeSet<Namespace>) -> Option<Rollout> {

@@ -14,7 +14,7 @@ use crate::workflow::context::Context;
 use crate::workflow::deployments::controller_reports::handle_report;
 use crate::workflow::deployments::github_events::{handle_build_event, wake_affected_changes};
 use crate::workflow::deployments::webhook_inbox::WebhookEvent;
-use crate::workflow::requests::inbox::{PANIC_RETRY_DELAY, STORE_RETRY_DELAY};
+use crate::workflow::worker::{PANIC_RETRY_DELAY, STORE_RETRY_DELAY};
 
 /// Few enough that whoever waits for the writer behind them does not notice.
 const WEBHOOKS_PER_TRANSACTION: u32 = 128;

@@ -1,58 +1,76 @@
 //! Renders the App Homes that people look at again when a change moves on.
 
 use jiff::SignedDuration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::store::Transaction;
-use crate::domain::model::actor::Role;
+use crate::adapters::store::{StoreError, Transaction};
+use crate::domain::model::actor::{PersonId, Role};
 use crate::workflow::commands::home::{build_home_message, hash_blocks, render_home};
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::home_readers::HomeSnapshot;
+use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 
 /// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
-pub(crate) const READER_TTL: SignedDuration = SignedDuration::from_mins(30);
+const READER_TTL: SignedDuration = SignedDuration::from_mins(30);
 
-pub(crate) const REFRESH_PAUSE: SignedDuration = SignedDuration::from_secs(5);
+const REFRESH_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
-pub(crate) const PAUSE_PER_HOME: SignedDuration = SignedDuration::from_secs(1);
+const PAUSE_PER_HOME: SignedDuration = SignedDuration::from_secs(1);
 
-/// Renews what people look at, until it is cancelled.
+/// Renders the Homes that people look at again, until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let mut news = ctx.open_changes.subscribe_updates();
-    let mut again = false;
-    loop {
-        if !again {
-            tokio::select! {
-                () = cancel.cancelled() => return,
-                alive = news.changed() => if alive.is_err() { return },
-            }
+    let updates = ctx.open_changes.subscribe_updates();
+    let refresh = HomeRefresh { updates, pause: SignedDuration::ZERO, has_failed: false, ctx: ctx.clone() };
+    run_rounds(refresh, &ctx.clock, &cancel).await;
+}
+
+struct HomeRefresh {
+    ctx: Context,
+    updates: watch::Receiver<u64>,
+    /// The pause after the last round.
+    pause: SignedDuration,
+    has_failed: bool,
+}
+
+impl Rounds for HomeRefresh {
+    const FAILURE: &'static str = "App Homes could not be renewed";
+
+    async fn run_round(&mut self) -> Result<NextRound, StoreError> {
+        let readers = self.ctx.home_readers.list_recent_readers(self.ctx.clock.now() - READER_TTL);
+        if readers.is_empty() {
+            (self.pause, self.has_failed) = (SignedDuration::ZERO, false);
+            return Ok(NextRound::WhenWoken);
         }
-        let renewed = match refresh_homes(&ctx).await {
+        let renewed = match refresh_homes(&self.ctx, readers).await {
             Ok(renewed) => {
-                again = false;
+                self.has_failed = false;
                 renewed
             }
             Err(error) => {
-                // Once, however long it lasts.
-                if !again {
+                // Logged once, however long the failure lasts.
+                if !self.has_failed {
                     tracing::warn!(%error, "App Homes could not be renewed; trying again");
                 }
-                again = true;
+                self.has_failed = true;
                 0
             }
         };
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            () = ctx.clock.sleep(REFRESH_PAUSE.max(PAUSE_PER_HOME * renewed)) => {}
-        }
+        self.pause = REFRESH_PAUSE.max(PAUSE_PER_HOME * renewed);
+        Ok(NextRound::WhenWoken)
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        self.ctx.clock.sleep(self.pause).await;
+        self.has_failed || self.updates.changed().await.is_ok()
     }
 }
 
-/// How many got a new one.
-pub(crate) async fn refresh_homes(ctx: &Context) -> Result<i32, LookupError> {
+/// Renders the Homes of these readers again where they would show something else. Returns how many were sent.
+async fn refresh_homes(ctx: &Context, readers: Vec<(PersonId, HomeSnapshot)>) -> Result<i32, LookupError> {
     let mut renewed = 0;
-    for (person, shown) in ctx.home_readers.list_recent_readers(ctx.clock.now() - READER_TTL) {
+    for (person, shown) in readers {
         let role = ctx
             .people
             .resolve_person_role(&person)

@@ -1,20 +1,17 @@
 //! Reminds the owners of locks which they may have forgotten.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::slack::render;
-use crate::adapters::store::{StoreError, Transaction};
+use crate::adapters::store::{StoreError, Transaction, Wakeups};
 use crate::domain::model::message::Destination;
 use crate::workflow::context::Context;
-
-/// When the database cannot be read or written, it is tried again after this.
-const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
+use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 
 /// Reminds whom it is time to remind, and says when it will be the next time.
-pub(crate) async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp>, StoreError> {
+async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp>, StoreError> {
     let asked_at = ctx.clock.now();
     for lock in ctx.store.list_locks_to_remind().await? {
         let transaction = Transaction::new()
@@ -29,30 +26,28 @@ pub(crate) async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp
     ctx.store.find_next_reminder(asked_at).await
 }
 
-/// Reminds the owners of locks that were forgotten, until it is cancelled.
+/// Reminds the owners of forgotten locks, until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let mut woken = ctx.store.subscribe_wakeups();
-    loop {
-        let seen = woken.borrow_and_update().locks;
-        let next = match remind_lock_owners(&ctx).await {
-            Ok(next) => next,
-            Err(StoreError::Closed) => return,
-            Err(error) => {
-                tracing::error!(%error, "the owners of locks cannot be reminded");
-                tokio::time::sleep(AFTER_STORE_FAILURE).await;
-                continue;
-            }
-        };
-        let due = async {
-            match next {
-                Some(due) => ctx.clock.sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            news = woken.wait_for(|wakes| wakes.locks != seen) => if news.is_err() { return },
-            () = due => {}
-        }
+    let reminders = LockReminders { wakeups: ctx.store.subscribe_wakeups(), seen: 0, ctx: ctx.clone() };
+    run_rounds(reminders, &ctx.clock, &cancel).await;
+}
+
+struct LockReminders {
+    ctx: Context,
+    wakeups: watch::Receiver<Wakeups>,
+    /// The count of the store's wake-ups for locks at the last round.
+    seen: u64,
+}
+
+impl Rounds for LockReminders {
+    const FAILURE: &'static str = "the owners of locks cannot be reminded";
+
+    async fn run_round(&mut self) -> Result<NextRound, StoreError> {
+        self.seen = self.wakeups.borrow_and_update().locks;
+        Ok(remind_lock_owners(&self.ctx).await?.into())
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        self.wakeups.wait_for(|wakeups| wakeups.locks != self.seen).await.is_ok()
     }
 }

@@ -1,13 +1,13 @@
 //! From the outbox to Slack: one queue per channel, each in order and at its pace, none held up by another.
 //! Every wait is a stored `due_at`, so a restart forgets nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::task::{Id, JoinSet};
+use tokio::sync::watch;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
@@ -15,14 +15,14 @@ use crate::adapters::slack::client::{Client, SendError};
 use crate::adapters::slack::rate_limit::ChannelRateLimiter;
 use crate::adapters::store::{
     LedgerDetails, LedgerEntry, LedgerKind, MessageId, OutgoingMessage, PostedMessage, Store, StoreError, Transaction,
+    Wakeups,
 };
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::model::message::{Message, MessageKey};
 use crate::workflow::facts::table_support::{TABLE_SUPPORT_SETTING, TableSupport, TableSupportCache};
+use crate::workflow::worker::{RowQueue, RowTasks, run_queue};
 
-/// How many queues speak at the same time.
-const MAX_CONCURRENT: usize = 16;
 /// A message that Slack would not take for so long is given up, so that its queue can go on.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(24);
 const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
@@ -33,56 +33,41 @@ const STORE_FAILURE_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 /// Sends what is due until it is cancelled; what is on its way then may still arrive.
 pub async fn run(store: Store, slack: Client, clock: Clock, tables: TableSupportCache, cancel: CancellationToken) {
     let sender = MessageSender { store, slack, clock: clock.clone(), tables, logged_failures: Arc::default() };
-    let mut queues = ChannelQueues {
-        pace: ChannelRateLimiter::new(clock),
+    let queues = ChannelQueues {
+        pace: ChannelRateLimiter::new(clock.clone()),
         paused_until: None,
-        busy_queues: HashMap::new(),
-        send_tasks: JoinSet::new(),
-        sender: sender.clone(),
+        wakeups: sender.store.subscribe_wakeups(),
+        seen: 0,
+        sender,
     };
-    let mut woken = sender.store.subscribe_wakeups();
-    while !cancel.is_cancelled() {
-        let seen = woken.borrow_and_update().outbox;
-        let next = match queues.start_due_queues().await {
-            Ok(next) => next,
-            Err(StoreError::Closed) => break,
-            Err(error) => {
-                tracing::error!(%error, "the outbox cannot be read; trying again in a second");
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                continue;
-            }
-        };
-        let until_due = async {
-            match next {
-                Some(due) => sender.clock.sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = cancel.cancelled() => break,
-            () = queues.wait_for_send() => {}
-            news = woken.wait_for(|wakes| wakes.outbox != seen) => if news.is_err() { break },
-            () = until_due => {}
-        }
-    }
-    while queues.send_tasks.join_next().await.is_some() {}
+    run_queue(queues, &clock, &cancel).await;
 }
 
+/// The queues of the channels. A queue sends its messages one after another.
 struct ChannelQueues {
     pace: ChannelRateLimiter,
     /// Slack asked the whole workspace to wait.
     paused_until: Option<Timestamp>,
-    busy_queues: HashMap<Id, String>,
-    send_tasks: JoinSet<Option<Timestamp>>,
+    wakeups: watch::Receiver<Wakeups>,
+    /// The count of the store's wake-ups for the outbox at the last look.
+    seen: u64,
     sender: MessageSender,
 }
 
-impl ChannelQueues {
-    /// Starts every queue whose turn it is, and says when the next one's comes.
-    async fn start_due_queues(&mut self) -> Result<Option<Timestamp>, StoreError> {
+impl RowQueue for ChannelQueues {
+    type Key = String;
+    type Output = Option<Timestamp>;
+
+    const FAILURE: &'static str = "the outbox cannot be read; trying again";
+
+    async fn start_due_rows(
+        &mut self,
+        tasks: &mut RowTasks<String, Option<Timestamp>>,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        self.seen = self.wakeups.borrow_and_update().outbox;
         let now = self.sender.clock.now();
         self.paused_until = self.paused_until.filter(|until| *until > now);
-        let busy_queues: HashSet<String> = self.busy_queues.values().cloned().collect();
+        let busy_queues: HashSet<String> = tasks.keys().cloned().collect();
         let mut later = Transaction::new();
         let mut next: Option<Timestamp> = None;
         let mut soonest = |at: Timestamp| next = Some(next.map_or(at, |next| next.min(at)));
@@ -94,7 +79,7 @@ impl ChannelQueues {
                 soonest(turn.due_at);
                 break;
             }
-            if self.send_tasks.len() >= MAX_CONCURRENT {
+            if tasks.count_free() == 0 {
                 break;
             }
             let allowed = self.paused_until.map_or_else(|| self.pace.try_acquire(&turn.queue), Err);
@@ -104,25 +89,22 @@ impl ChannelQueues {
                 continue;
             }
             let sender = self.sender.clone();
-            let task = self.send_tasks.spawn(async move { sender.attempt_send(turn.id).await });
-            self.busy_queues.insert(task.id(), turn.queue);
+            tasks.spawn(turn.queue, async move { sender.attempt_send(turn.id).await });
         }
         self.sender.store.commit(later).await?;
         Ok(next)
     }
 
-    /// Waits until a message was dealt with; for ever while none is on its way.
-    async fn wait_for_send(&mut self) {
-        let (id, pause_until) = match self.send_tasks.join_next_with_id().await {
-            Some(Ok((id, hold))) => (id, hold),
-            Some(Err(error)) => {
-                tracing::error!(%error, "sending a message ended in a panic");
-                (error.id(), Some(self.sender.clock.now() + STORE_FAILURE_PAUSE))
-            }
-            None => return std::future::pending().await,
-        };
-        self.busy_queues.remove(&id);
+    async fn finish_row(&mut self, _queue: String, result: Result<Option<Timestamp>, JoinError>) {
+        let pause_until = result.unwrap_or_else(|error| {
+            tracing::error!(%error, "sending a message ended in a panic");
+            Some(self.sender.clock.now() + STORE_FAILURE_PAUSE)
+        });
         self.paused_until = self.paused_until.max(pause_until);
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        self.wakeups.wait_for(|wakeups| wakeups.outbox != self.seen).await.is_ok()
     }
 }
 

@@ -1,24 +1,21 @@
 //! Works off what was stored: the commands, mentions and clicks that memory alone could not answer.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
 use jiff::{SignedDuration, Timestamp};
-use tokio::task::{Id, JoinSet};
+use tokio::sync::watch;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::adapters::slack::incoming::{IncomingRequest, RequestOrigin};
-use crate::adapters::store::{InboxId, InboxItem, InboxOrigin, InboxQueue, StoreError, Transaction};
+use crate::adapters::store::{InboxId, InboxItem, InboxOrigin, InboxQueue, StoreError, Transaction, Wakeups};
 use crate::domain::command;
-
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::requests::dispatch::dispatch_incoming;
 use crate::workflow::requests::reply::{Response, build_person_message};
-
-/// How many are worked on at once: one that waits for Slack holds up nobody but itself.
-const MAX_CONCURRENT: usize = 16;
+use crate::workflow::worker::{
+    MAX_CONCURRENT_ROWS, PANIC_RETRY_DELAY, RowQueue, RowTasks, STORE_RETRY_DELAY, run_queue,
+};
 
 /// After so many failures the person is told, and it is over.
 const MAX_ATTEMPTS: u32 = 6;
@@ -27,76 +24,53 @@ const MAX_ATTEMPTS: u32 = 6;
 const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(2);
 const POLL_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 
-/// When the database cannot be read or written, it is tried again after this.
-pub(crate) const STORE_RETRY_DELAY: Duration = Duration::from_secs(5);
-
-/// What ended in a panic may end in another: it is not tried in a circle.
-pub(crate) const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
-
-/// Runs until it is cancelled, and to the end of what is under way then. What waits is worked off by the next start.
+/// Works on stored requests until it is cancelled. Requests that still wait then are for the next start.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let mut woken = ctx.store.subscribe_wakeups();
-    let mut under_way = JoinSet::new();
-    let mut busy = HashMap::new();
-    while !cancel.is_cancelled() {
-        woken.mark_unchanged();
-        let next_due = match find_due_requests(&ctx, &busy).await {
-            Ok((received, next_due)) => {
-                for received in received {
-                    let (ctx, id) = (ctx.clone(), received.id);
-                    let span = received.create_span();
-                    let task = under_way.spawn(async move { process_request(&ctx, received).await }.instrument(span));
-                    busy.insert(task.id(), id);
-                }
-                next_due
-            }
-            Err(error) => {
-                tracing::error!(%error, "the inbox cannot be read");
-                tokio::time::sleep(STORE_RETRY_DELAY).await;
-                continue;
-            }
-        };
-        let due = async {
-            match next_due {
-                Some(due) => ctx.clock.sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = cancel.cancelled() => break,
-            alive = woken.changed() => if alive.is_err() { break },
-            Some(done) = under_way.join_next_with_id() => {
-                let task = match &done {
-                    Ok((task, ())) => *task,
-                    Err(error) => error.id(),
-                };
-                let id = busy.remove(&task);
-                if let (Err(error), Some(id)) = (done, id) {
-                    tracing::error!(%error, "working on something in the inbox ended in a panic");
-                    postpone_request(&ctx, id, PANIC_RETRY_DELAY, "a panic").await;
-                }
-            }
-            () = due => {}
-        }
-    }
-    while under_way.join_next().await.is_some() {}
+    let queue = RequestQueue { wakeups: ctx.store.subscribe_wakeups(), ctx: ctx.clone() };
+    run_queue(queue, &ctx.clock, &cancel).await;
 }
 
-/// What can be begun now, and when the next can be.
-async fn find_due_requests(
-    ctx: &Context,
-    busy: &HashMap<Id, InboxId>,
-) -> Result<(Vec<InboxItem>, Option<Timestamp>), StoreError> {
-    let free = MAX_CONCURRENT.saturating_sub(busy.len());
-    if free == 0 {
-        return Ok((Vec::new(), None));
+struct RequestQueue {
+    ctx: Context,
+    wakeups: watch::Receiver<Wakeups>,
+}
+
+impl RowQueue for RequestQueue {
+    type Key = InboxId;
+    type Output = ();
+
+    const FAILURE: &'static str = "the inbox cannot be read";
+
+    async fn start_due_rows(&mut self, tasks: &mut RowTasks<InboxId, ()>) -> Result<Option<Timestamp>, StoreError> {
+        self.wakeups.mark_unchanged();
+        let free = tasks.count_free();
+        if free == 0 {
+            return Ok(None);
+        }
+        let ctx = &self.ctx;
+        let limit = u32::try_from(MAX_CONCURRENT_ROWS + tasks.count_running()).unwrap_or(u32::MAX);
+        let asked_at = ctx.clock.now();
+        let mut received = ctx.store.list_due_inbox_items(InboxQueue::Requests, limit).await?;
+        received.retain(|received| !tasks.keys().any(|id| *id == received.id));
+        received.truncate(free);
+        let next = ctx.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?;
+        for received in received {
+            let (ctx, id, span) = (ctx.clone(), received.id, received.create_span());
+            tasks.spawn(id, async move { process_request(&ctx, received).await }.instrument(span));
+        }
+        Ok(next)
     }
-    let limit = u32::try_from(MAX_CONCURRENT + busy.len()).unwrap_or(u32::MAX);
-    let asked_at = ctx.clock.now();
-    let mut received = ctx.store.list_due_inbox_items(InboxQueue::Requests, limit).await?;
-    received.retain(|received| !busy.values().any(|id| *id == received.id));
-    received.truncate(free);
-    Ok((received, ctx.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?))
+
+    async fn finish_row(&mut self, id: InboxId, result: Result<(), JoinError>) {
+        if let Err(error) = result {
+            tracing::error!(%error, "working on something in the inbox ended in a panic");
+            postpone_request(&self.ctx, id, PANIC_RETRY_DELAY, "a panic").await;
+        }
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        self.wakeups.changed().await.is_ok()
+    }
 }
 
 async fn process_request(ctx: &Context, received: InboxItem) {
