@@ -17,10 +17,11 @@ use crate::domain::runtime::arrival_batch::{
 use crate::domain::runtime::sighting::Sighting;
 
 use crate::workflow::context::Context;
-use crate::workflow::deployments::arrivals::{
-    ArrivalFacts, ArrivalMessage, FAILED, MAX_CONCURRENT_LOOKUPS, RECOVERED, SightingUpdate, SubscriberContent,
-    build_arrival_entry, enqueue_arrival_message, find_batch_states, gather_arrival_facts,
+use crate::workflow::deployments::arrival_message::{
+    ArrivalFacts, ArrivalMessage, FAILED, RECOVERED, SightingUpdate, SubscriberContent, enqueue_arrival_message,
+    find_batch_states,
 };
+use crate::workflow::deployments::arrivals::{MAX_CONCURRENT_LOOKUPS, build_arrival_entry, gather_arrival_facts};
 use crate::workflow::deployments::observer::commit_sightings;
 use crate::workflow::deployments::provenance::remember_origin;
 use crate::workflow::facts::sightings::RecentSighting;

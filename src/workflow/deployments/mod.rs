@@ -1,6 +1,7 @@
 //! Deployments that happen: reports of controllers, observations of the cluster, announcements.
 
 pub(crate) mod arrival_batch;
+pub(crate) mod arrival_message;
 pub(crate) mod arrivals;
 pub(crate) mod controller_reports;
 mod github_events;

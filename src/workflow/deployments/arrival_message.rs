@@ -1,0 +1,140 @@
+//! The message about one arrival or a batch of them: its inputs, its content, and the channels that it goes to.
+
+use std::collections::BTreeSet;
+
+use crate::adapters::slack::render::{self, Rendered};
+use crate::adapters::store::Transaction;
+use crate::domain::change::subscription::{SubscribedChannel, SubscribedState};
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::message::{Destination, MessageKey};
+use crate::domain::model::version::Commit;
+use crate::domain::runtime::arrival::{ArrivalEvent, Author};
+use crate::domain::runtime::arrival_batch::ArrivalBatch;
+use crate::domain::runtime::provenance::Provenance;
+use crate::domain::runtime::sighting::Sighting;
+use crate::workflow::context::Context;
+
+/// Something that is new, with all that is needed to tell it.
+pub(crate) struct SightingUpdate<'a> {
+    pub(crate) artefact: &'a Artefact,
+    pub(crate) environment: &'a Environment,
+    pub(crate) sighting: Sighting,
+    pub(crate) news: Option<ArrivalEvent>,
+}
+
+/// What was found out about an arrival in time.
+#[derive(Debug, Default)]
+pub(crate) struct ArrivalFacts {
+    pub(crate) commit: Option<Commit>,
+    pub(crate) origin: Provenance,
+    /// Whom a failure concerns.
+    pub(crate) authors: Vec<Author>,
+}
+
+/// What a message tells, for channels that listen to some of it: any of these is enough.
+pub(crate) type AnnouncedStates = &'static [SubscribedState];
+
+/// Of a wave some run, and some still roll out.
+pub(crate) const ARRIVING: AnnouncedStates = &[SubscribedState::Started, SubscribedState::Deployed];
+pub(crate) const RUNNING: AnnouncedStates = &[SubscribedState::Deployed];
+pub(crate) const FAILED: AnnouncedStates = &[SubscribedState::Failed];
+/// Who heard of the failure hears that it is over.
+pub(crate) const RECOVERED: AnnouncedStates = &[SubscribedState::Deployed, SubscribedState::Failed];
+
+/// One message about arrivals, before it is known who gets it.
+#[derive(Debug)]
+pub(crate) struct ArrivalMessage {
+    pub(crate) artefacts: Vec<ArtefactName>,
+    pub(crate) states: AnnouncedStates,
+    pub(crate) key: MessageKey,
+    /// A reply stands in the channel too.
+    pub(crate) thread: Option<MessageKey>,
+    pub(crate) rendered: Rendered,
+    pub(crate) subscriber_content: SubscriberContent,
+}
+
+/// What other channels than the environment's own are told. It calls nobody: that was done once.
+#[derive(Debug)]
+pub(crate) enum SubscriberContent {
+    Rendered(Rendered),
+    Nothing,
+    /// Of a wave, each channel is told of what it listens to.
+    Batch(ArrivalBatch),
+}
+
+/// Every message about an arrival is made here: what is said, and where. The same key edits what was said.
+pub(crate) fn enqueue_arrival_message(
+    ctx: &Context,
+    environment: &Environment,
+    message: ArrivalMessage,
+) -> Transaction {
+    let ArrivalMessage { artefacts, states: tells, key, thread, rendered: said, subscriber_content: beside } = message;
+    let audience = &ctx.config.audience;
+    let wanted: BTreeSet<SubscribedState> =
+        artefacts.iter().flat_map(|artefact| audience.own_channel_states(artefact, environment)).collect();
+    let is_subscribed =
+        |wanted: &BTreeSet<SubscribedState>, tells: AnnouncedStates| tells.iter().any(|state| wanted.contains(state));
+    let can_wait = matches!(beside, SubscriberContent::Batch(_));
+    let place = |channel: &str, key, thread| PostAddress { channel: channel.to_owned(), key, thread, can_wait };
+    let mut transaction =
+        enqueue_post(place(&environment.channel, key.clone(), thread.clone()), said, is_subscribed(&wanted, tells));
+    for (subscriber, subscribed_artefacts) in audience.group_subscribed_channels(&artefacts, environment) {
+        let (tells, said) = match &beside {
+            SubscriberContent::Nothing => continue,
+            SubscriberContent::Rendered(said) => (tells, said.clone()),
+            SubscriberContent::Batch(wave) => {
+                let wave = wave.filter_artefacts(&subscribed_artefacts);
+                (find_batch_states(&wave), render::arrival_batch::render_arrival_batch(&wave))
+            }
+        };
+        let (key, thread) = (
+            derive_channel_key(&key, &subscriber),
+            thread.as_ref().map(|thread| derive_channel_key(thread, &subscriber)),
+        );
+        transaction = transaction.append(enqueue_post(
+            place(&subscriber.channel, key, thread),
+            said,
+            is_subscribed(&subscriber.states, tells),
+        ));
+    }
+    transaction
+}
+
+/// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
+/// to what stands there.
+fn enqueue_post(at: PostAddress, said: Rendered, heard: bool) -> Transaction {
+    let PostAddress { channel, key, thread, can_wait: patient } = at;
+    let message =
+        said.into_message(Destination::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
+    let message = if patient { message.with_coalescing() } else { message };
+    match (thread, heard) {
+        (Some(thread), true) => Transaction::new().enqueue_if_posted(thread, message.with_broadcast()),
+        (Some(_), false) => Transaction::new(),
+        (None, true) => Transaction::new().enqueue_message(message),
+        (None, false) => Transaction::new().enqueue_if_posted(key, message),
+    }
+}
+
+/// Where a message about arrivals goes.
+struct PostAddress {
+    channel: String,
+    key: MessageKey,
+    thread: Option<MessageKey>,
+    /// Its edits can wait: many of them come one behind the other.
+    can_wait: bool,
+}
+
+/// How a message is called in another channel.
+fn derive_channel_key(key: &MessageKey, ear: &SubscribedChannel) -> MessageKey {
+    MessageKey::new(&format!("{key}@{}", ear.channel))
+}
+
+pub(crate) fn find_batch_states(wave: &ArrivalBatch) -> AnnouncedStates {
+    let count = wave.count_by_state();
+    match (count.failed, count.rolling_out) {
+        (1.., _) => FAILED,
+        (0, 1..) => ARRIVING,
+        (0, 0) => RUNNING,
+    }
+}
