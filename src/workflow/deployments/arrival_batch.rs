@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use futures::StreamExt;
 use jiff::Timestamp;
 
 use crate::adapters::slack::render::arrival_batch as render;
-use crate::adapters::store::Transaction;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::message::MessageKey;
@@ -18,12 +16,8 @@ use crate::domain::runtime::sighting::Sighting;
 
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrival_message::{
-    ArrivalFacts, ArrivalMessage, FAILED, RECOVERED, SightingUpdate, SubscriberContent, enqueue_arrival_message,
-    find_batch_states,
+    ArrivalFacts, ArrivalMessage, FAILED, RECOVERED, SightingUpdate, SubscriberContent, find_batch_states,
 };
-use crate::workflow::deployments::arrivals::{MAX_CONCURRENT_LOOKUPS, build_arrival_entry, gather_arrival_facts};
-use crate::workflow::deployments::observer::commit_sightings;
-use crate::workflow::deployments::provenance::remember_origin;
 use crate::workflow::facts::sightings::RecentSighting;
 
 /// So many failures of a wave have a message of their own.
@@ -77,51 +71,6 @@ fn find_foreign_sightings(ctx: &Context, environment: &EnvironmentName, newer: &
     stays.into_values().collect()
 }
 
-/// All that one look found of a wave, in one transaction with its card.
-pub(crate) async fn announce_batch(ctx: &Context, began: Timestamp, found: Vec<SightingUpdate<'_>>) {
-    let Some(environment) = found.first().map(|found| found.environment) else { return };
-    let key = ArrivalBatch::message_key(&environment.name, began);
-    let asked: Vec<_> = found
-        .into_iter()
-        .map(|mut found| async move {
-            let known = gather_arrival_facts(ctx, &mut found).await;
-            (found, known)
-        })
-        .collect();
-    let found: Vec<(SightingUpdate<'_>, ArrivalFacts)> =
-        futures::stream::iter(asked).buffered(MAX_CONCURRENT_LOOKUPS).collect().await;
-    let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
-
-    let _alone = ctx.sightings.lock_for_write().await;
-    let mut transaction = sightings
-        .iter()
-        .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
-    for (found, known) in &found {
-        transaction = transaction.append_to_ledger(build_arrival_entry(ctx, found, known.commit.clone(), key.clone()));
-    }
-    let mut wave = build_batch(ctx, environment, began, &sightings);
-    for (found, known) in &found {
-        let member = wave.members.iter_mut().find(|member| member.artefact == found.artefact.name);
-        if let Some(member) = member.filter(|member| member.version.is_same_as(&found.sighting.version)) {
-            member.commit = known.commit.clone().or(member.commit.take());
-            member.provenance = known.origin.clone();
-        }
-    }
-    transaction =
-        transaction.append(enqueue_arrival_message(ctx, environment, render_batch_message(&wave, key.clone())));
-    for told in build_batch_replies(&wave, &key, &found) {
-        transaction = transaction.append(enqueue_arrival_message(ctx, environment, told));
-    }
-    commit_sightings(ctx, transaction, sightings.iter()).await;
-    for (found, known) in found {
-        let SightingUpdate { artefact, sighting, .. } = &found;
-        if let Some(commit) = known.commit {
-            ctx.sightings.attach_commit(sighting, commit);
-        }
-        remember_origin(ctx, artefact, environment, sighting, known.origin);
-    }
-}
-
 /// The card, with `newer` in the place of what was known.
 pub(crate) fn build_batch_message(
     ctx: &Context,
@@ -135,7 +84,12 @@ pub(crate) fn build_batch_message(
     )
 }
 
-fn build_batch(ctx: &Context, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> ArrivalBatch {
+pub(crate) fn build_batch(
+    ctx: &Context,
+    environment: &Environment,
+    began: Timestamp,
+    newer: &[Sighting],
+) -> ArrivalBatch {
     let stays = find_foreign_sightings(ctx, &environment.name, newer);
     let found =
         find_large_batches(&stays).into_iter().find(|wave| wave.iter().any(|stay| stay.sighting.seen_at == began));
@@ -170,7 +124,7 @@ fn build_batch(ctx: &Context, environment: &Environment, began: Timestamp, newer
 }
 
 /// What failed or recovered since the last look. Each author is called once in a wave.
-fn build_batch_replies(
+pub(crate) fn build_batch_replies(
     wave: &ArrivalBatch,
     key: &MessageKey,
     found: &[(SightingUpdate<'_>, ArrivalFacts)],
@@ -234,7 +188,7 @@ fn build_batch_replies(
     replies
 }
 
-fn render_batch_message(wave: &ArrivalBatch, key: MessageKey) -> ArrivalMessage {
+pub(crate) fn render_batch_message(wave: &ArrivalBatch, key: MessageKey) -> ArrivalMessage {
     let artefacts = wave.members.iter().map(|member| member.artefact.clone()).collect();
     let beside = SubscriberContent::Batch(wave.clone());
     ArrivalMessage {

@@ -21,13 +21,12 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::history::ArrivalDetails;
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrival_batch::{
-    announce_batch, build_batch_message, find_batch_start, find_batch_starts,
+    build_batch, build_batch_message, build_batch_replies, find_batch_start, find_batch_starts, render_batch_message,
 };
 use crate::workflow::deployments::arrival_message::{
     AnnouncedStates, ArrivalFacts, ArrivalMessage, FAILED, RECOVERED, RUNNING, SightingUpdate, SubscriberContent,
     enqueue_arrival_message,
 };
-use crate::workflow::deployments::observer::commit_sightings;
 use crate::workflow::deployments::provenance::{remember_origin, resolve_origin};
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::rollout_check::{VersionOwnership, find_pod_failure_reason, is_result_of};
@@ -36,7 +35,7 @@ use crate::workflow::facts::rollout_check::{VersionOwnership, find_pod_failure_r
 pub(crate) const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many arrivals are looked into at once.
-pub(crate) const MAX_CONCURRENT_LOOKUPS: usize = 8;
+const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
 /// More people than these are not called for one failure.
 const MAX_AUTHORS: usize = 5;
@@ -135,9 +134,71 @@ async fn announce_single_arrival(ctx: &Context, mut found: SightingUpdate<'_>) {
     remember_origin(ctx, artefact, environment, sighting, origin);
 }
 
+/// All that one look found of a wave, in one transaction with its card.
+async fn announce_batch(ctx: &Context, began: Timestamp, found: Vec<SightingUpdate<'_>>) {
+    let Some(environment) = found.first().map(|found| found.environment) else { return };
+    let key = ArrivalBatch::message_key(&environment.name, began);
+    let asked: Vec<_> = found
+        .into_iter()
+        .map(|mut found| async move {
+            let known = gather_arrival_facts(ctx, &mut found).await;
+            (found, known)
+        })
+        .collect();
+    let found: Vec<(SightingUpdate<'_>, ArrivalFacts)> =
+        futures::stream::iter(asked).buffered(MAX_CONCURRENT_LOOKUPS).collect().await;
+    let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
+
+    let _alone = ctx.sightings.lock_for_write().await;
+    let mut transaction = sightings
+        .iter()
+        .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
+    for (found, known) in &found {
+        transaction = transaction.append_to_ledger(build_arrival_entry(ctx, found, known.commit.clone(), key.clone()));
+    }
+    let mut wave = build_batch(ctx, environment, began, &sightings);
+    for (found, known) in &found {
+        let member = wave.members.iter_mut().find(|member| member.artefact == found.artefact.name);
+        if let Some(member) = member.filter(|member| member.version.is_same_as(&found.sighting.version)) {
+            member.commit = known.commit.clone().or(member.commit.take());
+            member.provenance = known.origin.clone();
+        }
+    }
+    transaction =
+        transaction.append(enqueue_arrival_message(ctx, environment, render_batch_message(&wave, key.clone())));
+    for told in build_batch_replies(&wave, &key, &found) {
+        transaction = transaction.append(enqueue_arrival_message(ctx, environment, told));
+    }
+    commit_sightings(ctx, transaction, sightings.iter()).await;
+    for (found, known) in found {
+        let SightingUpdate { artefact, sighting, .. } = &found;
+        if let Some(commit) = known.commit {
+            ctx.sightings.attach_commit(sighting, commit);
+        }
+        remember_origin(ctx, artefact, environment, sighting, known.origin);
+    }
+}
+
+/// Memory follows the store: what could not be stored is found again at the next look.
+pub(crate) async fn commit_sightings(
+    ctx: &Context,
+    transaction: Transaction,
+    sightings: impl Iterator<Item = &Sighting>,
+) {
+    match ctx.store.commit(transaction).await {
+        Ok(()) => sightings.for_each(|sighting| {
+            ctx.sightings.record_sighting(sighting.clone());
+            if let Some(change) = ctx.open_changes.change_deploying_to(&sighting.artefact, &sighting.environment) {
+                ctx.open_changes.wake(change.id);
+            }
+        }),
+        Err(error) => tracing::error!(%error, "what was seen could not be stored"),
+    }
+}
+
 /// Finds out what can be found out in time. GitHub or the registry may be away or slow: the channel is told now, and
 /// the message completed later.
-pub(crate) async fn gather_arrival_facts(ctx: &Context, found: &mut SightingUpdate<'_>) -> ArrivalFacts {
+async fn gather_arrival_facts(ctx: &Context, found: &mut SightingUpdate<'_>) -> ArrivalFacts {
     let until = Instant::now() + ANNOUNCE_TIMEOUT;
     let described = timeout_at(until, resolve_arrival_commit(ctx, found.artefact, &found.sighting)).await;
     let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrival_message::SightingUpdate;
 use crate::workflow::deployments::arrivals::{
-    announce_arrivals, find_posted_arrival, notify_failure_authors, update_posted_arrival,
+    announce_arrivals, commit_sightings, find_posted_arrival, notify_failure_authors, update_posted_arrival,
 };
 use crate::workflow::deployments::provenance::refresh_origins;
 use crate::workflow::error::LookupError;
@@ -150,23 +150,6 @@ impl Observer {
             seen.exclude_from_batch(sighting);
         }
         announce_arrivals(&self.ctx, told).await;
-    }
-}
-
-/// Memory follows the store: what could not be stored is found again at the next look.
-pub(crate) async fn commit_sightings(
-    ctx: &Context,
-    transaction: Transaction,
-    sightings: impl Iterator<Item = &Sighting>,
-) {
-    match ctx.store.commit(transaction).await {
-        Ok(()) => sightings.for_each(|sighting| {
-            ctx.sightings.record_sighting(sighting.clone());
-            if let Some(change) = ctx.open_changes.change_deploying_to(&sighting.artefact, &sighting.environment) {
-                ctx.open_changes.wake(change.id);
-            }
-        }),
-        Err(error) => tracing::error!(%error, "what was seen could not be stored"),
     }
 }
 
