@@ -1,5 +1,6 @@
 //! Deployments that happen: reports of controllers, observations of the cluster, announcements.
 
+pub(crate) mod announce;
 pub(crate) mod arrival_batch;
 pub(crate) mod arrival_message;
 pub(crate) mod arrivals;

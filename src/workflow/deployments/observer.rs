@@ -13,10 +13,9 @@ use crate::domain::runtime::arrival::Observation;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
+use crate::workflow::deployments::announce::{find_posted_arrival, notify_failure_authors, update_posted_arrival};
 use crate::workflow::deployments::arrival_message::SightingUpdate;
-use crate::workflow::deployments::arrivals::{
-    announce_arrivals, commit_sightings, find_posted_arrival, notify_failure_authors, update_posted_arrival,
-};
+use crate::workflow::deployments::arrivals::{announce_arrivals, commit_sightings};
 use crate::workflow::deployments::provenance::refresh_origins;
 use crate::workflow::error::LookupError;
 

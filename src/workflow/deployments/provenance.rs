@@ -10,7 +10,7 @@ use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
-use crate::workflow::deployments::arrivals::{find_posted_arrival, update_posted_arrival};
+use crate::workflow::deployments::announce::{find_posted_arrival, update_posted_arrival};
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::manifests::{read_manifest_version, resolve_manifest_file};
 

@@ -1,0 +1,275 @@
+//! Composes the announcement of one arrival, its replies and its entry in the ledger, and updates an announcement that is
+//! already posted.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::adapters::slack::render::{Rendered, arrival};
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, Transaction};
+use crate::domain::model::actor::Actor;
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::message::MessageKey;
+use crate::domain::model::version::{Commit, Sha};
+use crate::domain::runtime::arrival::{Arrival, ArrivalEvent, ArrivalOutcome, Author};
+use crate::domain::runtime::arrival_batch::ArrivalBatch;
+use crate::domain::runtime::sighting::Sighting;
+use crate::domain::view::history::ArrivalDetails;
+use crate::workflow::context::Context;
+use crate::workflow::deployments::arrival_batch::{build_batch_message, find_batch_start};
+use crate::workflow::deployments::arrival_message::{
+    AnnouncedStates, ArrivalFacts, ArrivalMessage, FAILED, RECOVERED, RUNNING, SightingUpdate, SubscriberContent,
+    enqueue_arrival_message,
+};
+use crate::workflow::error::LookupError;
+
+/// More people than these are not called for one failure.
+const MAX_AUTHORS: usize = 5;
+
+/// Where an arrival was told, and all that is needed to say it again.
+#[derive(Debug)]
+pub(crate) struct PostedArrival {
+    /// The beginning of its wave; `None` where it has a message of its own.
+    batch_start: Option<Timestamp>,
+    pub(crate) commit: Option<Commit>,
+    authors: Vec<Author>,
+    /// Slack has it already: whoever is mentioned by an edit is not called.
+    is_posted: bool,
+}
+
+/// Who wrote what came with a version, each once: all since the version before, as far as that can be known.
+pub(crate) async fn find_arrival_authors(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    sighting: &Sighting,
+    commit: Option<&Commit>,
+) -> Vec<Author> {
+    let Some(commit) = commit else { return Vec::new() };
+    let mut commits = find_commits_since(ctx, artefact, environment, sighting, &commit.sha).await;
+    commits.retain(|commit| !commit.only_moves);
+    if commits.is_empty() {
+        commits.push(commit.clone());
+    }
+    let mut authors: Vec<Author> = Vec::new();
+    for commit in commits {
+        let person = match &commit.login {
+            // Who cannot be found now is named: nothing waits for it.
+            Some(login) => ctx.permissions.find_person(login, &artefact.repository).await.ok().flatten(),
+            None => None,
+        };
+        let author = person.map_or(Author::Named(commit.author), Author::Person);
+        if !authors.contains(&author) {
+            authors.push(author);
+        }
+        if authors.len() == MAX_AUTHORS {
+            break;
+        }
+    }
+    authors
+}
+
+async fn find_commits_since(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    sighting: &Sighting,
+    sha: &Sha,
+) -> Vec<Commit> {
+    let stays = ctx.store.list_sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
+    let before = stays.into_iter().find(|stay| !stay.version.is_same_image(&sighting.version));
+    let Some(before) = before.and_then(|stay| stay.version.commit) else { return Vec::new() };
+    let comparison = ctx.comparisons.compare_commits(&artefact.repository, &before, sha).await;
+    let Ok(Some(comparison)) = comparison else { return Vec::new() };
+    comparison.commits.into_iter().map(|lone| lone.commit).collect()
+}
+
+/// For the ledger, which `history` reads.
+pub(crate) fn build_arrival_entry(
+    ctx: &Context,
+    found: &SightingUpdate<'_>,
+    commit: Option<Commit>,
+    message: MessageKey,
+) -> LedgerEntry {
+    let sighting = &found.sighting;
+    let told = ArrivalDetails {
+        version: sighting.version.clone(),
+        failed: sighting.failure.clone(),
+        commit,
+        took: measure_rollout_duration(sighting),
+        message: Some(message),
+    };
+    LedgerEntry {
+        at: ctx.clock.now(),
+        change: None,
+        kind: if found.news == Some(ArrivalEvent::Failed) { LedgerKind::ArrivalFailed } else { LedgerKind::Arrived },
+        artefact: Some(found.artefact.name.clone()),
+        environment: Some(found.environment.name.clone()),
+        actor: Some(Actor::Controller),
+        details: Some(LedgerDetails::Arrival(Box::new(told))),
+    }
+}
+
+pub(crate) fn build_arrival(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    sighting: &Sighting,
+    known: ArrivalFacts,
+) -> Arrival {
+    let ladder = &ctx.config.catalogue.ladder;
+    let end = match &sighting.failure {
+        Some(reason) => ArrivalOutcome::Failed { reason: reason.clone() },
+        None => ArrivalOutcome::Running { rollout_duration: measure_rollout_duration(sighting) },
+    };
+    Arrival {
+        message_key: arrival_key(&artefact.name, &environment.name, sighting),
+        artefact: artefact.name.clone(),
+        environment: environment.name.clone(),
+        branch: environment.branch.clone(),
+        version: sighting.version.clone(),
+        commit: known.commit,
+        authors: known.authors,
+        provenance: known.origin,
+        outcome: end,
+        next_environment: ladder.find_next_above(&environment.name, artefact).map(|rung| rung.name.clone()),
+        is_first_environment: ladder.find_next_below(&environment.name, artefact).is_none(),
+    }
+}
+
+/// Where a stay was told, if that was so lately that people still read it.
+pub(crate) async fn find_posted_arrival(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    sighting: &Sighting,
+    within: SignedDuration,
+) -> Result<Option<PostedArrival>, LookupError> {
+    let told_at = sighting.running_at.unwrap_or(sighting.seen_at);
+    if !sighting.announced || ctx.clock.now().duration_since(told_at) >= within {
+        return Ok(None);
+    }
+    let own = arrival_key(&artefact.name, &environment.name, sighting);
+    let mut wave = None;
+    let mut key = own;
+    if !ctx.store.is_posted_or_queued(&key).await? {
+        let Some(began) = find_batch_start(ctx, &environment.name, sighting) else { return Ok(None) };
+        key = ArrivalBatch::message_key(&environment.name, began);
+        if !ctx.store.is_posted_or_queued(&key).await? {
+            return Ok(None);
+        }
+        wave = Some(began);
+    }
+    let commit = match &sighting.version.commit {
+        Some(sha) => ctx.github.resolve_commit(&artefact.repository, sha.as_str()).await?.map(Into::into),
+        None => None,
+    };
+    let failed = wave.is_none() && sighting.failure.is_some();
+    let authors = if failed {
+        find_arrival_authors(ctx, artefact, environment, sighting, commit.as_ref()).await
+    } else {
+        Vec::new()
+    };
+    let stands = ctx.store.find_posted_message(&key).await?.is_some();
+    Ok(Some(PostedArrival { batch_start: wave, commit, authors, is_posted: stands }))
+}
+
+/// What was told, with what is known by now: it takes the place of what was said.
+pub(crate) fn update_posted_arrival(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    sighting: &Sighting,
+    posted: PostedArrival,
+) -> Transaction {
+    if let Some(began) = posted.batch_start {
+        if let Some(commit) = posted.commit {
+            ctx.sightings.attach_commit(sighting, commit);
+        }
+        let told = build_batch_message(ctx, environment, began, std::slice::from_ref(sighting));
+        return enqueue_arrival_message(ctx, environment, told);
+    }
+    let origin = ctx.sightings.read_artefact(&artefact.name, |seen| {
+        let entry = seen.find_in(&environment.name).filter(|entry| entry.sighting.seen_at == sighting.seen_at);
+        entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
+    });
+    let known = ArrivalFacts { commit: posted.commit, origin, authors: posted.authors };
+    enqueue_arrival_message(
+        ctx,
+        environment,
+        build_arrival_message(&build_arrival(ctx, artefact, environment, sighting, known)),
+    )
+}
+
+/// Calls the authors of a failure that was told before they were known.
+pub(crate) fn notify_failure_authors(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    sighting: &Sighting,
+    posted: &PostedArrival,
+) -> Transaction {
+    if !posted.is_posted || posted.authors.is_empty() {
+        return Transaction::new();
+    }
+    let known = ArrivalFacts { authors: posted.authors.clone(), ..ArrivalFacts::default() };
+    let arrival = build_arrival(ctx, artefact, environment, sighting, known);
+    enqueue_arrival_message(ctx, environment, build_authors_reply(&arrival))
+}
+
+/// The message of an arrival.
+pub(crate) fn build_arrival_message(of: &Arrival) -> ArrivalMessage {
+    let tells = match of.outcome {
+        ArrivalOutcome::Running { .. } => RUNNING,
+        ArrivalOutcome::Failed { .. } => FAILED,
+    };
+    let beside = SubscriberContent::Rendered(arrival::render_arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
+    let (artefacts, key) = (vec![of.artefact.clone()], of.message_key.clone());
+    ArrivalMessage {
+        artefacts,
+        states: tells,
+        key,
+        thread: None,
+        rendered: arrival::render_arrival(of),
+        subscriber_content: beside,
+    }
+}
+
+/// Said in its thread, once: it runs after all.
+pub(crate) fn build_recovery_reply(of: &Arrival) -> ArrivalMessage {
+    let said = arrival::render_recovery(of);
+    build_arrival_reply(of, "runs", RECOVERED, said.clone(), SubscriberContent::Rendered(said))
+}
+
+/// The same for whom a failure concerns. Only those who are called need to hear it.
+fn build_authors_reply(of: &Arrival) -> ArrivalMessage {
+    build_arrival_reply(of, "authors", FAILED, arrival::render_authors_found(of), SubscriberContent::Nothing)
+}
+
+fn build_arrival_reply(
+    of: &Arrival,
+    what: &str,
+    tells: AnnouncedStates,
+    said: Rendered,
+    beside: SubscriberContent,
+) -> ArrivalMessage {
+    let key = MessageKey::new(&format!("{}:{what}", of.message_key));
+    ArrivalMessage {
+        artefacts: vec![of.artefact.clone()],
+        states: tells,
+        key,
+        thread: Some(of.message_key.clone()),
+        rendered: said,
+        subscriber_content: beside,
+    }
+}
+
+/// Unknown where the rollout was over before it was seen.
+fn measure_rollout_duration(sighting: &Sighting) -> Option<SignedDuration> {
+    let took = sighting.running_at.map(|at| at.duration_since(sighting.seen_at));
+    took.filter(|took| !took.is_zero())
+}
+
+/// How the message of an arrival is called: by the stay that it is about.
+pub(crate) fn arrival_key(artefact: &ArtefactName, environment: &EnvironmentName, sighting: &Sighting) -> MessageKey {
+    MessageKey::new(&format!("arrival:{environment}:{artefact}:{}", sighting.seen_at.as_microsecond()))
+}
