@@ -28,7 +28,7 @@ use crate::workflow::commands::doctor::Doctor;
 use crate::workflow::context::{self, Context};
 use crate::workflow::deployments::controller_reports::replay_reports;
 use crate::workflow::deployments::webhook_inbox::store_webhook_event;
-use crate::workflow::deployments::{observer, record_reports};
+use crate::workflow::deployments::{observer, webhook_inbox};
 use crate::workflow::facts::table_support::TableSupportCache;
 use crate::workflow::notifications::{home_refresh, lock_reminders, outbox};
 use crate::workflow::requests::acknowledge::acknowledge;
@@ -283,7 +283,7 @@ fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
         cancel.clone(),
     ));
     tasks.spawn(inbox::run(ctx.clone(), cancel.clone()));
-    tasks.spawn(record_reports::run(ctx.clone(), cancel.clone()));
+    tasks.spawn(webhook_inbox::run(ctx.clone(), cancel.clone()));
     // What these do is nobody's request and no change: their lines say where they come from.
     let task = |task: &str| tracing::error_span!("task", task);
     tasks.spawn(observer::run(ctx.clone(), cancel.clone()).instrument(task("observe")));

@@ -16,7 +16,7 @@
 //!                                                         v
 //!  Slack <── slack::client <── notifications::outbox <── store (outbox, ledger: one transaction) <── slack::render
 //!
-//!  controller ──> reports ──> deployments::webhook_inbox ──> store (inbox) ──> deployments::record_reports ──┐
+//!  controller ──> reports ──> deployments::webhook_inbox ──> store (inbox) ──> deployments::webhook_inbox ───┐
 //!  cluster <─watch─ cluster::watch ──> cluster::ClusterView ──wakes──> deployments::observer ──> arrivals <──┘
 //! ```
 //!

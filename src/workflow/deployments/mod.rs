@@ -8,5 +8,4 @@ pub(crate) mod controller_reports;
 mod github_events;
 pub mod observer;
 pub(crate) mod provenance;
-pub mod record_reports;
 pub mod webhook_inbox;
