@@ -17,7 +17,7 @@ use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
-    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 13, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 11, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 12, goal: NO_LARGE_CYCLE },
@@ -152,6 +152,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::facts::locks",
             "crate::workflow::facts::manifests",
             "crate::workflow::facts::merged_result",
+            "crate::workflow::facts::message_links",
             "crate::workflow::facts::rollout_check",
         ],
         within: "crate::workflow",

@@ -12,8 +12,8 @@ use crate::domain::view::history::{
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
 
-use crate::workflow::commands::status::find_message_links;
 use crate::workflow::context::Context;
+use crate::workflow::facts::message_links::find_message_links;
 use crate::workflow::message_keys;
 
 pub(crate) async fn render_history(

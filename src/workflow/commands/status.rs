@@ -1,7 +1,5 @@
 //! `status`: what is under way, from memory, with links to the cards; and one change in detail, from the ledger.
 
-use std::collections::HashMap;
-
 use crate::adapters::slack::render::Rendered;
 use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::adapters::slack::render::status::{self, PAGE_SIZE, StatusCounts, StatusDetails};
@@ -15,6 +13,7 @@ use crate::domain::view::page::{Cursor, Order, Page};
 
 use crate::workflow::commands::history::render_history;
 use crate::workflow::context::Context;
+use crate::workflow::facts::message_links::find_message_links;
 use crate::workflow::message_keys;
 
 /// More entries than any change leaves; the time line shows fewer.
@@ -88,17 +87,6 @@ pub(crate) async fn load_change_details(ctx: &Context, changes: &[ChangeId]) -> 
     let mut links = find_message_links(ctx, &keys).await?;
     let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&message_keys::for_card(*id))?))).collect();
     Ok(StatusDetails { stage_since: since, card_links: cards })
-}
-
-/// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
-/// whoever has been told who somebody is.
-pub(crate) async fn find_message_links(
-    ctx: &Context,
-    keys: &[MessageKey],
-) -> Result<HashMap<MessageKey, String>, StoreError> {
-    let Some(identity) = ctx.slack.cached_identity() else { return Ok(HashMap::new()) };
-    let places = ctx.store.find_message_locations(keys).await?;
-    Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.message_url(&place)?))).collect())
 }
 
 /// In the order in which they were asked for, which is that of their ids.

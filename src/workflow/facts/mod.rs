@@ -8,6 +8,7 @@ pub mod image_commits;
 pub(crate) mod locks;
 pub(crate) mod manifests;
 pub(crate) mod merged_result;
+pub(crate) mod message_links;
 pub mod not_found_cache;
 pub mod people;
 pub mod permissions;

@@ -1,0 +1,18 @@
+//! Links to messages that are posted.
+
+use std::collections::HashMap;
+
+use crate::adapters::store::StoreError;
+use crate::domain::model::message::MessageKey;
+use crate::workflow::context::Context;
+
+/// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
+/// whoever has been told who somebody is.
+pub(crate) async fn find_message_links(
+    ctx: &Context,
+    keys: &[MessageKey],
+) -> Result<HashMap<MessageKey, String>, StoreError> {
+    let Some(identity) = ctx.slack.cached_identity() else { return Ok(HashMap::new()) };
+    let places = ctx.store.find_message_locations(keys).await?;
+    Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.message_url(&place)?))).collect())
+}
