@@ -1,5 +1,8 @@
 //! `diff`: what differs between two environments. The cluster says what runs, Git what is to run and what lies between.
 
+mod branches;
+mod compared_environment;
+
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -9,22 +12,18 @@ use crate::adapters::github::{FetchResult, PatchedFile};
 use crate::adapters::slack::render::commit_summary::Authors;
 use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::adapters::slack::render::{Rendered, diff as render};
-use crate::domain::change::ChangeLockKey;
-use crate::domain::change::plan::PendingCommits;
-use crate::domain::git::comparison::{Comparison, ListedCommit, collapse_merges};
 use crate::domain::git::text_diff::{LineDiff, OmissionReason};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use crate::domain::model::environment::{Environment, EnvironmentName};
-use crate::domain::model::version::{Commit, Sha, Version};
-use crate::domain::rules::promotion::Refusal;
-use crate::domain::rules::rollback::SourceMap;
-use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::view::diff::{self, Diff, DiffResult, DiffSide, GitState, ManifestDiff, UndeployedCommits};
+use crate::domain::model::version::Sha;
+use crate::domain::view::diff::{self, Diff, DiffResult, ManifestDiff};
+use crate::workflow::commands::diff::branches::compare_branches;
+use crate::workflow::commands::diff::compared_environment::{
+    ComparedEnvironment, build_side, find_missing_side, gather_environment_facts, read_manifest_state,
+};
 use crate::workflow::context::Context;
-use crate::workflow::error::{LookupError, PlanError, RetryLater};
-use crate::workflow::facts::manifests::{parse_manifest_version, read_manifest_text, resolve_manifest_file};
+use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::facts::table_support::TableSupport;
-use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
 use crate::workflow::requests::reply::{Request, Response};
 
 /// How many artefacts are looked at at once; GitHub's client has limits of its own.
@@ -34,18 +33,6 @@ const MAX_PARALLEL_DIFFS: usize = 8;
 const FIRST_RESULTS_DELAY: Duration = Duration::from_millis(1500);
 /// How often a message that can be edited is filled in.
 const UPDATE_INTERVAL: Duration = Duration::from_secs(3);
-
-/// One of the two environments, with what has to be known to compare it.
-struct ComparedEnvironment<'a> {
-    environment: &'a Environment,
-    side: DiffSide,
-    /// The commit that runs.
-    image_commit: Option<Sha>,
-    /// The commit whose code that is: after a rollback, the one that was restored.
-    code_commit: Option<Sha>,
-    /// Its manifest, by name and text.
-    manifest: Option<(String, String)>,
-}
 
 /// What was typed.
 pub(crate) struct DiffRequest {
@@ -296,71 +283,6 @@ fn build_failed_diff(
     }
 }
 
-/// What runs there, by the cluster's word; where it cannot be read, what was seen last.
-fn build_side(ctx: &Context, artefact: &Artefact, rung: &Environment) -> DiffSide {
-    let environment = rung.name.clone();
-    let Some(place) = artefact.places.get(&rung.name) else {
-        return DiffSide {
-            environment,
-            running: None,
-            state: RolloutState::Missing,
-            since: None,
-            git: GitState::Unknown,
-        };
-    };
-    let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
-    let seen = ctx.sightings.find_sighting(&artefact.name, &rung.name);
-    let unreadable = matches!(rollout.state, RolloutState::Unreadable { .. });
-    let known = seen.filter(|seen| match &rollout.version {
-        Some(version) => seen.version.is_same_image(version),
-        None => unreadable,
-    });
-    let since = known.as_ref().and_then(|seen| seen.running_at).or(rollout.since);
-    let version = known.map(|seen| seen.version).or(rollout.version);
-    DiffSide { environment, running: version, state: rollout.state, since, git: GitState::Unknown }
-}
-
-async fn gather_environment_facts<'a>(
-    ctx: &Context,
-    artefact: &Artefact,
-    environment: &'a Environment,
-) -> Result<ComparedEnvironment<'a>, LookupError> {
-    if artefact.places.get(&environment.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
-        return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", environment.name)));
-    }
-    let mut side = build_side(ctx, artefact, environment);
-    let Some(version) = &mut side.running else {
-        return Ok(ComparedEnvironment { environment, side, image_commit: None, code_commit: None, manifest: None });
-    };
-    if version.commit.is_none() {
-        version.commit = match ctx.sightings.find_sighting(&artefact.name, &environment.name) {
-            Some(seen) if seen.version.is_same_image(version) => {
-                ctx.image_commits.resolve_sighting_commit(artefact, &seen).await?
-            }
-            _ => ctx.image_commits.find_version_commit(artefact, version).await?,
-        }
-        .map(|(commit, _)| commit);
-    }
-    let commit = version.commit.clone();
-    let code = resolve_code_commit(ctx, artefact, environment, version).await?;
-    Ok(ComparedEnvironment { environment, side, image_commit: commit, code_commit: code, manifest: None })
-}
-
-/// The commit whose code a version is: a rollback's is that which it restored.
-pub(crate) async fn resolve_code_commit(
-    ctx: &Context,
-    artefact: &Artefact,
-    environment: &Environment,
-    version: &Version,
-) -> Result<Option<Sha>, LookupError> {
-    if matches!(artefact.delivery, Delivery::Manifest { .. }) {
-        return Ok(version.commit.clone());
-    }
-    let moves = ChangeLockKey::from_branch(&artefact.repository, &environment.branch);
-    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
-    Ok(SourceMap::from_changes(&changes, &artefact.name).resolve_restored(version).commit)
-}
-
 async fn compare_environments(
     ctx: &Context,
     artefact: &Artefact,
@@ -378,173 +300,4 @@ async fn compare_environments(
     Ok(pending.map_or(DiffResult::Incomparable, |pending| {
         DiffResult::from_pending(&pending, artefact, &upper.environment.name)
     }))
-}
-
-/// What lies between, and where the branches stand. One question for each branch tells both, in most cases.
-async fn compare_branches(
-    ctx: &Context,
-    artefact: &Artefact,
-    lower: &mut ComparedEnvironment<'_>,
-    upper: &mut ComparedEnvironment<'_>,
-    (down, up): (&Sha, &Sha),
-) -> Result<Option<PendingCommits>, LookupError> {
-    let repository = &artefact.repository;
-    let Some(there) = compare_with_branch(ctx, artefact, up, down, lower).await? else { return Ok(None) };
-    let back = if there.behind_by == 0 {
-        read_branch_state(ctx, artefact, upper).await?;
-        None
-    } else {
-        compare_with_branch(ctx, artefact, down, up, upper).await?
-    };
-    let pending = PendingCommits::from_comparisons(there, back);
-    if upper.image_commit == upper.code_commit && pending.may_be_rolled_back() {
-        // A hotfix upon a rollback, or one that the ledger does not know: what runs is what was restored.
-        let open = ctx.github.find_open_rollbacks(repository, up).await?;
-        if let Some(newest) = open.first()
-            && let Some(live) = ctx.comparisons.compute_pending_between(repository, &newest.restores, down).await?
-        {
-            let PendingCommits { ahead_by, commits, files, url, .. } = live;
-            return Ok(Some(PendingCommits { ahead_by, commits, files, url, ..pending }));
-        }
-    }
-    Ok(Some(pending))
-}
-
-/// What the code of `known` has that `base` does not; tells on the way where its branch stands.
-async fn compare_with_branch(
-    ctx: &Context,
-    artefact: &Artefact,
-    base: &Sha,
-    code: &Sha,
-    known: &mut ComparedEnvironment<'_>,
-) -> Result<Option<Comparison>, LookupError> {
-    let repository = &artefact.repository;
-    if base == code {
-        read_branch_state(ctx, artefact, known).await?;
-        return Ok(Some(Comparison::with_itself(base)));
-    }
-    // Asked the same way each time, so that GitHub can say that nothing is new.
-    let Some(head) = ctx.comparisons.compare_with_head(repository, base, &known.environment.branch).await? else {
-        known.side.git = read_incomparable_branch(ctx, artefact, known.environment).await?;
-        return ctx.comparisons.compare_commits(repository, base, code).await;
-    };
-    let told = known
-        .image_commit
-        .as_ref()
-        .filter(|commit| head.has_commit(commit))
-        .and_then(|commit| head.restrict_to_ancestor(commit));
-    match told.filter(|_| artefact.paths.is_empty()) {
-        Some(deployed) => {
-            let tree =
-                |of: &Sha| head.commits.iter().find(|lone| lone.commit.sha == *of).and_then(|it| it.tree.as_ref());
-            let same_tree = tree(&head.head).is_some() && tree(&head.head) == tree(&deployed.head);
-            let undeployed = if same_tree {
-                UndeployedCommits::Nothing
-            } else {
-                count_undeployed(head.commits.iter().filter(|lone| !deployed.has_commit(&lone.commit.sha)))
-            };
-            let branch = known.environment.branch.clone();
-            known.side.git = GitState::Branch { branch, head: head.head.clone(), undeployed };
-        }
-        None => read_branch_state(ctx, artefact, known).await?,
-    }
-    if head.head == *code {
-        return Ok(Some(head));
-    }
-    ctx.comparisons.compare_commits(repository, base, code).await
-}
-
-/// Where the branch stands to what runs.
-async fn read_branch_state(
-    ctx: &Context,
-    artefact: &Artefact,
-    known: &mut ComparedEnvironment<'_>,
-) -> Result<(), LookupError> {
-    let Some(commit) = &known.image_commit else { return Ok(()) };
-    let branch = known.environment.branch.clone();
-    known.side.git = match ctx.comparisons.compare_with_head(&artefact.repository, commit, &branch).await? {
-        None => read_incomparable_branch(ctx, artefact, known.environment).await?,
-        Some(head) => {
-            let changes = head.files.cut || head.files.changed.iter().any(|file| file.is_relevant_to(artefact));
-            let undeployed = match head.behind_by {
-                0 if changes => count_undeployed(head.commits.iter()),
-                // The same code under another name, or nothing that is built for it.
-                0 => UndeployedCommits::Nothing,
-                _ => UndeployedCommits::Diverged,
-            };
-            GitState::Branch { branch, head: head.head, undeployed }
-        }
-    };
-    Ok(())
-}
-
-/// A branch that has nothing in common with what runs, or that is not there.
-async fn read_incomparable_branch(
-    ctx: &Context,
-    artefact: &Artefact,
-    environment: &Environment,
-) -> Result<GitState, LookupError> {
-    let branch = environment.branch.clone();
-    Ok(match ctx.github.fetch_branch_head(&artefact.repository, &branch).await? {
-        Some(head) => GitState::Branch { branch, head, undeployed: UndeployedCommits::Diverged },
-        None => GitState::NoBranch { branch },
-    })
-}
-
-/// What the manifest says, and whether that runs.
-async fn read_manifest_state(
-    ctx: &Context,
-    artefact: &Artefact,
-    known: &mut ComparedEnvironment<'_>,
-) -> Result<(), LookupError> {
-    let read = async {
-        let Some(at) = resolve_manifest_file(ctx, artefact, known.environment).await? else { return Ok(None) };
-        let text = read_manifest_text(ctx, artefact, &at).await?;
-        let says = parse_manifest_version(artefact, &at, &text)?;
-        Ok(Some((at.file, text, says)))
-    };
-    match read.await {
-        Ok(Some((file, text, says))) => {
-            let runs = known.side.running.as_ref().is_some_and(|runs| runs.is_same_image(&says));
-            known.manifest = Some((file.clone(), text));
-            known.side.git = GitState::Manifest { file, specified: says, is_running: runs };
-        }
-        Ok(None) => {}
-        Err(PlanError::Refused(refusal)) => known.side.git = convert_manifest_refusal(refusal),
-        Err(PlanError::Lookup(error)) => return Err(error),
-    }
-    Ok(())
-}
-
-fn convert_manifest_refusal(refusal: Refusal) -> GitState {
-    match refusal {
-        Refusal::ManifestProblem { file, problem, .. } => GitState::Unreadable { file, why: problem },
-        _ => GitState::Unknown,
-    }
-}
-
-fn find_missing_side(artefact: &Artefact, known: &ComparedEnvironment<'_>) -> Option<DiffResult> {
-    let name = known.environment.name.clone();
-    if !artefact.places.contains_key(&name) {
-        return Some(DiffResult::NotInEnvironment(name));
-    }
-    match (&known.side.running, &known.code_commit) {
-        (None, _) if let RolloutState::Unreadable { why, .. } = &known.side.state => {
-            Some(DiffResult::Unknown(format!("the cluster of {name} cannot be read: {why}")))
-        }
-        (None, _) => Some(DiffResult::NotRunning(name)),
-        (Some(_), None) => Some(DiffResult::CommitUnknown(name)),
-        _ => None,
-    }
-}
-
-/// As people count what was merged and does not run.
-fn count_undeployed<'a>(commits: impl Iterator<Item = &'a ListedCommit>) -> UndeployedCommits {
-    let commits: Vec<ListedCommit> = commits.cloned().collect();
-    if commits.is_empty() {
-        return UndeployedCommits::Nothing;
-    }
-    let count: u64 = collapse_merges(&commits).iter().map(Commit::count_commits).sum();
-    // Merges alone make an image too.
-    UndeployedCommits::Commits(count.max(1))
 }

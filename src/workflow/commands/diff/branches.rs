@@ -1,0 +1,134 @@
+//! The part of a diff that GitHub answers for branches: the commits between two environments, and whether each branch is
+//! ahead of the version that runs.
+
+use crate::domain::change::plan::PendingCommits;
+use crate::domain::git::comparison::{Comparison, ListedCommit, collapse_merges};
+use crate::domain::model::artefact::Artefact;
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Commit, Sha};
+use crate::domain::view::diff::{GitState, UndeployedCommits};
+use crate::workflow::commands::diff::compared_environment::ComparedEnvironment;
+use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
+
+/// What lies between, and where the branches stand. One question for each branch tells both, in most cases.
+pub(super) async fn compare_branches(
+    ctx: &Context,
+    artefact: &Artefact,
+    lower: &mut ComparedEnvironment<'_>,
+    upper: &mut ComparedEnvironment<'_>,
+    (down, up): (&Sha, &Sha),
+) -> Result<Option<PendingCommits>, LookupError> {
+    let repository = &artefact.repository;
+    let Some(there) = compare_with_branch(ctx, artefact, up, down, lower).await? else { return Ok(None) };
+    let back = if there.behind_by == 0 {
+        read_branch_state(ctx, artefact, upper).await?;
+        None
+    } else {
+        compare_with_branch(ctx, artefact, down, up, upper).await?
+    };
+    let pending = PendingCommits::from_comparisons(there, back);
+    if upper.image_commit == upper.code_commit && pending.may_be_rolled_back() {
+        // A hotfix upon a rollback, or one that the ledger does not know: what runs is what was restored.
+        let open = ctx.github.find_open_rollbacks(repository, up).await?;
+        if let Some(newest) = open.first()
+            && let Some(live) = ctx.comparisons.compute_pending_between(repository, &newest.restores, down).await?
+        {
+            let PendingCommits { ahead_by, commits, files, url, .. } = live;
+            return Ok(Some(PendingCommits { ahead_by, commits, files, url, ..pending }));
+        }
+    }
+    Ok(Some(pending))
+}
+
+/// What the code of `known` has that `base` does not; tells on the way where its branch stands.
+async fn compare_with_branch(
+    ctx: &Context,
+    artefact: &Artefact,
+    base: &Sha,
+    code: &Sha,
+    known: &mut ComparedEnvironment<'_>,
+) -> Result<Option<Comparison>, LookupError> {
+    let repository = &artefact.repository;
+    if base == code {
+        read_branch_state(ctx, artefact, known).await?;
+        return Ok(Some(Comparison::with_itself(base)));
+    }
+    // Asked the same way each time, so that GitHub can say that nothing is new.
+    let Some(head) = ctx.comparisons.compare_with_head(repository, base, &known.environment.branch).await? else {
+        known.side.git = read_incomparable_branch(ctx, artefact, known.environment).await?;
+        return ctx.comparisons.compare_commits(repository, base, code).await;
+    };
+    let told = known
+        .image_commit
+        .as_ref()
+        .filter(|commit| head.has_commit(commit))
+        .and_then(|commit| head.restrict_to_ancestor(commit));
+    match told.filter(|_| artefact.paths.is_empty()) {
+        Some(deployed) => {
+            let tree =
+                |of: &Sha| head.commits.iter().find(|lone| lone.commit.sha == *of).and_then(|it| it.tree.as_ref());
+            let same_tree = tree(&head.head).is_some() && tree(&head.head) == tree(&deployed.head);
+            let undeployed = if same_tree {
+                UndeployedCommits::Nothing
+            } else {
+                count_undeployed(head.commits.iter().filter(|lone| !deployed.has_commit(&lone.commit.sha)))
+            };
+            let branch = known.environment.branch.clone();
+            known.side.git = GitState::Branch { branch, head: head.head.clone(), undeployed };
+        }
+        None => read_branch_state(ctx, artefact, known).await?,
+    }
+    if head.head == *code {
+        return Ok(Some(head));
+    }
+    ctx.comparisons.compare_commits(repository, base, code).await
+}
+
+/// Where the branch stands to what runs.
+async fn read_branch_state(
+    ctx: &Context,
+    artefact: &Artefact,
+    known: &mut ComparedEnvironment<'_>,
+) -> Result<(), LookupError> {
+    let Some(commit) = &known.image_commit else { return Ok(()) };
+    let branch = known.environment.branch.clone();
+    known.side.git = match ctx.comparisons.compare_with_head(&artefact.repository, commit, &branch).await? {
+        None => read_incomparable_branch(ctx, artefact, known.environment).await?,
+        Some(head) => {
+            let changes = head.files.cut || head.files.changed.iter().any(|file| file.is_relevant_to(artefact));
+            let undeployed = match head.behind_by {
+                0 if changes => count_undeployed(head.commits.iter()),
+                // The same code under another name, or nothing that is built for it.
+                0 => UndeployedCommits::Nothing,
+                _ => UndeployedCommits::Diverged,
+            };
+            GitState::Branch { branch, head: head.head, undeployed }
+        }
+    };
+    Ok(())
+}
+
+/// A branch that has nothing in common with what runs, or that is not there.
+async fn read_incomparable_branch(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+) -> Result<GitState, LookupError> {
+    let branch = environment.branch.clone();
+    Ok(match ctx.github.fetch_branch_head(&artefact.repository, &branch).await? {
+        Some(head) => GitState::Branch { branch, head, undeployed: UndeployedCommits::Diverged },
+        None => GitState::NoBranch { branch },
+    })
+}
+
+/// As people count what was merged and does not run.
+fn count_undeployed<'a>(commits: impl Iterator<Item = &'a ListedCommit>) -> UndeployedCommits {
+    let commits: Vec<ListedCommit> = commits.cloned().collect();
+    if commits.is_empty() {
+        return UndeployedCommits::Nothing;
+    }
+    let count: u64 = collapse_merges(&commits).iter().map(Commit::count_commits).sum();
+    // Merges alone make an image too.
+    UndeployedCommits::Commits(count.max(1))
+}

@@ -1,0 +1,138 @@
+//! One of the two environments of a diff: the version that runs, the commit of its code, and the state of its manifest.
+
+use crate::domain::change::ChangeLockKey;
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::rollback::SourceMap;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::view::diff::{DiffResult, DiffSide, GitState};
+use crate::workflow::context::Context;
+use crate::workflow::error::{LookupError, PlanError};
+use crate::workflow::facts::manifests::{parse_manifest_version, read_manifest_text, resolve_manifest_file};
+use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
+
+/// One of the two environments, with what has to be known to compare it.
+pub(super) struct ComparedEnvironment<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) side: DiffSide,
+    /// The commit that runs.
+    pub(super) image_commit: Option<Sha>,
+    /// The commit whose code that is: after a rollback, the one that was restored.
+    pub(super) code_commit: Option<Sha>,
+    /// Its manifest, by name and text.
+    pub(super) manifest: Option<(String, String)>,
+}
+
+/// What runs there, by the cluster's word; where it cannot be read, what was seen last.
+pub(super) fn build_side(ctx: &Context, artefact: &Artefact, rung: &Environment) -> DiffSide {
+    let environment = rung.name.clone();
+    let Some(place) = artefact.places.get(&rung.name) else {
+        return DiffSide {
+            environment,
+            running: None,
+            state: RolloutState::Missing,
+            since: None,
+            git: GitState::Unknown,
+        };
+    };
+    let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
+    let seen = ctx.sightings.find_sighting(&artefact.name, &rung.name);
+    let unreadable = matches!(rollout.state, RolloutState::Unreadable { .. });
+    let known = seen.filter(|seen| match &rollout.version {
+        Some(version) => seen.version.is_same_image(version),
+        None => unreadable,
+    });
+    let since = known.as_ref().and_then(|seen| seen.running_at).or(rollout.since);
+    let version = known.map(|seen| seen.version).or(rollout.version);
+    DiffSide { environment, running: version, state: rollout.state, since, git: GitState::Unknown }
+}
+
+pub(super) async fn gather_environment_facts<'a>(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &'a Environment,
+) -> Result<ComparedEnvironment<'a>, LookupError> {
+    if artefact.places.get(&environment.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
+        return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", environment.name)));
+    }
+    let mut side = build_side(ctx, artefact, environment);
+    let Some(version) = &mut side.running else {
+        return Ok(ComparedEnvironment { environment, side, image_commit: None, code_commit: None, manifest: None });
+    };
+    if version.commit.is_none() {
+        version.commit = match ctx.sightings.find_sighting(&artefact.name, &environment.name) {
+            Some(seen) if seen.version.is_same_image(version) => {
+                ctx.image_commits.resolve_sighting_commit(artefact, &seen).await?
+            }
+            _ => ctx.image_commits.find_version_commit(artefact, version).await?,
+        }
+        .map(|(commit, _)| commit);
+    }
+    let commit = version.commit.clone();
+    let code = resolve_code_commit(ctx, artefact, environment, version).await?;
+    Ok(ComparedEnvironment { environment, side, image_commit: commit, code_commit: code, manifest: None })
+}
+
+/// The commit whose code a version is: a rollback's is that which it restored.
+async fn resolve_code_commit(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+    version: &Version,
+) -> Result<Option<Sha>, LookupError> {
+    if matches!(artefact.delivery, Delivery::Manifest { .. }) {
+        return Ok(version.commit.clone());
+    }
+    let moves = ChangeLockKey::from_branch(&artefact.repository, &environment.branch);
+    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
+    Ok(SourceMap::from_changes(&changes, &artefact.name).resolve_restored(version).commit)
+}
+
+/// What the manifest says, and whether that runs.
+pub(super) async fn read_manifest_state(
+    ctx: &Context,
+    artefact: &Artefact,
+    known: &mut ComparedEnvironment<'_>,
+) -> Result<(), LookupError> {
+    let read = async {
+        let Some(at) = resolve_manifest_file(ctx, artefact, known.environment).await? else { return Ok(None) };
+        let text = read_manifest_text(ctx, artefact, &at).await?;
+        let says = parse_manifest_version(artefact, &at, &text)?;
+        Ok(Some((at.file, text, says)))
+    };
+    match read.await {
+        Ok(Some((file, text, says))) => {
+            let runs = known.side.running.as_ref().is_some_and(|runs| runs.is_same_image(&says));
+            known.manifest = Some((file.clone(), text));
+            known.side.git = GitState::Manifest { file, specified: says, is_running: runs };
+        }
+        Ok(None) => {}
+        Err(PlanError::Refused(refusal)) => known.side.git = convert_manifest_refusal(refusal),
+        Err(PlanError::Lookup(error)) => return Err(error),
+    }
+    Ok(())
+}
+
+fn convert_manifest_refusal(refusal: Refusal) -> GitState {
+    match refusal {
+        Refusal::ManifestProblem { file, problem, .. } => GitState::Unreadable { file, why: problem },
+        _ => GitState::Unknown,
+    }
+}
+
+pub(super) fn find_missing_side(artefact: &Artefact, known: &ComparedEnvironment<'_>) -> Option<DiffResult> {
+    let name = known.environment.name.clone();
+    if !artefact.places.contains_key(&name) {
+        return Some(DiffResult::NotInEnvironment(name));
+    }
+    match (&known.side.running, &known.code_commit) {
+        (None, _) if let RolloutState::Unreadable { why, .. } = &known.side.state => {
+            Some(DiffResult::Unknown(format!("the cluster of {name} cannot be read: {why}")))
+        }
+        (None, _) => Some(DiffResult::NotRunning(name)),
+        (Some(_), None) => Some(DiffResult::CommitUnknown(name)),
+        _ => None,
+    }
+}
