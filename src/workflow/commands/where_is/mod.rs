@@ -2,6 +2,7 @@
 //! from what is kept; GitHub is asked one question at a time for the rest.
 
 mod find;
+mod prerequisite;
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,12 +17,13 @@ use crate::domain::rules::rollback::SourceMap;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::where_is::{
-    ArtefactLocations, CodeRemoval, CommitLocations, CommitPresence, EnvironmentPresence, NextEnvironment,
-    Prerequisite, QueryMatch, Tally, find_next_environment,
+    ArtefactLocations, CodeRemoval, CommitLocations, CommitPresence, EnvironmentPresence, NextEnvironment, QueryMatch,
+    Tally, find_next_environment,
 };
 use crate::domain::view::where_query::WhereQuery;
 
 use crate::workflow::commands::where_is::find::find_commit;
+use crate::workflow::commands::where_is::prerequisite::find_next_requirement;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::requests::reply::{Request, Response};
@@ -214,61 +216,6 @@ fn describe_artefact(
     ArtefactLocations { artefact: trace.artefact.name.clone(), environments: rungs, prerequisite: waits }
 }
 
-/// What has to happen before the next rung has it. All that a promotion there would be refused for belongs here.
-fn find_next_requirement(
-    ctx: &Context,
-    artefact: &Artefact,
-    rungs: &[EnvironmentPresence],
-    next: NextEnvironment,
-    known: &Containment,
-) -> Option<(EnvironmentName, Prerequisite)> {
-    let ladder = &ctx.config.catalogue.ladder;
-    let (NextEnvironment::Upward(at) | NextEnvironment::Backward(at)) = next;
-    let rung = rungs.get(at)?;
-    let environment = ladder.find(rung.environment.as_str())?;
-    let branch = environment.branch.clone();
-    let waits = match (next, ladder.find_next_below(&environment.name, artefact)) {
-        (NextEnvironment::Backward(_), _) if artefact.delivery == Delivery::Branch => {
-            Prerequisite::BackMerge { branch }
-        }
-        (NextEnvironment::Backward(_), _) => return None,
-        (NextEnvironment::Upward(_), None) => Prerequisite::Push { branch },
-        (NextEnvironment::Upward(_), Some(below)) => {
-            if let Some(under_way) = change_deploying_to(ctx, artefact, environment, known) {
-                under_way
-            } else if matches!(&rung.presence, CommitPresence::Absent { removal: Some(_) }) {
-                Prerequisite::Repair { below: below.name.clone() }
-            } else {
-                let trouble = rungs.iter().find(|other| other.environment == below.name).and_then(describe_trouble);
-                Prerequisite::Promotion { below: below.name.clone(), problem: trouble }
-            }
-        }
-    };
-    Some((environment.name.clone(), waits))
-}
-
-/// A promotion to there that is under way or did not come to its end, unless it is known to bring something else.
-fn change_deploying_to(
-    ctx: &Context,
-    artefact: &Artefact,
-    environment: &Environment,
-    known: &Containment,
-) -> Option<Prerequisite> {
-    let concerns = |change: &Change| {
-        let plan = &change.plan;
-        plan.environment == environment.name
-            && plan.rollback.is_none()
-            && (change.stage.is_active() || change.stage.is_watched())
-            && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
-    };
-    ctx.open_changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
-        let brings = change.plan.pinned.as_ref().and_then(|pinned| known.is_contained_in(pinned));
-        let waits =
-            Prerequisite::Change { id: change.id, stage_text: change.stage.display_name(), contains_commit: brings };
-        (brings != Some(false)).then_some(waits)
-    })
-}
-
 /// What moves where the artefact goes to that environment.
 fn build_change_lock_key(artefact: &Artefact, environment: &Environment) -> ChangeLockKey {
     match &artefact.delivery {
@@ -278,14 +225,6 @@ fn build_change_lock_key(artefact: &Artefact, environment: &Environment) -> Chan
             let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
             ChangeLockKey::from_write_target(&artefact.repository, &environment.branch, Some(&at))
         }
-    }
-}
-
-fn describe_trouble(rung: &EnvironmentPresence) -> Option<String> {
-    match &rung.presence {
-        CommitPresence::Present { problem: trouble, .. } => trouble.clone(),
-        CommitPresence::RollingOut { .. } => Some("it is still rolling out there".to_owned()),
-        CommitPresence::Absent { .. } | CommitPresence::NoWorkload | CommitPresence::Unknown { .. } => None,
     }
 }
 
