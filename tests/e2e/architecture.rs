@@ -17,7 +17,7 @@ use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
-    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 11, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 9, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 12, goal: NO_LARGE_CYCLE },
@@ -35,7 +35,7 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 77, goal: "under 40 %" },
     RatchetLimit { figure: Figure::VagueCommentLines, limit: 302, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
-    RatchetLimit { figure: Figure::LongFiles, limit: 2, goal: "0" },
+    RatchetLimit { figure: Figure::LongFiles, limit: 1, goal: "0" },
 ];
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";

@@ -7,3 +7,4 @@ pub(crate) mod pending_commits;
 pub mod promotion;
 pub(crate) mod rollback;
 pub(crate) mod rollback_candidates;
+pub(crate) mod rollback_image;

@@ -16,16 +16,11 @@ use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::locks::find_covering_locks;
 use crate::workflow::facts::manifests::resolve_manifest_file;
 use crate::workflow::facts::merged_result::find_result_on_branch;
-use crate::workflow::planning::image::{
-    check_digest_known, check_manifest_writable, is_pinned_by_digest, look_up_image,
-};
 use crate::workflow::planning::rollback_candidates::{
-    EnvironmentHistory, HISTORY_LIMIT, RollbackCandidate, find_available_version, find_previous_by_branch,
+    EnvironmentHistory, HISTORY_LIMIT, MAX_SUGGESTIONS, RollbackCandidate, find_previous_by_branch,
     find_previous_versions, load_environment_history,
 };
-
-/// How many versions are offered where another is wanted.
-pub(crate) const MAX_SUGGESTIONS: usize = 5;
+use crate::workflow::planning::rollback_image::{add_known_digest, check_rollback_image};
 
 /// What is to be rolled back, whereto, and who wants it.
 #[derive(Clone, Debug)]
@@ -284,82 +279,6 @@ async fn find_tagged_version(
         }
         _ => Ok(Some(version)),
     }
-}
-
-/// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a
-/// word.
-async fn check_rollback_image(
-    ctx: &Context,
-    past: &EnvironmentHistory<'_>,
-    version: &mut Version,
-    backs: &[RollbackCandidate],
-) -> Result<ImagePresence, PlanError> {
-    let artefact = past.artefact;
-    let Some(file) = past.manifest else {
-        // A version that Git tells of has no image that we know of.
-        let known = backs.first().is_some_and(|back| back.found_in != RollbackEvidence::Git) && version.tag.is_some();
-        return Ok(if known { look_up_image(ctx, artefact, version).await.0 } else { ImagePresence::Yes });
-    };
-    if past.current.as_ref().is_some_and(|current| current.is_same_image(version)) {
-        let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
-        return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
-    }
-    let (there, digest) = look_up_image(ctx, artefact, version).await;
-    let moved = match &digest {
-        Some(digest) => has_tag_moved(ctx, past, version, digest).await,
-        None => false,
-    };
-    if there == ImagePresence::Gone || moved {
-        let instead = find_available_version(ctx, past, backs.get(1..).unwrap_or_default()).await;
-        let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
-        let version = version.clone();
-        return Err(
-            Refusal::ImageMissing { artefact, environment, version, tag_moved: moved, alternative: instead }.into()
-        );
-    }
-    if let Some(digest) = digest {
-        version.digest = Some(digest.into());
-    }
-    check_digest_known(artefact, version, &there)?;
-    check_manifest_writable(ctx, artefact, file, version).await?;
-    Ok(there)
-}
-
-/// Is the tag another image now than when it ran there?
-pub(crate) async fn has_tag_moved(
-    ctx: &Context,
-    past: &EnvironmentHistory<'_>,
-    version: &Version,
-    digest: &str,
-) -> bool {
-    let was = past.changes.iter().find_map(|change| {
-        let plan = &change.plan;
-        plan.version
-            .digest
-            .as_deref()
-            .filter(|_| plan.version.tag == version.tag && change.stage.result_commit().is_some())
-    });
-    if is_pinned_by_digest(past.artefact) && version.digest.is_some() {
-        // The image was asked for by its digest, which is never another one's.
-        return false;
-    }
-    if let Some(was) = version.digest.as_deref().or(was) {
-        return was != digest;
-    }
-    ctx.image_commits.is_tag_overwritten(past.artefact, version).await
-}
-
-/// By manifest the digest of what is there, by which it is known again under any tag.
-async fn add_known_digest(ctx: &Context, past: &EnvironmentHistory<'_>, current: Version) -> Version {
-    if past.manifest.is_none() || current.digest.is_some() {
-        return current;
-    }
-    let written = past.changes.iter().find(|change| change.plan.version.is_same_image(&current));
-    let digest = match written.and_then(|change| change.plan.version.digest.clone()) {
-        Some(digest) => Some(digest),
-        None => look_up_image(ctx, past.artefact, &current).await.1.map(Into::into),
-    };
-    Version { digest, ..current }
 }
 
 /// What the environment would lose: what is there and not in the version that comes back.

@@ -3,7 +3,6 @@
 
 use std::cmp::Ordering;
 
-use super::rollback::MAX_SUGGESTIONS;
 use crate::adapters::cluster;
 use crate::adapters::github::GithubCommit;
 use crate::domain::change::Change;
@@ -23,18 +22,18 @@ use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;
 use crate::workflow::facts::manifests::read_manifest_version;
 use crate::workflow::planning::gate_inputs::find_environment_quarantines;
-use crate::workflow::planning::image::look_up_image;
-use crate::workflow::planning::rollback::has_tag_moved;
 
 /// How far back stays and changes are looked at.
 pub(crate) const HISTORY_LIMIT: u32 = 200;
+/// How many versions are offered where another is wanted.
+pub(crate) const MAX_SUGGESTIONS: usize = 5;
 /// Stays whose commit is not written down are asked about, the newest of them.
 const MAX_COMMIT_LOOKUPS: usize = 5;
 /// How far back Git is looked at.
 const MAX_COMMITS: usize = 50;
 const MAX_FILE_REVISIONS: usize = 20;
 /// How many images of the registry are asked for their commit.
-const MAX_TAGS: usize = 10;
+pub(crate) const MAX_TAGS: usize = 10;
 
 /// What is known of an environment that is to go back.
 pub(crate) struct EnvironmentHistory<'a> {
@@ -318,22 +317,6 @@ async fn filter_eligible_versions(
         }
     }
     backs
-}
-
-/// The newest earlier one whose image is still there, of those behind the first.
-pub(crate) async fn find_available_version(
-    ctx: &Context,
-    past: &EnvironmentHistory<'_>,
-    backs: &[RollbackCandidate],
-) -> Option<String> {
-    for RollbackCandidate { version, .. } in backs.iter().take(MAX_TAGS) {
-        if let (_, Some(digest)) = look_up_image(ctx, past.artefact, version).await
-            && !has_tag_moved(ctx, past, version, &digest).await
-        {
-            return Some(version.label().to_owned());
-        }
-    }
-    None
 }
 
 /// Tags of one kind, which can be counted: with the same letters before the first digit, and none behind it. The names of
