@@ -13,7 +13,7 @@ use crate::config::{Config, Secrets};
 use super::pace::Pace;
 use super::page;
 use crate::sim::control_api;
-use crate::sim::world::{APP_TOKEN, World, WorldError};
+use crate::sim::world::{World, WorldError};
 
 /// Whoever presses Ctrl-C in a demo has seen enough: three seconds in all.
 const BOT_STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -69,20 +69,16 @@ impl Demo {
         edit: impl FnOnce(String) -> String,
     ) -> Result<Self, DemoError> {
         let clock = world.clock.clone();
-        let kubeconfig = directory.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, world.kubeconfig())?;
+        let details = world.connect_details();
         let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
 
-        let text = edit(world.configuration(&kubeconfig));
+        let text = edit(details.write_kubeconfig(directory.path())?);
         let config = Config::parse("the demo", &text).map_err(|problems| {
             DemoError::Configuration(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         })?;
-        let by_socket = world.slack.uses_sockets();
         let environment = move |name: &str| match name {
             "DATABASE_URL" => Some(database.clone()),
-            "SLACK_SIGNING_SECRET" if by_socket => None,
-            "SLACK_APP_TOKEN" if by_socket => Some(APP_TOKEN.to_owned()),
-            name => World::secret(name),
+            name => details.find_variable(name),
         };
         let secrets =
             Secrets::read(&config, environment).map_err(|wrong| DemoError::Configuration(wrong.join("; ")))?;

@@ -3,6 +3,7 @@
 
 pub mod ci;
 pub mod cluster;
+pub mod connect;
 pub mod control_api;
 pub mod controller;
 pub mod demo;

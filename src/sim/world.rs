@@ -14,7 +14,7 @@ use crate::domain::model::version::Sha;
 use crate::domain::runtime::sighting::Sighting;
 
 use super::ci::{BuildConfig, BuiltImage, Ci, TagStyle};
-use super::cluster::{self, Cluster};
+use super::cluster::Cluster;
 use super::controller::{Controller, Revision, Target, Webhooks};
 use super::faults::Faults;
 use super::github::{self, BranchMove, GitHub, NewCommit};
@@ -35,6 +35,8 @@ pub const BOT_TOKEN: &str = "xoxb-world-gantry";
 pub const APP_TOKEN: &str = "xapp-world-gantry";
 pub const GITHUB_TOKEN: &str = "ghp_world_gantry";
 pub const GITHUB_WEBHOOK_SECRET: &str = "a-world-that-signs-its-webhooks";
+/// The id and the domain of the Slack workspace.
+pub(super) const TEAM: (&str, &str) = ("T0ACME", "acme");
 
 /// The repository of the manifests, and its branch.
 pub const GITOPS: (&str, &str) = ("acme/gitops", "main");
@@ -250,36 +252,6 @@ impl World {
         self.lock_builds().clone()
     }
 
-    /// What the bot is configured with here.
-    pub fn configuration(&self, kubeconfig: &std::path::Path) -> String {
-        include_str!("world.yaml")
-            .replace("{origin}", &self.origin)
-            .replace("{kubeconfig}", &kubeconfig.display().to_string())
-    }
-
-    pub fn kubeconfig(&self) -> String {
-        format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: world\nclusters:\n- name: world\n  cluster: {{ server: \"{}/sim/cluster\" }}\n\
-             users:\n- name: gantry\n  user: {{ token: {} }}\ncontexts:\n- name: world\n  context: {{ cluster: world, user: gantry }}\n",
-            self.origin,
-            cluster::TOKEN
-        )
-    }
-
-    /// A secret by the name of its environment variable: the real ones are not looked at.
-    pub fn secret(name: &str) -> Option<String> {
-        match name {
-            "SLACK_SIGNING_SECRET" => Some(SIGNING_SECRET.to_owned()),
-            "SLACK_BOT_TOKEN" => Some(BOT_TOKEN.to_owned()),
-            "GITHUB_TOKEN" => Some(GITHUB_TOKEN.to_owned()),
-            "GITHUB_WEBHOOK_SECRET" => Some(GITHUB_WEBHOOK_SECRET.to_owned()),
-            name => {
-                let environment = name.strip_prefix("FLUX_")?.strip_suffix("_SECRET")?.to_ascii_lowercase();
-                webhook_secrets().remove(&environment)
-            }
-        }
-    }
-
     /// Ends every open stream; the world cannot be used afterwards.
     pub fn close(&self) {
         self.closing.cancel();
@@ -446,7 +418,7 @@ fn create_slack(
         bot_token: BOT_TOKEN.to_owned(),
         app_token: APP_TOKEN.to_owned(),
         manifest: Some(manifest),
-        team: ("T0ACME".to_owned(), "acme".to_owned()),
+        team: (TEAM.0.to_owned(), TEAM.1.to_owned()),
     });
     for (name, real_name) in PEOPLE {
         slack.add_person(Person {
@@ -494,7 +466,8 @@ fn targets() -> Vec<Target> {
     ARTEFACTS.iter().flat_map(|thing| ENVIRONMENTS.map(|environment| target(thing, environment))).collect()
 }
 
-fn webhook_secrets() -> BTreeMap<String, String> {
+/// The secret of each environment's reports.
+pub fn webhook_secrets() -> BTreeMap<String, String> {
     ENVIRONMENTS
         .iter()
         .map(|(environment, _)| ((*environment).to_owned(), format!("flux-secret-of-{environment}")))

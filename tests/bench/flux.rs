@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gantry::adapters::reports::flux;
 use gantry::domain::model::environment::EnvironmentName;
 use gantry::sim::rng::Rng;
-use gantry::sim::world::{ENVIRONMENTS, World};
+use gantry::sim::world::{ENVIRONMENTS, webhook_secrets};
 use hmac::{Hmac, Mac};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -31,8 +31,7 @@ fn build_report(number: usize, rng: &mut Rng, now: Timestamp) -> Outcome<SignedR
     let (environment, branch) = ENVIRONMENTS[rng.next_below(ENVIRONMENTS.len())];
     let at = now + SignedDuration::from_secs(i64::try_from(number / 20)?);
     let body = event(number, OBJECTS[rng.next_below(OBJECTS.len())], environment, branch, at, rng).to_string();
-    let secret = World::secret(&format!("FLUX_{}_SECRET", environment.to_ascii_uppercase()));
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.ok_or("There is no such secret.")?.as_bytes())?;
+    let mut mac = Hmac::<Sha256>::new_from_slice(webhook_secrets()[environment].as_bytes())?;
     mac.update(body.as_bytes());
     let signature = mac.finalize().into_bytes().iter().try_fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}")?;

@@ -1,5 +1,6 @@
 //! The simulated Slack, GitHub and cluster in this process, for a bot in another one. They rest while it is measured.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -84,18 +85,18 @@ impl Drop for World {
 pub(crate) struct BotFiles {
     pub(crate) database: String,
     config: PathBuf,
+    variables: BTreeMap<String, String>,
     _folder: tempfile::TempDir,
 }
 
 impl BotFiles {
     fn create(sim: &sim::World, configure: impl FnOnce(String) -> String) -> Outcome<Self> {
         let folder = tempfile::tempdir()?;
-        let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, sim.kubeconfig())?;
+        let details = sim.connect_details();
         let config = folder.path().join("gantry.yaml");
-        std::fs::write(&config, configure(sim.configuration(&kubeconfig)))?;
+        std::fs::write(&config, configure(details.write_kubeconfig(folder.path())?))?;
         let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
-        Ok(Self { database, config, _folder: folder })
+        Ok(Self { database, config, variables: details.env, _folder: folder })
     }
 
     fn serve(&self, address: SocketAddr) -> Command {
@@ -106,14 +107,7 @@ impl BotFiles {
             .arg(&self.config)
             .arg("--listen")
             .arg(address.to_string());
-        serve.env_clear().env("DATABASE_URL", &self.database);
-        for name in ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN"] {
-            serve.envs(sim::World::secret(name).map(|secret| (name.to_owned(), secret)));
-        }
-        for (environment, _) in sim::ENVIRONMENTS {
-            let name = format!("FLUX_{}_SECRET", environment.to_ascii_uppercase());
-            serve.envs(sim::World::secret(&name).map(|secret| (name, secret)));
-        }
+        serve.env_clear().env("DATABASE_URL", &self.database).envs(&self.variables);
         serve.stdin(Stdio::null());
         serve
     }

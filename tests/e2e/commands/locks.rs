@@ -268,8 +268,6 @@ async fn the_owner_of_a_forgotten_lock_is_asked_every_day() {
 async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
     let world = World::open().await;
     let directory = tempfile::tempdir().unwrap();
-    let kubeconfig = directory.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, world.sim.kubeconfig()).unwrap();
     let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
     let since = world.clock.now();
     let lock = Lock {
@@ -286,8 +284,9 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
     store.close().await;
 
     world.wait(SignedDuration::from_hours(30)).await;
-    let config = Config::parse("the world", &world.sim.configuration(&kubeconfig)).unwrap();
-    let secrets = Secrets::read(&config, gantry::sim::world::World::secret).unwrap();
+    let details = world.sim.connect_details();
+    let config = Config::parse("the world", &details.write_kubeconfig(directory.path()).unwrap()).unwrap();
+    let secrets = Secrets::read(&config, |name| details.find_variable(name)).unwrap();
     let store = Store::open(&database, world.clock.clone()).await.unwrap();
     let app = App::build(Setup { config, secrets, clock: world.clock.clone(), store }).await.unwrap();
     crate::harness::process::wait_until("bob is reminded", async || !world.direct_messages("bob").is_empty()).await;

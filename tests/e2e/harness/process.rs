@@ -13,6 +13,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use gantry::clock::Clock;
+use gantry::sim::cluster::TOKEN;
 use gantry::sim::pace::Pace;
 use gantry::sim::slack::Message;
 use gantry::sim::world::World;
@@ -24,43 +25,26 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What the world's bot needs.
-pub(crate) const SECRETS: [&str; 8] = [
-    "SLACK_SIGNING_SECRET",
-    "SLACK_BOT_TOKEN",
-    "GITHUB_TOKEN",
-    "GITHUB_WEBHOOK_SECRET",
-    "FLUX_DEVELOPMENT_SECRET",
-    "FLUX_QA_SECRET",
-    "FLUX_STAGING_SECRET",
-    "FLUX_PROD_SECRET",
-];
-
 /// How the world's bot comes to its services.
+#[derive(Default)]
 pub(crate) struct ProcessOptions {
+    /// Besides those that the world gives its bot. An empty value unsets one.
     pub(crate) variables: Vec<(&'static str, String)>,
-    /// For the cluster.
-    pub(crate) cluster_token: &'static str,
+    /// For the cluster, in place of the world's own.
+    pub(crate) cluster_token: Option<&'static str>,
     /// Slack sends its requests by a socket.
     pub(crate) uses_socket_mode: bool,
 }
 
-impl Default for ProcessOptions {
-    fn default() -> Self {
-        let variables = SECRETS.map(|name| (name, World::secret(name).unwrap())).into();
-        Self { variables, cluster_token: "world", uses_socket_mode: false }
-    }
-}
-
 /// What the bot is started with, whatever it is asked to do.
-fn build_command(folder: &std::path::Path, verb: &str, variables: &[(&'static str, String)]) -> Command {
+fn build_command(folder: &std::path::Path, verb: &str, variables: &BTreeMap<String, String>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
     command.arg(verb).arg("--config").arg(folder.join("gantry.yaml"));
     command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
     // All of it: what a library would say below `info` is not for a log, whatever this asks for.
     command.env("RUST_LOG", "trace");
     command.env("KUBECONFIG", folder.join("kubeconfig"));
-    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    command.envs(variables);
     command
 }
 
@@ -70,7 +54,7 @@ struct Bot {
 }
 
 impl Bot {
-    fn start(folder: &std::path::Path, listen: &str, variables: &[(&'static str, String)]) -> Self {
+    fn start(folder: &std::path::Path, listen: &str, variables: &BTreeMap<String, String>) -> Self {
         let mut command = build_command(folder, "serve", variables);
         command.args(["--metrics-listen", "127.0.0.1:0", "--listen", listen]);
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
@@ -270,7 +254,7 @@ pub(crate) struct ProcessHarness {
     pub(crate) interceptor: RequestInterceptor,
     folder: tempfile::TempDir,
     pub(crate) address: String,
-    variables: Vec<(&'static str, String)>,
+    variables: BTreeMap<String, String>,
     bot: Option<Bot>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -287,7 +271,6 @@ impl ProcessHarness {
 
     /// The same by other ways; `edit` gets the world's address as well.
     pub(crate) async fn with_options(options: ProcessOptions, edit: impl FnOnce(String, &str) -> String) -> Self {
-        let ProcessOptions { variables, cluster_token: token, uses_socket_mode: by_socket } = options;
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -299,15 +282,20 @@ impl ProcessHarness {
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         world.slack.set_bot_url(&format!("http://{address}"));
         world.github.set_bot_url(&format!("http://{address}"));
-        if by_socket {
+        if options.uses_socket_mode {
             world.slack.use_sockets();
         }
-        let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, world.kubeconfig().replace("token: world", &format!("token: {token}"))).unwrap();
+        let mut details = world.connect_details();
+        if let Some(token) = options.cluster_token {
+            details.kubeconfig = details.kubeconfig.replace(&format!("token: {TOKEN}"), &format!("token: {token}"));
+        }
+        let mut variables = details.env.clone();
+        variables.extend(options.variables.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        variables.retain(|_, value| !value.is_empty());
+        let config = details.write_kubeconfig(folder.path()).unwrap();
         // Where the configuration names none, the variable does.
-        let configuration =
-            edit(world.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "), &world.origin);
-        std::fs::write(folder.path().join("gantry.yaml"), configuration).unwrap();
+        let config = edit(config.replace("kubeconfig: ", "# kubeconfig: "), &world.origin);
+        std::fs::write(folder.path().join("gantry.yaml"), config).unwrap();
         let gate = RequestInterceptor::new();
         let router = world.router().layer(middleware::from_fn_with_state(gate.clone(), intercept_request));
         let server = tokio::spawn(async move {

@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 use gantry::clock::Clock;
 use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::pace::Pace;
-use gantry::sim::world::{APP_TOKEN, World};
+use gantry::sim::world::{APP_TOKEN, World, webhook_secrets};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-
-use crate::harness::process::SECRETS;
 
 const BIN: &str = env!("CARGO_BIN_EXE_gantry");
 
@@ -36,9 +34,8 @@ impl DoctorFixture {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let world = World::new(Clock::new_system(), Pace::default(), &origin).unwrap();
-        let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, world.kubeconfig()).unwrap();
-        std::fs::write(folder.path().join("gantry.yaml"), edit(&world.configuration(&kubeconfig))).unwrap();
+        let config = world.connect_details().write_kubeconfig(folder.path()).unwrap();
+        std::fs::write(folder.path().join("gantry.yaml"), edit(&config)).unwrap();
         let router = world.router();
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
@@ -55,7 +52,7 @@ impl DoctorFixture {
         let mut command = tokio::process::Command::new(BIN);
         command.arg("doctor").arg("--config").arg(self.folder.path().join("gantry.yaml")).args(more);
         command.env_clear().env("DATABASE_URL", format!("sqlite://{}", self.database().display()));
-        command.envs(SECRETS.map(|name| (name, World::secret(name).unwrap())));
+        command.envs(self.world.connect_details().env);
         for (name, value) in variables {
             if value.is_empty() {
                 command.env_remove(name)
@@ -356,7 +353,7 @@ async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() 
         "message": "kustomize build failed", "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
     });
     let flux = reqwest::Client::new().post(format!("http://{}/webhooks/flux/qa", harness.address));
-    let sent = flux.bearer_auth(World::secret("FLUX_QA_SECRET").unwrap()).json(&body).send().await.unwrap();
+    let sent = flux.bearer_auth(&webhook_secrets()["qa"]).json(&body).send().await.unwrap();
     assert_eq!(sent.status(), 202);
     let fixture = DoctorFixture::open(without_mailer).await;
     let url = harness.database_url();

@@ -49,8 +49,7 @@ impl FullDisk {
 
 async fn open() -> (ProcessHarness, FullDisk) {
     let disk = FullDisk::compile();
-    let mut options = ProcessOptions::default();
-    options.variables.extend(disk.variables());
+    let options = ProcessOptions { variables: disk.variables().into(), ..ProcessOptions::default() };
     (ProcessHarness::with_options(options, |yaml, _| yaml).await, disk)
 }
 

@@ -20,10 +20,9 @@ async fn a_panic_of_the_stores_writer_ends_the_process() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let world = World::new(Clock::new_system(), Pace::default(), &origin).unwrap();
-    let kubeconfig = folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, world.kubeconfig()).unwrap();
-    let config = Config::parse("the test", &world.configuration(&kubeconfig)).unwrap();
-    let secrets = Secrets::read(&config, World::secret).unwrap();
+    let details = world.connect_details();
+    let config = Config::parse("the test", &details.write_kubeconfig(folder.path()).unwrap()).unwrap();
+    let secrets = Secrets::read(&config, |name| details.find_variable(name)).unwrap();
     // The writer prunes rows older than some days before now. At the beginning of time that subtraction panics.
     let url = format!("sqlite://{}", folder.path().join("gantry.db").display());
     let store = Store::open(&url, Clock::new_manual(Timestamp::MIN)).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use gantry::sim::faults::Fault;
 use gantry::sim::slack::VERIFICATION_TOKEN;
-use gantry::sim::world::{GITHUB_TOKEN, World};
+use gantry::sim::world::{GITHUB_TOKEN, SIGNING_SECRET, webhook_secrets};
 use serde_json::{Value, json};
 
 use crate::harness::process::{PauseWhen, ProcessHarness, wait_until};
@@ -130,20 +130,20 @@ impl<'a> LeakScenario<'a> {
 
     /// Good and bad ones; a secret in the wrong place is still a secret.
     async fn webhooks(&self) {
-        let (signing, flux) =
-            (World::secret("SLACK_SIGNING_SECRET").unwrap(), World::secret("FLUX_QA_SECRET").unwrap());
+        let secrets = webhook_secrets();
+        let (signing, flux) = (SIGNING_SECRET, secrets["qa"].as_str());
         let signed =
             |secret: &str, body: &str| ("x-signature", format!("sha256={}", hex_hmac(secret, &[body.as_bytes()])));
         let bearer = ("authorization", format!("Bearer {flux}"));
         let report = r#"{"artefact": "nobody", "state": "failed", "message": "no"}"#;
         let slack = ("x-slack-signature", format!("v0={signing}"));
         for (path, header, body, status) in [
-            ("/webhooks/deployments", signed(&flux, report), report, 202),
-            ("/webhooks/deployments", signed(&flux, "nonsense"), "nonsense", 400),
-            ("/webhooks/deployments", signed(&signing, report), report, 401),
+            ("/webhooks/deployments", signed(flux, report), report, 202),
+            ("/webhooks/deployments", signed(flux, "nonsense"), "nonsense", 400),
+            ("/webhooks/deployments", signed(signing, report), report, 401),
             ("/webhooks/flux/qa", bearer.clone(), "nonsense", 400),
             ("/webhooks/argocd/prod", bearer, "{}", 401),
-            ("/webhooks/github", ("x-hub-signature-256", signing.clone()), "{}", 401),
+            ("/webhooks/github", ("x-hub-signature-256", signing.to_owned()), "{}", 401),
             ("/slack/commands", slack, "text=x", 401),
         ] {
             let to = format!("http://{}{path}", self.harness.address);
