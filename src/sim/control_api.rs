@@ -20,6 +20,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::domain::command::COMMANDS;
 
+use super::connect::ConnectDetails;
 use super::faults::Fault;
 use super::github::Verdict;
 use super::slack::Ack;
@@ -46,6 +47,7 @@ fn router(world: World) -> Router {
         .route("/sim/fault", post(fault))
         .route("/sim/messages", get(messages))
         .route("/sim/home", get(home))
+        .route("/sim/connect", get(connect))
         .route("/sim/state", get(state))
         .route("/sim/page/world", get(describe))
         .route("/sim/page/graph", get(graph))
@@ -260,6 +262,10 @@ async fn home(State(world): State<World>, Query(query): Query<HomeQuery>) -> Res
         let _ = tokio::time::timeout(HOME_TIMEOUT, made).await;
     }
     Json(slack.home(&query.user)).into_response()
+}
+
+async fn connect(State(world): State<World>) -> Json<ConnectDetails> {
+    Json(world.connect_details())
 }
 
 async fn state(State(world): State<World>) -> Json<Value> {

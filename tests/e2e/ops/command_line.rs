@@ -18,13 +18,13 @@ fn combined_output(output: &Output) -> String {
 }
 
 /// A demo in a process of its own, killed when the test ends.
-struct Demo {
+pub(super) struct Demo {
     child: Child,
-    address: String,
+    pub(super) address: String,
 }
 
 impl Demo {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let mut child = gantry()
             .args(["demo", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())

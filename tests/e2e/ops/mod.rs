@@ -2,6 +2,7 @@
 
 mod alerts;
 mod command_line;
+mod connect;
 mod control_api;
 mod doctor_command_line;
 mod full_disk;
