@@ -1,9 +1,9 @@
-//! The few kinds of block that we use, kept inside Slack's limits by what makes them.
-//! They are typed, and no trees of JSON: `list` is answered within the request, and writes them straight into it.
+//! The few kinds of block that we use, kept inside Slack's limits by the functions that make them.
 
 use std::borrow::Cow;
 
-use super::json::{array, string};
+use serde::{Serialize, Serializer};
+
 use super::mrkdwn::Mrkdwn;
 
 /// Slack refuses a section that is longer.
@@ -12,69 +12,78 @@ const MAX_CONFIRM_TEXT: usize = 300;
 /// Stands before the number of a button of which there are more; no action has it in its name.
 pub const ACTION_NUMBER_SEPARATOR: char = '#';
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    Section {
-        text: MrkdwnText,
-    },
-    Context {
-        elements: [MrkdwnText; 1],
-    },
-    Actions {
-        elements: Vec<Button>,
-    },
-    Table {
-        rows: Vec<TableRow>,
-    },
-    /// Shown one after the other; a line ends where a piece has a line break.
-    RichText {
-        pieces: Vec<StyledText>,
-    },
+    Section { text: MrkdwnText },
+    Context { elements: [MrkdwnText; 1] },
+    Actions { elements: Vec<Button> },
+    Table { rows: Vec<TableRow> },
+    RichText { elements: [RichTextSection; 1] },
 }
 
 /// The cells of one line of a table.
 pub type TableRow = Vec<RawText>;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "mrkdwn")]
 pub struct MrkdwnText {
     text: String,
 }
 
 /// Text that is shown as it is: nothing in it can be mark-up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "raw_text")]
 pub struct RawText {
     pub text: Cow<'static, str>,
 }
 
+/// Shown one after the other; a line ends where a piece has a line break.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "rich_text_section")]
+pub struct RichTextSection {
+    pub elements: Vec<StyledText>,
+}
+
 /// Text that is shown as it is, in styles that Slack knows by these names: `bold`, `code`, `italic`, `strike`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "text")]
 pub struct StyledText {
     pub text: String,
+    #[serde(rename = "style", skip_serializing_if = "<[_]>::is_empty", serialize_with = "serialize_styles")]
     pub styles: &'static [&'static str],
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "button")]
 pub struct Button {
+    #[serde(rename = "text", serialize_with = "serialize_plain_text")]
     label: Cow<'static, str>,
-    action: &'static str,
+    action_id: Cow<'static, str>,
     value: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     style: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     confirm: Option<Box<ConfirmDialog>>,
 }
 
 /// What is asked once more before a press counts: a title of at most 100 characters, buttons of 30.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConfirmDialog {
+    #[serde(serialize_with = "serialize_plain_text")]
     pub title: &'static str,
+    #[serde(serialize_with = "serialize_confirm_text")]
     pub text: Mrkdwn,
+    #[serde(rename = "confirm", serialize_with = "serialize_plain_text")]
     pub confirm_label: &'static str,
+    #[serde(rename = "deny", serialize_with = "serialize_plain_text")]
     pub deny_label: &'static str,
 }
 
 impl Button {
     /// Named by what it chooses, of at most 75 characters.
     pub fn with_label(label: &str, action: &'static str, value: String) -> Self {
-        Self { label: Cow::Owned(label.to_owned()), action, value, style: None, confirm: None }
+        Self { label: Cow::Owned(label.to_owned()), action_id: action.into(), value, style: None, confirm: None }
     }
 
     /// The one that most people will want; at most one in a message.
@@ -95,107 +104,21 @@ impl Button {
     }
 }
 
-impl Block {
-    /// As Slack takes it, in JSON.
-    pub(super) fn write_json(&self, json: &mut String) {
-        match self {
-            Self::Section { text } => {
-                json.push_str(r#"{"type":"section","text":"#);
-                text.write_json(json);
-            }
-            Self::Context { elements } => {
-                json.push_str(r#"{"type":"context","elements":"#);
-                array(json, elements, MrkdwnText::write_json);
-            }
-            Self::Actions { elements } => {
-                json.push_str(r#"{"type":"actions","elements":"#);
-                let nth = |at: usize| elements[..at].iter().filter(|it| it.action == elements[at].action).count();
-                array(json, &(0..elements.len()).collect::<Vec<_>>(), |at, json| {
-                    elements[*at].write_json(json, nth(*at));
-                });
-            }
-            Self::Table { rows } => {
-                json.push_str(r#"{"type":"table","rows":"#);
-                array(json, rows, |line, json| array(json, line, RawText::write_json));
-            }
-            Self::RichText { pieces } => {
-                json.push_str(r#"{"type":"rich_text","elements":[{"type":"rich_text_section","elements":"#);
-                array(json, pieces, StyledText::write_json);
-                json.push_str("}]");
-            }
-        }
-        json.push('}');
+fn serialize_plain_text<S: Serializer>(text: &impl AsRef<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(tag = "type", rename = "plain_text")]
+    struct PlainText<'a> {
+        text: &'a str,
     }
+    PlainText { text: text.as_ref() }.serialize(serializer)
 }
 
-impl MrkdwnText {
-    fn write_json(&self, json: &mut String) {
-        json.push_str(r#"{"type":"mrkdwn","text":"#);
-        string(json, &self.text);
-        json.push('}');
-    }
+fn serialize_confirm_text<S: Serializer>(text: &Mrkdwn, serializer: S) -> Result<S::Ok, S::Error> {
+    truncate_mrkdwn(text.clone(), MAX_CONFIRM_TEXT).serialize(serializer)
 }
 
-impl RawText {
-    fn write_json(&self, json: &mut String) {
-        json.push_str(r#"{"type":"raw_text","text":"#);
-        string(json, &self.text);
-        json.push('}');
-    }
-}
-
-impl StyledText {
-    fn write_json(&self, json: &mut String) {
-        json.push_str(r#"{"type":"text","text":"#);
-        string(json, &self.text);
-        for (at, style) in self.styles.iter().enumerate() {
-            json.push_str(if at == 0 { r#","style":{"# } else { "," });
-            string(json, style);
-            json.push_str(":true");
-        }
-        json.push_str(if self.styles.is_empty() { "}" } else { "}}" });
-    }
-}
-
-impl Button {
-    /// `nth`: so many of the same action stand before it. Slack takes each `action_id` once in a block.
-    fn write_json(&self, json: &mut String, nth: usize) {
-        json.push_str(r#"{"type":"button","text":{"type":"plain_text","text":"#);
-        string(json, &self.label);
-        json.push_str(r#"},"action_id":"#);
-        match nth {
-            0 => string(json, self.action),
-            nth => string(json, &format!("{}{ACTION_NUMBER_SEPARATOR}{nth}", self.action)),
-        }
-        json.push_str(r#","value":"#);
-        string(json, &self.value);
-        if let Some(style) = self.style {
-            json.push_str(r#","style":"#);
-            string(json, style);
-        }
-        if let Some(confirm) = &self.confirm {
-            json.push_str(r#","confirm":"#);
-            confirm.write_json(json);
-        }
-        json.push('}');
-    }
-}
-
-impl ConfirmDialog {
-    fn write_json(&self, json: &mut String) {
-        let plain = |json: &mut String, key: &str, text: &str| {
-            json.push_str(key);
-            json.push_str(r#"{"type":"plain_text","text":"#);
-            string(json, text);
-            json.push('}');
-        };
-        plain(json, r#"{"title":"#, self.title);
-        json.push_str(r#","text":"#);
-        truncate_mrkdwn(self.text.clone(), MAX_CONFIRM_TEXT).write_json(json);
-        plain(json, r#","confirm":"#, self.confirm_label);
-        plain(json, r#","deny":"#, self.deny_label);
-        json.push('}');
-    }
+fn serialize_styles<S: Serializer>(styles: &[&str], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(styles.iter().map(|style| (style, true)))
 }
 
 impl From<&'static str> for RawText {
@@ -218,13 +141,21 @@ pub fn context(text: Mrkdwn) -> Block {
     Block::Context { elements: [truncate_mrkdwn(text, 2000)] }
 }
 
-/// At most 25 stand in one block; ours are few.
-pub fn actions(buttons: Vec<Button>) -> Block {
+/// At most 25 stand in one block; ours are few. Slack takes each `action_id` once in a block, so that repeated ones get a number.
+pub fn actions(mut buttons: Vec<Button>) -> Block {
+    // From the last one on: a numbered id no longer equals the others.
+    for at in (1..buttons.len()).rev() {
+        let id = &buttons[at].action_id;
+        let before = buttons[..at].iter().filter(|button| button.action_id == *id).count();
+        if before > 0 {
+            buttons[at].action_id = format!("{id}{ACTION_NUMBER_SEPARATOR}{before}").into();
+        }
+    }
     Block::Actions { elements: buttons }
 }
 
 pub fn button(label: &'static str, action: &'static str, value: String) -> Button {
-    Button { label: label.into(), action, value, style: None, confirm: None }
+    Button { label: label.into(), action_id: action.into(), value, style: None, confirm: None }
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.
@@ -234,7 +165,7 @@ pub fn table(lines: Vec<TableRow>) -> Block {
 
 /// At least one piece, and none of them empty.
 pub fn rich_text(pieces: Vec<StyledText>) -> Block {
-    Block::RichText { pieces }
+    Block::RichText { elements: [RichTextSection { elements: pieces }] }
 }
 
 fn truncate_mrkdwn(text: Mrkdwn, most: usize) -> MrkdwnText {
@@ -257,7 +188,7 @@ fn truncate_mrkdwn(text: Mrkdwn, most: usize) -> MrkdwnText {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -316,9 +247,7 @@ mod tests {
             ),
         ];
         for (block, expected) in blocks {
-            let mut json = String::new();
-            block.write_json(&mut json);
-            assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), expected, "{json}");
+            assert_eq!(serde_json::to_value(block).unwrap(), expected);
         }
     }
 }

@@ -14,7 +14,6 @@ pub mod gate;
 pub mod help;
 pub mod history;
 pub mod home;
-mod json;
 pub mod list;
 pub mod lock;
 pub mod mrkdwn;
@@ -32,6 +31,7 @@ mod timeline;
 pub mod where_is;
 pub mod why;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::model::message::{Destination, Message};
@@ -86,16 +86,15 @@ impl Rendered {
 
     /// As the answer to a slash command, in JSON.
     pub fn to_ack_body(&self, in_channel: bool) -> Vec<u8> {
-        // A list says in its blocks what it says in its text, and a little more.
-        let mut json = String::with_capacity(3 * self.text.len() + 512);
-        json.push_str(r#"{"response_type":"#);
-        json::string(&mut json, if in_channel { "in_channel" } else { "ephemeral" });
-        json.push_str(r#","text":"#);
-        json::string(&mut json, &self.text);
-        json.push_str(r#","blocks":"#);
-        json::array(&mut json, &self.blocks, Block::write_json);
-        json.push('}');
-        json.into_bytes()
+        #[derive(Serialize)]
+        struct AckBody<'a> {
+            response_type: &'static str,
+            text: &'a str,
+            blocks: &'a [Block],
+        }
+        let response_type = if in_channel { "in_channel" } else { "ephemeral" };
+        // All keys are strings, so this cannot fail.
+        serde_json::to_vec(&AckBody { response_type, text: &self.text, blocks: &self.blocks }).unwrap_or_default()
     }
 
     /// For a workspace that is known to refuse tables.
@@ -117,7 +116,9 @@ impl Rendered {
         self.blocks.iter().any(&unknown).then(|| {
             let plain = |block: &Block| match block {
                 Block::Table { rows } if unknown(block) => list::render_as_sections(rows),
-                Block::RichText { pieces } if unknown(block) => vec![text_diff::render_code_section(pieces)],
+                Block::RichText { elements: [section] } if unknown(block) => {
+                    vec![text_diff::render_code_section(&section.elements)]
+                }
                 block => vec![block.clone()],
             };
             self.blocks.iter().flat_map(plain).collect()
@@ -127,8 +128,6 @@ impl Rendered {
 
 /// As a message holds blocks, which is stored until Slack has taken it.
 fn serialize_blocks(blocks: &[Block]) -> Vec<Value> {
-    let mut json = String::new();
-    json::array(&mut json, blocks, Block::write_json);
-    // What was just written can be read.
-    serde_json::from_str(&json).unwrap_or_default()
+    // All keys are strings, so this cannot fail.
+    blocks.iter().map(|block| serde_json::to_value(block).unwrap_or_default()).collect()
 }

@@ -62,11 +62,9 @@ mod tests {
     #[test]
     fn a_button_carries_what_was_shown_and_a_forged_one_nothing() {
         let plan = sample::plan();
-        let mut json = String::new();
-        super::super::blocks::actions(vec![build_promote_button(&plan.artefact, &plan.environment, &plan.version)])
-            .write_json(&mut json);
-        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        let value = json["elements"][0]["value"].as_str().unwrap();
+        let button = build_promote_button(&plan.artefact, &plan.environment, &plan.version);
+        let json = serde_json::to_value(button).unwrap();
+        let value = json["value"].as_str().unwrap();
         assert_eq!(decode_value(value), Some((plan.artefact, plan.environment, plan.version)));
         for forged in ["", "x", "[]", "[\"a\"]", "[\"a\", \"b\", {\"commit\": \"not one\"}]"] {
             assert_eq!(decode_value(forged), None, "{forged}");
