@@ -5,7 +5,6 @@ pub mod incoming;
 pub mod rate_limit;
 pub mod receive;
 pub mod render;
-mod scan;
 pub mod signature_probe;
 pub mod socket;
 mod socket_envelope;

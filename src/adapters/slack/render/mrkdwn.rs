@@ -149,45 +149,24 @@ impl Mrkdwn {
 }
 
 fn escape_into(out: &mut String, text: &str, code: bool) {
-    // All that stays as it is between two changes is copied at once.
-    let mut copied = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if !NEEDS_ESCAPE[usize::from(byte)] {
-            continue;
-        }
-        let Some(c) = text[at..].chars().next() else { continue };
-        let instead = match c {
-            '&' => "&amp;",
-            '<' => "&lt;",
-            '>' => "&gt;",
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
             // Inside code a backtick would end it; a typographic one looks the same.
-            '`' if code => "\u{2018}",
-            c if is_hidden(c) => "",
-            c if c.is_control() => " ",
-            _ => continue,
-        };
-        out.push_str(&text[copied..at]);
-        out.push_str(instead);
-        copied = at + c.len_utf8();
+            '`' if code => out.push('\u{2018}'),
+            c if is_hidden(c) => {}
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
     }
-    out.push_str(&text[copied..]);
 }
 
 /// Marks that turn the reading direction, or that nobody sees, can make one name look like another.
 pub(super) fn is_hidden(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
-
-/// The bytes that begin a character which may not stay as it is. None of them stands within a character.
-static NEEDS_ESCAPE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < table.len() {
-        table[byte] = matches!(byte, 0..0x20 | 0x26 | 0x3c | 0x3e | 0x60 | 0x7f | 0xc2 | 0xe2 | 0xef);
-        byte += 1;
-    }
-    table
-};
 
 /// Shortens to `most` characters, keeping both ends: a tag's end often is its commit.
 pub fn truncate_middle(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
