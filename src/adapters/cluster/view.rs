@@ -2,11 +2,10 @@
 //! No object of Kubernetes is kept in it, and reading asks nobody.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 

@@ -1,10 +1,9 @@
 //! What was seen running, in memory: a mirror of the store's sightings, so that `list` asks nobody.
 //! And the stays of the last hours, so that what arrives together is told together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex, MutexGuard};
 
