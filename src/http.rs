@@ -36,16 +36,6 @@ pub fn parse_date_header(text: &str) -> Option<jiff::Timestamp> {
     jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
-/// The bytes that hex digits spell, in either case.
-pub fn decode_hex(digits: &str) -> Option<Vec<u8>> {
-    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-    let mut bytes = Vec::with_capacity(pairs.len());
-    for pair in pairs {
-        bytes.push(decode_hex_byte(*pair)?);
-    }
-    Some(bytes)
-}
-
 /// The byte that two hex digits spell.
 pub fn decode_hex_byte(digits: [u8; 2]) -> Option<u8> {
     let value = |digit: u8| match digit {

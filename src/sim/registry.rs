@@ -2,7 +2,6 @@
 //! distribution specification. It answers for every host, as a mirror does, and knows nothing of CI.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
@@ -330,10 +329,7 @@ fn path_name(image: &str) -> &str {
 }
 
 fn digest_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold("sha256:".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("sha256:{:x}", Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! The signature that Flux and GitHub put on a webhook: HMAC-SHA256 of the body in hex.
 
-use std::fmt::Write as _;
-
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
@@ -9,10 +7,7 @@ pub(super) fn sign(secret: &str, body: &[u8]) -> String {
     // HMAC takes a key of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
     mac.update(body);
-    mac.finalize().into_bytes().iter().fold("sha256=".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("sha256={:x}", mac.finalize().into_bytes())
 }
 
 #[cfg(test)]

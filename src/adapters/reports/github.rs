@@ -7,8 +7,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{
-    ParsedWebhook, Report, ReportSender, ReportStatus, ReportTarget, UnreadableWebhook, encode_hex, failed_status,
-    hash_key, truncate_message,
+    ParsedWebhook, Report, ReportSender, ReportStatus, ReportTarget, UnreadableWebhook, failed_status, hash_key,
+    truncate_message,
 };
 use crate::domain::change::FailureEvidence;
 use crate::domain::model::artefact::Repository;
@@ -107,7 +107,7 @@ fn parse_notice(event: &str, value: &Value, body: &[u8], repository: Repository)
         _ => read_text(value, "/pull_request/head/sha"),
     };
     GithubNotice {
-        key: encode_hex(&Sha256::digest(body)),
+        key: hex::encode(Sha256::digest(body)),
         event: event.to_owned(),
         repository,
         pull: read_number(value, "/pull_request/number"),

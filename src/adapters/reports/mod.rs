@@ -193,7 +193,7 @@ fn hash_key(parts: &[&str]) -> String {
         hash.update(part.len().to_be_bytes());
         hash.update(part.as_bytes());
     }
-    encode_hex(&hash.finalize()[..16])
+    hex::encode(&hash.finalize()[..16])
 }
 
 /// As much of a message as is kept.
@@ -215,11 +215,4 @@ fn parse_commit(revision: &str) -> Option<Sha> {
         None => revision.rsplit_once('/').map_or(revision, |(_, name)| name),
     };
     name.parse().ok()
-}
-
-fn encode_hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        text.extend([byte >> 4, byte & 15].into_iter().filter_map(|digit| char::from_digit(digit.into(), 16)));
-        text
-    })
 }

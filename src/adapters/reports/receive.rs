@@ -262,7 +262,7 @@ mod tests {
             dispositions: DispositionCounts::default(),
         };
         let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(b"secret").unwrap().chain_update(body);
-        let signature = format!("sha256={}", crate::adapters::reports::encode_hex(&mac.finalize().into_bytes()));
+        let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
         let mut request = Request::post(path).header("x-github-event", event);
         request = match path {
             "/webhooks/argocd/qa" => request.header("authorization", "Bearer secret"),

@@ -17,7 +17,7 @@ use sha2::Sha256;
 
 use super::incoming::{self, IncomingRequest};
 use crate::clock::Clock;
-use crate::http::{catch_panic, decode_hex, read_body, refuse_request};
+use crate::http::{catch_panic, read_body, refuse_request};
 
 /// Slack's own bodies stay far below this; an interaction carries the whole message it came from.
 pub const BODY_LIMIT: usize = 128 * 1024;
@@ -117,7 +117,7 @@ fn parse_signature_headers(headers: &HeaderMap) -> Option<(HeaderValue, Vec<u8>)
     if digits.len() != 64 || timestamp.len() > 20 {
         return None;
     }
-    Some((timestamp.clone(), decode_hex(digits)?))
+    Some((timestamp.clone(), hex::decode(digits).ok()?))
 }
 
 async fn handle_command(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
