@@ -36,17 +36,6 @@ pub fn parse_date_header(text: &str) -> Option<jiff::Timestamp> {
     jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
-/// The byte that two hex digits spell.
-pub fn decode_hex_byte(digits: [u8; 2]) -> Option<u8> {
-    let value = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
-    };
-    Some((value(digits[0])? << 4) | value(digits[1])?)
-}
-
 /// Reads the body, but never more than `limit` bytes: a longer one is refused by its `Content-Length`,
 /// before reading, or as soon as it is seen to be longer.
 pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response> {

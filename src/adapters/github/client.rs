@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use jiff::{SignedDuration, Timestamp};
 use octocrab::Octocrab;
 use octocrab::service::middleware::retry::RetryConfig;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,6 +35,7 @@ const DEFAULT_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 const MAX_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(65);
 /// An annotated tag may name another; nobody means a long chain.
 const MAX_TAG_DEPTH: usize = 4;
+const ENCODED_IN_SEGMENTS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 pub enum Auth {
     None,
@@ -398,8 +400,13 @@ pub(super) fn encode_ref(reference: &str) -> Option<String> {
 
 /// A path or a part of a query, slashes and all.
 pub(super) fn percent_encode_path(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'/');
-    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    const ENCODED: &AsciiSet = &ENCODED_IN_SEGMENTS.remove(b'/');
+    utf8_percent_encode(text, ENCODED).to_string()
+}
+
+/// One segment of a path, or the value of a parameter.
+pub(super) fn percent_encode_segment(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, ENCODED_IN_SEGMENTS)
 }
 
 /// GitHub's own words about a refusal; octocrab would show none of them.

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::client::{Client, FetchResult, GithubError};
+use super::client::{Client, FetchResult, GithubError, percent_encode_segment};
 use super::commit::WireCommit;
 use crate::domain::model::artefact::Repository;
 
@@ -58,7 +58,11 @@ impl Client {
         if !is_login(login) {
             return Ok(false);
         }
-        let path = format!("/orgs/{}/teams/{}/memberships/{login}", percent_encode(organisation), percent_encode(team));
+        let path = format!(
+            "/orgs/{}/teams/{}/memberships/{login}",
+            percent_encode_segment(organisation),
+            percent_encode_segment(team)
+        );
         Ok(match self.fetch_json::<WireMembership>(&path).await? {
             FetchResult::Found(membership) => membership.state == "active",
             FetchResult::Missing(_) => false,
@@ -71,7 +75,7 @@ impl Client {
         by: &str,
         repository: &Repository,
     ) -> Result<Option<(String, String)>, GithubError> {
-        let path = format!("/repos/{repository}/commits?author={}&per_page=1", percent_encode(by));
+        let path = format!("/repos/{repository}/commits?author={}&per_page=1", percent_encode_segment(by));
         let FetchResult::Found(commits) = self.fetch_json::<Vec<WireCommit>>(&path).await? else { return Ok(None) };
         let Some(commit) = commits.into_iter().next() else { return Ok(None) };
         let commit = commit.into_commit()?;
@@ -83,9 +87,4 @@ impl Client {
 fn is_login(text: &str) -> bool {
     (1..=100).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-}
-
-fn percent_encode(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }

@@ -1,8 +1,7 @@
 //! CDEvents at `/webhooks/cdevents`, as CloudEvents over HTTP: structured, or binary with the event itself as the body.
 //! Headers are not signed, so `ce-*` is never asked: CDEvents repeat all of it in their `context`.
 
-use std::borrow::Cow;
-
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -110,7 +109,9 @@ fn parse_package_url(purl: &str) -> Option<String> {
     let (rest, qualifiers) = rest.split_once('?').unwrap_or((rest, ""));
     let (path, version) = rest.split_once('@').unwrap_or((rest, ""));
     let path = path.strip_prefix("oci/").or_else(|| path.strip_prefix("docker/"))?;
-    let (path, version) = (percent_decode(path), percent_decode(version));
+    // A plus stays a plus, unlike in a form.
+    let decode = |text| percent_decode_str(text).decode_utf8_lossy();
+    let (path, version) = (decode(path), decode(version));
     let qualifier = |name: &str| {
         let mut pairs = form_urlencoded::parse(qualifiers.as_bytes());
         pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
@@ -132,28 +133,6 @@ fn parse_package_url(purl: &str) -> Option<String> {
     let tag = tag.map(|tag| format!(":{tag}")).unwrap_or_default();
     let digest = if is_digest { format!("@{version}") } else { String::new() };
     Some(format!("{name}{tag}{digest}"))
-}
-
-/// Without its percents. A plus stays a plus, unlike in a form.
-fn percent_decode(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text);
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        match (first, behind) {
-            (b'%', [a, b, behind @ ..]) if crate::http::decode_hex_byte([*a, *b]).is_some() => {
-                bytes.extend(crate::http::decode_hex_byte([*a, *b]));
-                rest = behind;
-            }
-            _ => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! GitHub's JSON: how commits, references, people and the rest look in its answers.
 
-use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use git2::{ObjectType, Oid};
 use jiff::Timestamp;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::checks::{CheckRun, Status};
@@ -385,15 +385,8 @@ impl Repo {
 
 /// A path or a name as a part of a URL; slashes stay.
 pub(super) fn percent_encode(text: &str) -> String {
-    let mut url = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'/') {
-            url.push(char::from(byte));
-        } else {
-            let _ = write!(url, "%{byte:02X}");
-        }
-    }
-    url
+    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+    utf8_percent_encode(text, ENCODED).to_string()
 }
 
 /// The modes that a tree's entry may have.
