@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::Request;
+use axum::extract::{DefaultBodyLimit, FromRequest, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
@@ -38,7 +38,7 @@ pub fn parse_date_header(text: &str) -> Option<jiff::Timestamp> {
 
 /// Reads the body, but never more than `limit` bytes: a longer one is refused by its `Content-Length`,
 /// before reading, or as soon as it is seen to be longer.
-pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response> {
+pub async fn read_body(mut request: Request, limit: usize) -> Result<Bytes, Response> {
     let too_large =
         || refuse_request(StatusCode::PAYLOAD_TOO_LARGE, &format!("The body is larger than {limit} bytes."));
     let declared =
@@ -46,22 +46,18 @@ pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response
     if declared.is_some_and(|length| length > limit as u64) {
         return Err(too_large());
     }
+    DefaultBodyLimit::max(limit).apply(&mut request);
     let reading = async {
         // The semaphore is never closed.
         let _turn = BODY_READERS.acquire().await;
-        axum::body::to_bytes(request.into_body(), limit).await
+        Bytes::from_request(request, &()).await
     };
     let Ok(read) = tokio::time::timeout(READ_TIMEOUT, reading).await else {
         return Err(refuse_request(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."));
     };
-    read.map_err(|error| {
-        use std::error::Error;
-        let limited = error.source().is_some_and(<dyn Error>::is::<http_body_util::LengthLimitError>);
-        if limited {
-            too_large()
-        } else {
-            refuse_request(StatusCode::BAD_REQUEST, "The body could not be read to its end.")
-        }
+    read.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+        _ => refuse_request(StatusCode::BAD_REQUEST, "The body could not be read to its end."),
     })
 }
 
