@@ -17,6 +17,7 @@ pub mod disposition;
 pub mod flux;
 pub mod generic;
 pub mod github;
+mod github_event;
 pub mod receive;
 pub mod signature;
 
@@ -29,6 +30,7 @@ use crate::domain::change::FailureEvidence;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
+use github_event::{Build, GithubNotice};
 
 /// The most that is read of a webhook's body; senders stay far below it.
 pub const BODY_LIMIT: usize = 128 * 1024;
@@ -78,8 +80,8 @@ impl Report {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParsedWebhook {
     Report(Box<Report>),
-    Notice(github::GithubNotice),
-    Build(github::Build),
+    Notice(GithubNotice),
+    Build(Build),
     Unreadable(UnreadableWebhook),
 }
 
