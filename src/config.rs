@@ -3,6 +3,7 @@
 //! into what the rest works with (`validate`, `scalar`). Everything that is wrong is said at once, with its place.
 
 mod file;
+mod load;
 mod problem;
 mod reference;
 mod scalar;
@@ -13,8 +14,7 @@ mod tree;
 mod validate;
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::SignedDuration;
 
@@ -25,7 +25,6 @@ use crate::domain::rules::freeze::Freeze;
 use crate::domain::runtime::attribution::AttributionRule;
 
 pub use problem::ConfigProblem;
-use problem::{Findings, Position, ProblemDescription, describe_problem};
 pub use reference::render_reference;
 pub use schema::build_schema;
 pub use secrets::{GithubAuth, RegistryLogin, Secrets};
@@ -158,82 +157,6 @@ impl std::fmt::Debug for ReconcileTrigger {
             Self::ArgocdWebhook(_) => "ArgocdWebhook",
         })
     }
-}
-
-impl Config {
-    pub fn load(path: &Path) -> Result<Self, Vec<ConfigProblem>> {
-        let file = path.display().to_string();
-        let whole = |wrong: ProblemDescription| {
-            let mut findings = Findings::new(&file);
-            findings.add(Position::WHOLE_FILE, wrong);
-            findings.into_problems()
-        };
-        let mut bytes = Vec::new();
-        std::fs::File::open(path)
-            // One byte more than is allowed is enough to know, and `/dev/zero` has no end.
-            .and_then(|file| file.take(tree::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
-            .map_err(|error| {
-                whole(match error.kind() {
-                    std::io::ErrorKind::NotFound => describe_problem(
-                        "there is no such file",
-                        "copy the commented example `config/gantry.yaml` of Gantry's repository to that place and adapt it, \
-                         or name another file with `--config`",
-                    ),
-                    std::io::ErrorKind::IsADirectory => describe_problem("this is a directory", "name a file with `--config`"),
-                    _ => describe_problem(format!("it cannot be read ({error})"), "make it readable for the user that runs Gantry"),
-                })
-            })?;
-        Self::parse_bytes(&file, &bytes)
-    }
-
-    /// The same, and what a variable says where the file does not. `environment` is [`read_process_variable`], except in tests.
-    pub fn load_with_variables(
-        path: &Path,
-        read_variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, Vec<ConfigProblem>> {
-        let mut config = Self::load(path)?;
-        let named = || read_variable("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
-        config.kubeconfig = config.kubeconfig.or_else(named);
-        Ok(config)
-    }
-
-    fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Self, Vec<ConfigProblem>> {
-        std::str::from_utf8(bytes).map_or_else(
-            |error| {
-                let sound = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-                let mut findings = Findings::new(file);
-                let advice = "save the file in UTF-8, the only encoding that is read";
-                findings.add(Position::from_text_end(&sound), describe_problem("this is not UTF-8", advice));
-                Err(findings.into_problems())
-            },
-            |text| Self::parse(file, text),
-        )
-    }
-
-    /// `file` is only what problems call it.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<ConfigProblem>> {
-        let mut findings = Findings::new(file);
-        let config = parse_text(text, &mut findings);
-        match config {
-            Some(config) if findings.is_empty() => Ok(config),
-            _ => Err(findings.into_problems()),
-        }
-    }
-}
-
-fn parse_text(text: &str, findings: &mut Findings) -> Option<Config> {
-    let mut note = |(at, wrong)| findings.add(at, wrong);
-    let tree: tree::ConfigNode = tree::parse_yaml(text).map_err(&mut note).ok()?;
-    if matches!(tree.value, tree::ConfigValue::Null) {
-        let advice = "start from the commented example, `config/gantry.yaml` of Gantry's repository";
-        note((Position::WHOLE_FILE, describe_problem("the file is empty", advice)));
-        return None;
-    }
-    if shape::check_shape(&build_schema(), &tree, findings) == shape::ShapeVerdict::Unreadable {
-        return None;
-    }
-    let file: file::RawConfig = tree::parse_yaml(text).map_err(|(at, wrong)| findings.add(at, wrong)).ok()?;
-    Some(validate::validate_config(&file, findings))
 }
 
 /// A variable of this process. One that is not text counts as set, so that it is refused and not overlooked.

@@ -2,6 +2,7 @@
 //! The JSON Schema is made from these types, and the doc comments are what it says of each key.
 
 mod loose;
+mod presence;
 
 use schemars::JsonSchema;
 

@@ -3,9 +3,12 @@
 mod manifests;
 mod wrong;
 
+use std::path::Path;
+
 use jiff::civil::{Time, Weekday, date};
 use proptest::prelude::*;
 
+use super::problem::Findings;
 use super::*;
 use crate::domain::model::artefact::Delivery;
 use crate::domain::model::environment::PromotionMethod;

@@ -6,9 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::{RawPlace, RawPresence};
 use crate::config::tree::Located;
 
 /// `deployment/checkout`, or a list of such.
@@ -99,25 +98,6 @@ impl<'de> Deserialize<'de> for OneOrMany {
         let Located { value: Texts(many, one), position: at } = Located::<Texts>::deserialize(deserializer)?;
         let one = one.map(|value| Located { value, position: at });
         Ok(Self(Located { value: one.into_iter().chain(many.into_iter().flatten()).collect(), position: at }))
-    }
-}
-
-impl<'de> Deserialize<'de> for RawPresence {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PresenceVisitor;
-        impl<'de> Visitor<'de> for PresenceVisitor {
-            type Value = RawPresence;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`false` or settings")
-            }
-            fn visit_bool<E>(self, is: bool) -> Result<RawPresence, E> {
-                Ok(RawPresence::Present(is))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawPresence, A::Error> {
-                RawPlace::deserialize(de::value::MapAccessDeserializer::new(map)).map(RawPresence::Moved)
-            }
-        }
-        deserializer.deserialize_any(PresenceVisitor)
     }
 }
 
