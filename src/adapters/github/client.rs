@@ -10,19 +10,17 @@ use axum::http::{HeaderMap, HeaderValue};
 use jiff::{SignedDuration, Timestamp};
 use octocrab::Octocrab;
 use octocrab::service::middleware::retry::RetryConfig;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::commit::{GithubCommit, WireCommit};
-use crate::adapters::github::rate_limit::GithubPacer;
-pub(super) use crate::adapters::github::request::FetchResult;
-use crate::adapters::github::request::ReadState;
+pub(super) use super::error::GithubError;
+use super::error::error_message;
+use super::rate_limit::GithubPacer;
+use super::read_state::ReadState;
+pub(super) use super::request::FetchResult;
+pub(super) use super::request_path::encode_ref;
 use crate::clock::Clock;
 use crate::config::GithubAuth;
-use crate::domain::model::artefact::Repository;
-use crate::domain::model::version::Sha;
 use crate::telemetry::metrics::LabelledCounter;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,9 +31,6 @@ pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 const DEFAULT_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 /// GitHub counts by the hour.
 const MAX_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(65);
-/// An annotated tag may name another; nobody means a long chain.
-const MAX_TAG_DEPTH: usize = 4;
-const ENCODED_IN_SEGMENTS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 pub enum Auth {
     None,
@@ -49,36 +44,6 @@ impl From<Option<GithubAuth>> for Auth {
             Some(GithubAuth::Token(token)) => Self::Token(token),
             Some(GithubAuth::App { id, private_key, installation }) => Self::App { id, private_key, installation },
             None => Self::None,
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GithubError {
-    #[error("GitHub refuses us: {0}. Check the token, or the app's installation and permissions")]
-    Unauthorised(String),
-    #[error("GitHub does not have it: {0}")]
-    NotFound(String),
-    #[error("GitHub's rate limit is used up until {}", until.strftime("%H:%M UTC"))]
-    RateLimited { until: Timestamp },
-    /// Our own pace, which keeps us below GitHub's limits.
-    #[error("GitHub takes only so many requests a minute; the next may go at {}", until.strftime("%H:%M:%S UTC"))]
-    Throttled { until: Timestamp },
-    #[error("GitHub is not available: {0}")]
-    Unavailable(String),
-    /// It may have done what it was asked for, or not.
-    #[error("GitHub's answer cannot be read: {0}")]
-    Unclear(String),
-    #[error("GitHub's answer is of no use: {0}")]
-    Other(String),
-}
-
-impl GithubError {
-    /// It is worth asking again later.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::RateLimited { .. } | Self::Throttled { .. } | Self::Unavailable(_) | Self::Unclear(_) => true,
-            Self::Unauthorised(_) | Self::NotFound(_) | Self::Other(_) => false,
         }
     }
 }
@@ -147,59 +112,6 @@ impl Client {
             read_state: asking,
             request_counts: requests,
         })
-    }
-
-    /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
-    pub async fn resolve_commit(
-        &self,
-        repository: &Repository,
-        reference: &str,
-    ) -> Result<Option<GithubCommit>, GithubError> {
-        let Some(reference) = encode_ref(reference) else { return Ok(None) };
-        // The files of a commit come in pages, and we want none of them.
-        let path = format!("/repos/{repository}/commits/{reference}?per_page=1");
-        match self.fetch_json::<WireCommit>(&path).await? {
-            FetchResult::Found(commit) => commit.into_commit().map(Some),
-            FetchResult::Missing(_) => Ok(None),
-        }
-    }
-
-    /// The one commit whose name begins with `hex`: a branch or a tag of that name does not count.
-    pub async fn find_commit_by_prefix(
-        &self,
-        repository: &Repository,
-        hex: &str,
-    ) -> Result<Option<GithubCommit>, GithubError> {
-        let hex = hex.to_ascii_lowercase();
-        if !(4..=40).contains(&hex.len()) || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Ok(None);
-        }
-        let commit = self.resolve_commit(repository, &hex).await?;
-        Ok(commit.filter(|commit| commit.sha.as_str().starts_with(&hex)))
-    }
-
-    /// The commit that a tag names, through the tag's own object where it is annotated.
-    pub async fn resolve_tag(&self, repository: &Repository, tag: &str) -> Result<Option<Sha>, GithubError> {
-        let Some(tag) = encode_ref(tag) else { return Ok(None) };
-        let mut path = format!("/repos/{repository}/git/ref/tags/{tag}");
-        for _ in 0..MAX_TAG_DEPTH {
-            let FetchResult::Found(WireRef { object }) = self.fetch_json(&path).await? else { return Ok(None) };
-            match object.kind.as_str() {
-                "commit" => return parse_sha(&object.sha).map(Some),
-                "tag" => path = format!("/repos/{repository}/git/tags/{}", parse_sha(&object.sha)?),
-                _ => return Ok(None),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Where a branch stands; `None` where there is none.
-    pub async fn fetch_branch_head(&self, repository: &Repository, branch: &str) -> Result<Option<Sha>, GithubError> {
-        let Some(name) = encode_ref(branch) else { return Ok(None) };
-        match self.fetch_json::<WireRef>(&format!("/repos/{repository}/git/ref/heads/{name}")).await? {
-            FetchResult::Found(WireRef { object }) => parse_sha(&object.sha).map(Some),
-            FetchResult::Missing(_) => Ok(None),
-        }
     }
 
     /// `None` before the first answer, and where the server has no limits.
@@ -371,52 +283,6 @@ impl RateLimitHeaders {
             retry_after: number("retry-after").map(seconds),
         }
     }
-}
-
-#[derive(Deserialize)]
-struct WireRef {
-    object: WireRefObject,
-}
-
-#[derive(Deserialize)]
-struct WireRefObject {
-    #[serde(rename = "type")]
-    kind: String,
-    sha: String,
-}
-
-pub(super) fn parse_sha(text: &str) -> Result<Sha, GithubError> {
-    text.parse().map_err(GithubError::Other)
-}
-
-/// A reference as it stands in a path; `None` for what Git would never take as one.
-pub(super) fn encode_ref(reference: &str) -> Option<String> {
-    if reference.is_empty() || reference.len() > 250 || reference.split('/').any(|part| matches!(part, "" | "." | ".."))
-    {
-        return None;
-    }
-    Some(percent_encode_path(reference))
-}
-
-/// A path or a part of a query, slashes and all.
-pub(super) fn percent_encode_path(text: &str) -> String {
-    const ENCODED: &AsciiSet = &ENCODED_IN_SEGMENTS.remove(b'/');
-    utf8_percent_encode(text, ENCODED).to_string()
-}
-
-/// One segment of a path, or the value of a parameter.
-pub(super) fn percent_encode_segment(text: &str) -> PercentEncode<'_> {
-    utf8_percent_encode(text, ENCODED_IN_SEGMENTS)
-}
-
-/// GitHub's own words about a refusal; octocrab would show none of them.
-pub(super) fn error_message(body: &str) -> String {
-    #[derive(Deserialize)]
-    struct WireErrorBody {
-        message: String,
-    }
-    let message = serde_json::from_str::<WireErrorBody>(body).map(|refusal| refusal.message);
-    message.unwrap_or_else(|_| body.to_owned()).chars().take(200).collect()
 }
 
 fn classify_status(status: u16) -> &'static str {

@@ -8,10 +8,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::{
-    Arc, Auth, Client, Clock, FetchResult, GithubCommit, GithubError, MAX_TAG_DEPTH, Mutex, RateLimitState, Repository,
-    SignedDuration, Timestamp,
-};
+use super::{Arc, Auth, Client, Clock, FetchResult, GithubError, Mutex, RateLimitState, SignedDuration, Timestamp};
+use crate::adapters::github::GithubCommit;
+use crate::adapters::github::refs::MAX_TAG_DEPTH;
+use crate::domain::model::artefact::Repository;
 
 pub(in crate::adapters::github) const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 const TREE: &str = "77777770000000000000000000000000000000bb";

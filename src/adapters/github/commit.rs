@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::client::{GithubError, parse_sha};
+use super::error::{GithubError, parse_sha};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::version;
 use crate::domain::model::version::Sha;

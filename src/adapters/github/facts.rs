@@ -3,8 +3,11 @@
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-use super::client::{Client, FetchResult, GithubError, encode_ref, parse_sha};
+use super::client::Client;
 use super::commit::{WireCommit, WireObjectSha};
+use super::error::{GithubError, parse_sha};
+use super::request::FetchResult;
+use super::request_path::encode_ref;
 use crate::domain::change::plan::{CiChecks, PendingCommits};
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
 use crate::domain::model::artefact::Repository;

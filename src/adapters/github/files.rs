@@ -7,7 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, FetchResult, GithubError, GithubRequest, encode_ref, parse_sha, percent_encode_path};
+use super::client::{Client, GithubRequest};
+use super::error::{GithubError, parse_sha};
+use super::request::FetchResult;
+use super::request_path::{encode_ref, percent_encode_path};
 use super::rollback::parse_created_sha;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;

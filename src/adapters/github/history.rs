@@ -5,8 +5,11 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 
-use super::client::{Client, FetchResult, GithubError, encode_ref, parse_sha, percent_encode_path};
+use super::client::Client;
 use super::commit::{GithubCommit, WireCommit, WireObjectSha};
+use super::error::{GithubError, parse_sha};
+use super::request::FetchResult;
+use super::request_path::{encode_ref, percent_encode_path};
 use crate::domain::change::ChangeId;
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::Repository;

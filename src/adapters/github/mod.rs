@@ -3,6 +3,7 @@
 
 pub mod client;
 mod commit;
+mod error;
 mod etag_cache;
 mod facts;
 mod files;
@@ -12,13 +13,17 @@ pub mod probe;
 pub mod pull_request_text;
 mod pull_requests;
 mod rate_limit;
+mod read_state;
+mod refs;
 mod request;
+mod request_path;
 mod rollback;
 mod tag_pattern;
 mod write;
 
-pub use client::{Client, GithubError};
+pub use client::Client;
 pub use commit::GithubCommit;
+pub use error::GithubError;
 pub use facts::{BranchComparison, PatchedFile};
 pub use history::OpenRollback;
 pub use pull_requests::{

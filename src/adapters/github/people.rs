@@ -3,8 +3,11 @@
 
 use serde::Deserialize;
 
-use super::client::{Client, FetchResult, GithubError, percent_encode_segment};
+use super::client::Client;
 use super::commit::WireCommit;
+use super::error::GithubError;
+use super::request::FetchResult;
+use super::request_path::percent_encode_segment;
 use crate::domain::model::artefact::Repository;
 
 #[derive(Deserialize)]

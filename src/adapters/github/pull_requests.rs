@@ -5,7 +5,10 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Client, FetchResult, GithubError, GithubRequest, encode_ref, error_message, parse_sha};
+use super::client::{Client, GithubRequest};
+use super::error::{GithubError, error_message, parse_sha};
+use super::request::FetchResult;
+use super::request_path::encode_ref;
 use crate::domain::change::PullRequestRef;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;

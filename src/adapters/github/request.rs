@@ -1,18 +1,15 @@
 //! Sends read requests to GitHub: limits their number and rate, uses the `ETag` cache, and retries while GitHub is unavailable.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::SemaphorePermit;
 
-use super::client::{Client, GithubError, GithubRequest, GithubResponse, RESPONSE_TIMEOUT, error_message};
-use crate::adapters::github::etag_cache::EtagCache;
+use super::client::{Client, GithubRequest, GithubResponse, RESPONSE_TIMEOUT};
+use super::error::{GithubError, error_message};
 
 /// Pauses before a question is asked again; reading twice harms nobody.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
-/// GitHub allows 100 requests at a time to all who use the token.
-const MAX_CONCURRENT_READS: usize = 8;
 /// A request waits at most this long for its turn. A longer wait is an error that says when to retry.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(3);
 /// A timer may fire just before the clock reaches the time.
@@ -23,24 +20,6 @@ pub enum FetchResult<T> {
     Found(T),
     /// GitHub's error message.
     Missing(String),
-}
-
-/// State of read requests that all clones of a client share.
-pub(super) struct ReadState {
-    cache: Mutex<EtagCache>,
-    read_slots: Semaphore,
-}
-
-impl Default for ReadState {
-    fn default() -> Self {
-        Self { cache: Mutex::default(), read_slots: Semaphore::new(MAX_CONCURRENT_READS) }
-    }
-}
-
-impl ReadState {
-    fn cache(&self) -> std::sync::MutexGuard<'_, EtagCache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Client {

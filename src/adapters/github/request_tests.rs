@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::adapters::github::client::Auth;
 use crate::adapters::github::client::tests::{FakeGithub, SHA, clock, commit, no, shop};
+use crate::adapters::github::read_state::MAX_CONCURRENT_READS;
 
 const FIRST: &str = "W/\"first\"";
 const SECOND: &str = "\"second\"";

@@ -6,9 +6,12 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Client, FetchResult, GithubError, GithubRequest, encode_ref, error_message, parse_sha};
+use super::client::{Client, GithubRequest};
 use super::commit::WireObjectSha;
+use super::error::{GithubError, error_message, parse_sha};
 use super::history::OpenRollback;
+use super::request::FetchResult;
+use super::request_path::encode_ref;
 use super::write::MergeOutcome;
 use crate::domain::change::ChangeId;
 use crate::domain::git::trailer::Trailers;

@@ -5,8 +5,11 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Client, GithubError, GithubRequest, error_message, parse_sha};
+use super::client::{Client, GithubRequest};
 use super::commit::WireCommit;
+use super::error::{GithubError, error_message, parse_sha};
+use super::request::FetchResult;
+use super::request_path::encode_ref;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
@@ -118,13 +121,13 @@ impl Client {
         struct WireTagRef {
             r#ref: String,
         }
-        let Some(prefix) = super::client::encode_ref(beginning.trim_end_matches('/')) else { return Ok(Vec::new()) };
+        let Some(prefix) = encode_ref(beginning.trim_end_matches('/')) else { return Ok(Vec::new()) };
         let path = format!("/repos/{repository}/git/matching-refs/tags/{prefix}");
         match self.fetch_json::<Vec<WireTagRef>>(&path).await? {
-            super::client::FetchResult::Found(found) => {
+            FetchResult::Found(found) => {
                 Ok(found.iter().filter_map(|found| found.r#ref.strip_prefix("refs/tags/").map(str::to_owned)).collect())
             }
-            super::client::FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
+            FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
         }
     }
 }

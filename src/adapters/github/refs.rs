@@ -1,0 +1,81 @@
+//! Commits by the names of branches, tags and commits.
+
+use serde::Deserialize;
+
+use super::client::Client;
+use super::commit::{GithubCommit, WireCommit};
+use super::error::{GithubError, parse_sha};
+use super::request::FetchResult;
+use super::request_path::encode_ref;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
+
+/// An annotated tag may name another; nobody means a long chain.
+pub(super) const MAX_TAG_DEPTH: usize = 4;
+
+#[derive(Deserialize)]
+struct WireRef {
+    object: WireRefObject,
+}
+
+#[derive(Deserialize)]
+struct WireRefObject {
+    #[serde(rename = "type")]
+    kind: String,
+    sha: String,
+}
+
+impl Client {
+    /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
+    pub async fn resolve_commit(
+        &self,
+        repository: &Repository,
+        reference: &str,
+    ) -> Result<Option<GithubCommit>, GithubError> {
+        let Some(reference) = encode_ref(reference) else { return Ok(None) };
+        // The files of a commit come in pages, and we want none of them.
+        let path = format!("/repos/{repository}/commits/{reference}?per_page=1");
+        match self.fetch_json::<WireCommit>(&path).await? {
+            FetchResult::Found(commit) => commit.into_commit().map(Some),
+            FetchResult::Missing(_) => Ok(None),
+        }
+    }
+
+    /// The one commit whose name begins with `hex`: a branch or a tag of that name does not count.
+    pub async fn find_commit_by_prefix(
+        &self,
+        repository: &Repository,
+        hex: &str,
+    ) -> Result<Option<GithubCommit>, GithubError> {
+        let hex = hex.to_ascii_lowercase();
+        if !(4..=40).contains(&hex.len()) || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        let commit = self.resolve_commit(repository, &hex).await?;
+        Ok(commit.filter(|commit| commit.sha.as_str().starts_with(&hex)))
+    }
+
+    /// The commit that a tag names, through the tag's own object where it is annotated.
+    pub async fn resolve_tag(&self, repository: &Repository, tag: &str) -> Result<Option<Sha>, GithubError> {
+        let Some(tag) = encode_ref(tag) else { return Ok(None) };
+        let mut path = format!("/repos/{repository}/git/ref/tags/{tag}");
+        for _ in 0..MAX_TAG_DEPTH {
+            let FetchResult::Found(WireRef { object }) = self.fetch_json(&path).await? else { return Ok(None) };
+            match object.kind.as_str() {
+                "commit" => return parse_sha(&object.sha).map(Some),
+                "tag" => path = format!("/repos/{repository}/git/tags/{}", parse_sha(&object.sha)?),
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where a branch stands; `None` where there is none.
+    pub async fn fetch_branch_head(&self, repository: &Repository, branch: &str) -> Result<Option<Sha>, GithubError> {
+        let Some(name) = encode_ref(branch) else { return Ok(None) };
+        match self.fetch_json::<WireRef>(&format!("/repos/{repository}/git/ref/heads/{name}")).await? {
+            FetchResult::Found(WireRef { object }) => parse_sha(&object.sha).map(Some),
+            FetchResult::Missing(_) => Ok(None),
+        }
+    }
+}
