@@ -3,9 +3,9 @@
 
 pub mod client;
 mod commit;
+mod compare;
 mod error;
 mod etag_cache;
-mod facts;
 mod files;
 mod history;
 mod people;
@@ -23,8 +23,8 @@ mod write;
 
 pub use client::Client;
 pub use commit::GithubCommit;
+pub use compare::{BranchComparison, PatchedFile};
 pub use error::GithubError;
-pub use facts::{BranchComparison, PatchedFile};
 pub use history::OpenRollback;
 pub use pull_requests::{
     MergePullRequestOutcome, MergeReadiness, OpenPullRequestOutcome, PullRequest, PullRequestState, Review,
