@@ -1,4 +1,4 @@
-//! What a promotion must know of a repository before it may begin: what would come, and what CI says of it.
+//! Compares commits and branches: the commits and files that one has and the other does not.
 
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -8,16 +8,13 @@ use super::commit::{WireCommit, WireObjectSha};
 use super::error::{GithubError, parse_sha};
 use super::request::FetchResult;
 use super::request_path::encode_ref;
-use crate::domain::change::plan::{CiChecks, PendingCommits};
+use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
 /// GitHub names so many files of a comparison and no more.
 const MAX_FILES: usize = 300;
-const PAGE_SIZE: usize = 100;
-/// Nobody has a thousand checks on one commit.
-const MAX_PAGES: usize = 10;
 
 /// How a commit stands to a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,31 +73,6 @@ impl WirePatchedFile {
 pub struct PatchedFile {
     pub file: ChangedFile,
     pub patch: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireCheckRuns {
-    total_count: usize,
-    check_runs: Vec<WireCheckRun>,
-}
-
-#[derive(Deserialize)]
-struct WireCheckRun {
-    name: String,
-    status: String,
-    conclusion: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireCombinedStatus {
-    total_count: usize,
-    statuses: Vec<WireCommitStatus>,
-}
-
-#[derive(Deserialize)]
-struct WireCommitStatus {
-    context: String,
-    state: String,
 }
 
 impl Client {
@@ -182,67 +154,6 @@ impl Client {
             }
             FetchResult::Missing(why) => FetchResult::Missing(why),
         })
-    }
-
-    /// What CI says of a commit, in both of GitHub's systems.
-    pub async fn fetch_checks(&self, repository: &Repository, commit: &Sha) -> Result<CiChecks, GithubError> {
-        let mut checks = CiChecks::default();
-        let mut seen = 0;
-        for page in 1..=MAX_PAGES {
-            let path = format!("/repos/{repository}/commits/{commit}/check-runs?per_page={PAGE_SIZE}&page={page}");
-            let runs: WireCheckRuns = self.fetch_existing(&path).await?;
-            seen += runs.check_runs.len();
-            let end = runs.check_runs.is_empty() || seen >= runs.total_count;
-            for run in runs.check_runs {
-                match (run.status.as_str(), run.conclusion.as_deref()) {
-                    ("completed", Some("success" | "neutral" | "skipped")) => checks.green += 1,
-                    ("completed", _) => checks.red.push(run.name),
-                    _ => checks.running.push(run.name),
-                }
-            }
-            if end {
-                break;
-            }
-        }
-        seen = 0;
-        for page in 1..=MAX_PAGES {
-            let path = format!("/repos/{repository}/commits/{commit}/status?per_page={PAGE_SIZE}&page={page}");
-            let statuses: WireCombinedStatus = self.fetch_existing(&path).await?;
-            seen += statuses.statuses.len();
-            let end = statuses.statuses.is_empty() || seen >= statuses.total_count;
-            for status in statuses.statuses {
-                match status.state.as_str() {
-                    "success" => checks.green += 1,
-                    "pending" => checks.running.push(status.context),
-                    _ => checks.red.push(status.context),
-                }
-            }
-            if end {
-                break;
-            }
-        }
-        Ok(checks)
-    }
-
-    /// The commit on a branch whose message has that line: our own work, after we did not hear of its end.
-    pub async fn find_commit_by_line(
-        &self,
-        repository: &Repository,
-        branch: &str,
-        line: &str,
-    ) -> Result<Option<Sha>, GithubError> {
-        let Some(branch) = encode_ref(branch) else { return Ok(None) };
-        let path = format!("/repos/{repository}/commits?sha={branch}&per_page={PAGE_SIZE}");
-        let commits: Vec<WireCommit> = self.fetch_existing(&path).await?;
-        let ours = commits.into_iter().find(|commit| commit.commit.message.lines().any(|one| one.trim() == line));
-        ours.map(|commit| commit.into_commit().map(|commit| commit.sha)).transpose()
-    }
-
-    pub(super) async fn fetch_existing<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, GithubError> {
-        match self.fetch_json(path).await? {
-            FetchResult::Found(value) => Ok(value),
-            FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
-        }
     }
 }
 

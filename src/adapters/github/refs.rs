@@ -12,6 +12,7 @@ use crate::domain::model::version::Sha;
 
 /// An annotated tag may name another; nobody means a long chain.
 pub(super) const MAX_TAG_DEPTH: usize = 4;
+const PAGE_SIZE: usize = 100;
 
 #[derive(Deserialize)]
 struct WireRef {
@@ -77,5 +78,19 @@ impl Client {
             FetchResult::Found(WireRef { object }) => parse_sha(&object.sha).map(Some),
             FetchResult::Missing(_) => Ok(None),
         }
+    }
+
+    /// The commit on a branch whose message has that line: our own work, after we did not hear of its end.
+    pub async fn find_commit_by_line(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        line: &str,
+    ) -> Result<Option<Sha>, GithubError> {
+        let Some(branch) = encode_ref(branch) else { return Ok(None) };
+        let path = format!("/repos/{repository}/commits?sha={branch}&per_page={PAGE_SIZE}");
+        let commits: Vec<WireCommit> = self.fetch_existing(&path).await?;
+        let ours = commits.into_iter().find(|commit| commit.commit.message.lines().any(|one| one.trim() == line));
+        ours.map(|commit| commit.into_commit().map(|commit| commit.sha)).transpose()
     }
 }

@@ -37,6 +37,13 @@ impl Client {
         }
     }
 
+    pub(super) async fn fetch_existing<T: DeserializeOwned>(&self, path: &str) -> Result<T, GithubError> {
+        match self.fetch_json(path).await? {
+            FetchResult::Found(value) => Ok(value),
+            FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
+        }
+    }
+
     /// Drops the cached response of a path, so that the next request gets a complete one.
     pub(super) fn invalidate_cached(&self, path: &str) {
         self.read_state.cache().remove_response(path);
