@@ -1,4 +1,4 @@
-//! The answer to `list`: a table, or plain sections where a workspace does not take tables.
+//! The answer to `list`: a table.
 
 use std::fmt::Write;
 
@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::Rendered;
 use super::blocks::{Block, RawText, TableRow, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
+use super::plain_blocks::WHAT_RUNS;
 use crate::adapters::slack::render::page_buttons::{PageRequest, Viewer, build_page_buttons};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListLayout, Listing};
@@ -25,12 +26,6 @@ const MAX_CELL_VERSION: usize = 30;
 const MAX_CELL_REASON: usize = 24;
 const MAX_LINE_VERSION: usize = 60;
 const MAX_LINE_REASON: usize = 120;
-
-/// The last column of a list by lines.
-const WHAT_RUNS: &str = "what runs";
-
-/// A section must stay below 3000 characters.
-const MAX_SECTION: usize = 2800;
 
 pub fn render_list(listing: &Listing, whom: Viewer<'_>, now: Timestamp) -> Rendered {
     let lines = build_rows(listing, now);
@@ -162,31 +157,6 @@ fn describe_cell(cell: &ListCell, now: Timestamp, version: usize, reason: usize)
 /// A cluster's words, short, and without the characters that escaping would make five times as long.
 fn sanitize_reason(words: &str, most: usize) -> String {
     truncate_middle(words, most).replace('<', "\u{2039}").replace('>', "\u{203a}").replace('&', "+")
-}
-
-/// The table's lines as sections, several in each.
-pub(super) fn render_as_sections(lines: &[TableRow]) -> Vec<Block> {
-    let Some((head, lines)) = lines.split_first() else { return Vec::new() };
-    // A grid's cells stand under their environments' names; a line's cells speak for themselves.
-    let grid = head.last().is_some_and(|title| title.text != WHAT_RUNS);
-    let mut sections = Vec::new();
-    let mut text = Mrkdwn::default();
-    for line in lines {
-        let mut entry = Mrkdwn::default();
-        for (index, (title, cell)) in head.iter().zip(line).enumerate() {
-            entry = match index {
-                0 => entry.bold(&cell.text),
-                _ if grid => entry.raw("\n      ").code(&title.text).raw(" ").plain(&cell.text),
-                _ => entry.raw(" \u{b7} ").plain(&cell.text),
-            };
-        }
-        if text.as_str().len() + entry.as_str().len() > MAX_SECTION && !text.as_str().is_empty() {
-            sections.push(section(std::mem::take(&mut text)));
-        }
-        text = if text.as_str().is_empty() { text } else { text.raw("\n") }.append(&entry);
-    }
-    sections.push(section(text));
-    sections
 }
 
 /// For notifications and screen readers: the first lines, in words.

@@ -1,6 +1,6 @@
 //! The difference of two texts: what went and what came, the words that differ in bold, and how much more there is.
 
-use super::blocks::{self, Block, StyledText, context, rich_text};
+use super::blocks::{Block, StyledText, context, rich_text};
 use super::mrkdwn::{self, Mrkdwn};
 use crate::domain::git::text_diff::{DiffLine, DiffMark, Hunk, LineDiff, OmissionReason};
 
@@ -55,12 +55,6 @@ fn explain_unseen(unseen: OmissionReason) -> Mrkdwn {
         OmissionReason::TooLong => Mrkdwn::new("They differ, and are too long to be compared here."),
         OmissionReason::Binary => Mrkdwn::new("They differ, and are no text."),
     }
-}
-
-/// The same as a block of code, for a workspace that does not know rich text.
-pub(super) fn render_code_section(pieces: &[StyledText]) -> Block {
-    let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-    blocks::section(Mrkdwn::default().code_block(&text))
 }
 
 struct DiffPage {

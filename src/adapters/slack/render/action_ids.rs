@@ -1,0 +1,36 @@
+//! Lists the ids of all buttons, modals and inputs.
+
+use super::{approve, arrival, card, command_button, list, lock, page_buttons, plan, promote_button, rollback};
+
+/// Every button that we show, by its `action_id`: each can come back from anybody, so each has its rule.
+pub const ACTIONS: &[&str] = &[
+    plan::CONFIRM,
+    plan::CANCEL,
+    card::CANCEL,
+    card::RETRY,
+    approve::APPROVE,
+    approve::REJECT,
+    arrival::PROMOTE,
+    promote_button::PROMOTE,
+    command_button::COMMAND,
+    lock::TAKE_OVER,
+    rollback::ROLL_BACK,
+    rollback::OTHER_VERSION,
+    rollback::CANCEL_AND_ROLL_BACK,
+    rollback::WAIT_AND_ROLL_BACK,
+    page_buttons::EARLIER,
+    page_buttons::LATER,
+    page_buttons::OPEN_EARLIER,
+    page_buttons::OPEN_LATER,
+    list::EARLIER,
+    list::LATER,
+    list::OPEN_EARLIER,
+    list::OPEN_LATER,
+    list::SHARE,
+];
+
+/// Every modal, by its `callback_id`.
+pub const MODALS: &[&str] = &[approve::REJECT];
+
+/// The inputs of the modals.
+pub const INPUTS: &[&str] = &[approve::REASON_INPUT];

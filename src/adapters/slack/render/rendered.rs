@@ -1,0 +1,70 @@
+//! Text and blocks of a message, and their form as JSON.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::blocks::Block;
+use super::plain_blocks::{render_as_sections, render_code_section};
+use crate::domain::model::message::{Destination, Message};
+
+/// Something to say, before it is known where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    /// What notifications and screen readers get.
+    pub text: String,
+    pub blocks: Vec<Block>,
+}
+
+impl Rendered {
+    pub fn into_message(self, to: Destination) -> Message {
+        let plain = self.plain_blocks().as_deref().map(serialize_blocks);
+        Message { plain, ..Message::new(to, self.text, serialize_blocks(&self.blocks)) }
+    }
+
+    /// As the answer to a slash command, in JSON.
+    pub fn to_ack_body(&self, in_channel: bool) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct AckBody<'a> {
+            response_type: &'static str,
+            text: &'a str,
+            blocks: &'a [Block],
+        }
+        let response_type = if in_channel { "in_channel" } else { "ephemeral" };
+        // All keys are strings, so this cannot fail.
+        serde_json::to_vec(&AckBody { response_type, text: &self.text, blocks: &self.blocks }).unwrap_or_default()
+    }
+
+    /// For a workspace that is known to refuse tables.
+    #[must_use]
+    pub fn without_tables(self) -> Self {
+        let is_table = |block: &Block| matches!(block, Block::Table { .. });
+        match self.plain_blocks_where(is_table) {
+            Some(blocks) => Self { blocks, ..self },
+            None => self,
+        }
+    }
+
+    /// The same with the lines of tables and rich text in sections; `None` where there is neither.
+    fn plain_blocks(&self) -> Option<Vec<Block>> {
+        self.plain_blocks_where(|block| matches!(block, Block::Table { .. } | Block::RichText { .. }))
+    }
+
+    fn plain_blocks_where(&self, unknown: impl Fn(&Block) -> bool) -> Option<Vec<Block>> {
+        self.blocks.iter().any(&unknown).then(|| {
+            let plain = |block: &Block| match block {
+                Block::Table { rows } if unknown(block) => render_as_sections(rows),
+                Block::RichText { elements: [section] } if unknown(block) => {
+                    vec![render_code_section(&section.elements)]
+                }
+                block => vec![block.clone()],
+            };
+            self.blocks.iter().flat_map(plain).collect()
+        })
+    }
+}
+
+/// As a message holds blocks, which is stored until Slack has taken it.
+pub(super) fn serialize_blocks(blocks: &[Block]) -> Vec<Value> {
+    // All keys are strings, so this cannot fail.
+    blocks.iter().map(|block| serde_json::to_value(block).unwrap_or_default()).collect()
+}
