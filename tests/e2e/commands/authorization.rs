@@ -4,7 +4,7 @@
 mod walk;
 
 use gantry::adapters::slack::render::{
-    ACTIONS, INPUTS, MODALS, approve, arrival, card, command_button, list, lock, page_buttons, plan, promote_button,
+    ACTIONS, INPUTS, MODALS, approve, arrival, card, command_button, lock, page_buttons, plan, promote_button,
     rollback,
 };
 use gantry::domain::command::{COMMANDS, Verb};
@@ -197,11 +197,11 @@ const BUTTONS: &[(&str, Scenario, AllowedEffects)] = &[
     (page_buttons::LATER, Waiting, NOBODY),
     (page_buttons::OPEN_EARLIER, Waiting, NOBODY),
     (page_buttons::OPEN_LATER, Waiting, NOBODY),
-    (list::EARLIER, Waiting, NOBODY),
-    (list::LATER, Waiting, NOBODY),
-    (list::OPEN_EARLIER, Waiting, NOBODY),
-    (list::OPEN_LATER, Waiting, NOBODY),
-    (list::SHARE, Waiting, NOBODY),
+    (page_buttons::LIST_EARLIER, Waiting, NOBODY),
+    (page_buttons::LIST_LATER, Waiting, NOBODY),
+    (page_buttons::LIST_OPEN_EARLIER, Waiting, NOBODY),
+    (page_buttons::LIST_OPEN_LATER, Waiting, NOBODY),
+    (page_buttons::SHARE_LIST, Waiting, NOBODY),
 ];
 
 /// The buttons that stand in the App Home as well, where they can do no more than in a message.

@@ -1,6 +1,6 @@
 //! Lists the ids of all buttons, modals and inputs.
 
-use super::{approve, arrival, card, command_button, list, lock, page_buttons, plan, promote_button, rollback};
+use super::{approve, arrival, card, command_button, lock, page_buttons, plan, promote_button, rollback};
 
 /// Every button that we show, by its `action_id`: each can come back from anybody, so each has its rule.
 pub const ACTIONS: &[&str] = &[
@@ -22,11 +22,11 @@ pub const ACTIONS: &[&str] = &[
     page_buttons::LATER,
     page_buttons::OPEN_EARLIER,
     page_buttons::OPEN_LATER,
-    list::EARLIER,
-    list::LATER,
-    list::OPEN_EARLIER,
-    list::OPEN_LATER,
-    list::SHARE,
+    page_buttons::LIST_EARLIER,
+    page_buttons::LIST_LATER,
+    page_buttons::LIST_OPEN_EARLIER,
+    page_buttons::LIST_OPEN_LATER,
+    page_buttons::SHARE_LIST,
 ];
 
 /// Every modal, by its `callback_id`.

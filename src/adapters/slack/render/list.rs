@@ -8,16 +8,9 @@ use super::Rendered;
 use super::blocks::{Block, RawText, TableRow, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
 use super::plain_blocks::WHAT_RUNS;
-use crate::adapters::slack::render::page_buttons::{PageRequest, Viewer, build_page_buttons};
+use crate::adapters::slack::render::page_buttons::{PageRequest, SHARE_LIST, Viewer, build_page_buttons};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListLayout, Listing};
-
-pub const SHARE: &str = "list:share";
-/// On lists that were sent when nothing else had pages; they still turn.
-pub const EARLIER: &str = "list:earlier";
-pub const LATER: &str = "list:later";
-pub const OPEN_EARLIER: &str = "list:open:earlier";
-pub const OPEN_LATER: &str = "list:open:later";
 
 /// What fits: with these a page of a [`Listing`] stays below Slack's limit on a message, as table and as sections.
 const MAX_NAME: usize = 40;
@@ -195,7 +188,7 @@ fn push_footer(blocks: &mut Vec<Block>, listing: &Listing, whom: Viewer<'_>) {
     let later = (listing.page + 1 < listing.page_count).then(|| request(listing.page + 1));
     let mut buttons = build_page_buttons(whom, earlier.as_ref(), later.as_ref());
     if let Viewer::Person = whom {
-        buttons.push(button("Share", SHARE, request(listing.page).to_button_value()));
+        buttons.push(button("Share", SHARE_LIST, request(listing.page).to_button_value()));
     }
     if !buttons.is_empty() {
         blocks.push(actions(buttons));

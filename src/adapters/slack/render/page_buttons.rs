@@ -16,6 +16,13 @@ pub const LATER: &str = "page:later";
 /// The same on what the whole channel sees, and whose pages turn for all.
 pub const OPEN_EARLIER: &str = "page:open:earlier";
 pub const OPEN_LATER: &str = "page:open:later";
+/// Shows the whole channel a list that one person sees.
+pub const SHARE_LIST: &str = "list:share";
+/// On lists that were sent when nothing else had pages; they still turn.
+pub const LIST_EARLIER: &str = "list:earlier";
+pub const LIST_LATER: &str = "list:later";
+pub const LIST_OPEN_EARLIER: &str = "list:open:earlier";
+pub const LIST_OPEN_LATER: &str = "list:open:later";
 
 /// Slack takes some more in one message; the rest is for the head and the buttons.
 const MAX_CHARACTERS: usize = 12_000;
@@ -58,11 +65,10 @@ pub struct PageAction {
 impl PageAction {
     /// `None` for a button that is none of these.
     pub fn parse(action: &str, value: &str) -> Option<Self> {
-        use super::list;
         let way = match action {
-            EARLIER | LATER | list::EARLIER | list::LATER => PageMode::Private,
-            OPEN_EARLIER | OPEN_LATER | list::OPEN_EARLIER | list::OPEN_LATER => PageMode::Public,
-            list::SHARE => PageMode::Share,
+            EARLIER | LATER | LIST_EARLIER | LIST_LATER => PageMode::Private,
+            OPEN_EARLIER | OPEN_LATER | LIST_OPEN_EARLIER | LIST_OPEN_LATER => PageMode::Public,
+            SHARE_LIST => PageMode::Share,
             _ => return None,
         };
         Some(Self { request: PageRequest::parse(value)?, mode: way })
