@@ -4,8 +4,7 @@
 mod walk;
 
 use gantry::adapters::slack::render::{
-    ACTIONS, INPUTS, MODALS, approve, arrival, card, command_button, lock, page_buttons, plan, promote_button,
-    rollback,
+    ACTIONS, INPUTS, MODALS, approve, arrival, card, command_button, lock, page_buttons, plan, promote_button, rollback,
 };
 use gantry::domain::command::{COMMANDS, Verb};
 

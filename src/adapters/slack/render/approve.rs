@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Rendered;
 use super::blocks::{Block, Button, ConfirmDialog, actions, button, section};
-use super::card::format_headline;
+use super::headline::format_headline;
 use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::change::approval::{
     Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
@@ -14,6 +14,8 @@ use crate::domain::model::actor::MemberLabel;
 
 pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";
+/// Also on the cards of changes that wait for no approval.
+pub const CANCEL: &str = "change_cancel";
 /// The one input of the modal that asks for a reason.
 pub const REASON_INPUT: &str = "reason";
 
@@ -85,7 +87,7 @@ pub(super) fn list_approvals(approvals: &[Approval]) -> Mrkdwn {
 }
 
 pub(super) fn render_buttons(change: &Change, awaiting: &ApprovalState) -> Block {
-    let cancel = button("Cancel", super::card::CANCEL, change.id.to_string());
+    let cancel = button("Cancel", CANCEL, change.id.to_string());
     let Some(value) = encode_button_value(change).filter(|_| awaiting.required > 0) else {
         return actions(vec![cancel]);
     };

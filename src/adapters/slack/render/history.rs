@@ -7,10 +7,10 @@ use jiff::Timestamp;
 
 use super::Rendered;
 use super::blocks::{context, section};
-use super::card::{format_elapsed, pick_stage_emoji, shorten_label};
 use super::gate;
+use super::headline::{pick_stage_emoji, shorten_label};
 use super::lock;
-use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
+use super::mrkdwn::{Mrkdwn, format_elapsed, humanize_duration, truncate_middle};
 use super::status::{format_links, format_requester, format_version_move, list_co_deployed};
 use crate::adapters::slack::render::page_buttons::{PageItem, PageRequest, Viewer, render_page};
 use crate::domain::change::{CancelledBy, Change, RollbackStatus, Stage};

@@ -12,6 +12,7 @@ pub mod commit_summary;
 pub mod diff;
 pub mod doctor;
 pub mod gate;
+mod headline;
 pub mod help;
 pub mod history;
 pub mod home;

@@ -196,6 +196,12 @@ pub fn humanize_duration(duration: SignedDuration) -> (i64, &'static str) {
     }
 }
 
+/// The time between two moments, in that unit.
+pub(super) fn format_elapsed(from: Timestamp, to: Timestamp) -> String {
+    let (count, unit) = humanize_duration(to.duration_since(from));
+    format!("{count} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -4,8 +4,7 @@
 use jiff::Timestamp;
 
 use super::blocks::{Block, section};
-use super::card::{MAX_REASON, format_elapsed};
-use super::mrkdwn::{Mrkdwn, truncate_middle};
+use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
 use crate::adapters::slack::render::approve;
 use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::Plan;
@@ -14,6 +13,8 @@ use crate::domain::change::{
 };
 use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Sha;
+
+const MAX_REASON: usize = 600;
 
 const DONE: &str = ":white_check_mark: ";
 const NOW: &str = ":hourglass_flowing_sand: ";

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 
 use super::Rendered;
 use super::blocks::{Block, actions, button, context, section};
-use super::card::{CANCEL, format_elapsed, format_headline, pick_stage_emoji, shorten_label, suggest_next_step};
-use super::mrkdwn::{Mrkdwn, truncate_middle};
+use super::card::{CANCEL, suggest_next_step};
+use super::headline::{format_headline, pick_stage_emoji, shorten_label};
+use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
 use super::timeline::render_timeline;
 use crate::adapters::slack::render::page_buttons::{PageItem, PageRequest, Viewer, join_fitting_lines, render_page};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};

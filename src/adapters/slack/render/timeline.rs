@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 
 use super::blocks::{Block, section};
-use super::card::format_elapsed;
-use super::mrkdwn::{Mrkdwn, truncate_middle};
+use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
 use crate::domain::change::approval::ApprovalPlatform;
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::Actor;

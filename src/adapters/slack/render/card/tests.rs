@@ -1,7 +1,7 @@
 //! The card at every stage, as people read it.
 
 use insta::assert_snapshot;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::domain::change::{
