@@ -1,10 +1,8 @@
 //! Rollbacks: what would come back and what would be lost, for the one who asks; what it left, for those whom it concerns.
 
-use jiff::SignedDuration;
-
 use super::Rendered;
 use super::blocks::{Block, Button, ConfirmDialog, actions, button, context, section};
-use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
+use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
 use super::plan::{render_co_deployed, render_superseded_change};
 use crate::adapters::slack::render::command_button::{build_command_button, escape_argument};
 use crate::adapters::slack::render::commit_summary::{Authors, MAX_COMMITS, format_commits};
@@ -138,10 +136,9 @@ fn describe_how_found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyP
         (RollbackEvidence::Ledger, Some(HealthyPeriod { since, until })) => {
             let text = Mrkdwn::new("I saw it run well there from ").date_time(since);
             match until {
-                Some(until) => text
-                    .raw(" to ")
-                    .date_time(until)
-                    .plain(&format!(", for {}", format_duration(until.duration_since(since)))),
+                Some(until) => {
+                    text.raw(" to ").date_time(until).plain(&format!(", for {}", format_elapsed(since, until)))
+                }
                 None => text.raw(", and it still does: what was merged since has not arrived"),
             }
         }
@@ -157,11 +154,6 @@ fn describe_how_found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyP
             ":warning: A guess: it is the tag before the current one in the registry. Nobody has seen it run there",
         ),
     }
-}
-
-fn format_duration(time: SignedDuration) -> String {
-    let (count, unit) = humanize_duration(time);
-    format!("{count} {unit}")
 }
 
 /// What the registry says, where that is worth a word.
@@ -248,7 +240,7 @@ pub fn render_version_choice(
     for (version, ran) in versions {
         text = text.raw("\n\u{2022} ").code(version.label()).raw(" from ").date_time(ran.since);
         text = match ran.until {
-            Some(until) => text.plain(&format!(", for {}", format_duration(until.duration_since(ran.since)))),
+            Some(until) => text.plain(&format!(", for {}", format_elapsed(ran.since, until))),
             None => text,
         };
     }
