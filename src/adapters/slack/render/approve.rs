@@ -201,7 +201,7 @@ pub(super) fn describe_merge_condition(change: &Change, waits: &MergeCondition) 
         }
         MergeCondition::Quarantined { quarantine } => stop
             .raw("it is quarantined: ")
-            .append(&super::rollback::describe_quarantine(quarantine))
+            .append(&super::quarantine::describe_quarantine(quarantine))
             .raw(". It goes on after ")
             .code(&format!("/gantry release {} {}", plan.artefact, quarantine.version.label())),
         MergeCondition::RightLost => stop

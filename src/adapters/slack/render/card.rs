@@ -2,9 +2,9 @@
 
 pub use super::approve::CANCEL;
 use super::blocks::{Block, actions, button, context, section};
+use super::effects::render_effects;
 use super::headline::{format_headline, pick_stage_emoji};
 use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
-use super::plan::render_effects;
 use super::{Rendered, rollback};
 use crate::adapters::slack::render::commit_summary::{Authors, MAX_COMMITS, format_commit_lines};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};

@@ -3,7 +3,7 @@
 use super::Rendered;
 use super::blocks::{Button, ConfirmDialog, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, truncate_middle};
-use super::{card, lock, rollback};
+use super::{card, lock, quarantine, rollback};
 use crate::adapters::slack::render::approve;
 use crate::adapters::slack::render::command_button::{build_command_button, escape_argument};
 use crate::domain::model::artefact::ArtefactName;
@@ -156,7 +156,7 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" may not come back to ")
                 .bold(environment.as_str())
                 .raw(": ")
-                .append(&rollback::describe_quarantine(quarantine))
+                .append(&quarantine::describe_quarantine(quarantine))
                 .raw("."),
             text(if *by_rollback { "choose another version" } else { "promote what repairs it" })
                 .raw("; or, if it was not to blame, ")

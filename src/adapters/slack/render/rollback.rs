@@ -1,11 +1,12 @@
 //! Rollbacks: what would come back and what would be lost, for the one who asks; what it left, for those whom it concerns.
 
 use super::Rendered;
-use super::blocks::{Block, Button, ConfirmDialog, actions, button, context, section};
+use super::blocks::{Button, ConfirmDialog, actions, button, context, section};
+use super::commit_summary::MAX_COMMITS;
+use super::effects::{render_rollback_effects, render_superseded_change};
 use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
-use super::plan::{render_co_deployed, render_superseded_change};
+use super::quarantine::describe_quarantine;
 use crate::adapters::slack::render::command_button::{build_command_button, escape_argument};
-use crate::adapters::slack::render::commit_summary::{Authors, MAX_COMMITS, format_commits};
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::model::actor::PersonId;
@@ -14,8 +15,8 @@ use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::model::version::Version;
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::promotion::ChangeInProgress;
-use crate::domain::rules::quarantine::{Hold, Quarantine};
-use crate::domain::rules::rollback::{HealthyPeriod, ImagePresence, RollbackEvidence};
+use crate::domain::rules::quarantine::Quarantine;
+use crate::domain::rules::rollback::HealthyPeriod;
 
 /// On the card of a change, which it takes back.
 pub const ROLL_BACK: &str = "change_roll_back";
@@ -85,7 +86,7 @@ fn render_plan(plan: &Plan) -> Rendered {
         .plain(&format!("Roll {} back to {} in {}", plan.artefact, plan.version.label(), plan.environment))
         .into_string();
     let mut blocks = vec![section(head)];
-    blocks.extend(render_effects(plan, MAX_COMMITS));
+    blocks.extend(render_rollback_effects(plan, MAX_COMMITS));
     blocks.extend(render_superseded_change(plan));
     Rendered { text, blocks }
 }
@@ -101,85 +102,6 @@ fn describe_git_write(plan: &Plan) -> Mrkdwn {
         Some(file) => text.code(&file.file),
         None => text.code(&plan.branch),
     }
-}
-
-/// From which version back to which, how that was found, and what goes with it.
-pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
-    let Some(rollback) = &plan.rollback else { return Vec::new() };
-    let from = plan.from.as_ref().map_or("unknown", Version::label);
-    let line = Mrkdwn::default().code(from).raw(" \u{2192} ").code(plan.version.label());
-    let line = match &plan.pinned {
-        Some(commit) => line.raw(", commit ").code(commit.short()),
-        None => line,
-    };
-    let line = match &plan.drift.url {
-        Some(url) => line.raw(" \u{b7} ").link(url, "compare"),
-        None => line,
-    };
-    let mut blocks = vec![section(line.raw("\n").append(&describe_how_found(plan, rollback.found, rollback.ran)))];
-    if let Some(reason) = &rollback.reason {
-        blocks.push(section(Mrkdwn::new("*Reason:* ").plain(&truncate_middle(reason, MAX_REASON))));
-    }
-    blocks.push(section(match plan.drift.commits_in_all {
-        0 if plan.drift.url.is_some() => Mrkdwn::new("*Lost by it:* no commit, only merges"),
-        0 => Mrkdwn::new("What is lost by it cannot be told: the commits are not known."),
-        _ => Mrkdwn::new("*Lost by it:* ").append(&format_commits(&plan.drift, most, &Authors::new())),
-    }));
-    blocks.extend(render_image_warning(plan));
-    blocks.extend(rollback.locks.iter().map(|lock| section(describe_bypassed_lock(lock))));
-    blocks.extend(render_co_deployed(plan));
-    blocks
-}
-
-fn describe_how_found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyPeriod>) -> Mrkdwn {
-    match (found, ran) {
-        (RollbackEvidence::Ledger, Some(HealthyPeriod { since, until })) => {
-            let text = Mrkdwn::new("I saw it run well there from ").date_time(since);
-            match until {
-                Some(until) => {
-                    text.raw(" to ").date_time(until).plain(&format!(", for {}", format_elapsed(since, until)))
-                }
-                None => text.raw(", and it still does: what was merged since has not arrived"),
-            }
-        }
-        (RollbackEvidence::Ledger, None) => Mrkdwn::new("I saw it run well there"),
-        (RollbackEvidence::Git, _) if plan.manifest.is_some() => {
-            Mrkdwn::new("The manifest named it before. I have not seen it run there myself")
-        }
-        (RollbackEvidence::Git, _) => Mrkdwn::new("The branch stood there before. I have not seen it run there myself"),
-        (RollbackEvidence::Cluster, _) => {
-            Mrkdwn::new("The cluster remembers that it ran there before. I have not seen it run well myself")
-        }
-        (RollbackEvidence::Registry, _) => Mrkdwn::new(
-            ":warning: A guess: it is the tag before the current one in the registry. Nobody has seen it run there",
-        ),
-    }
-}
-
-/// What the registry says, where that is worth a word.
-pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
-    match &plan.image {
-        ImagePresence::Gone => Some(section(Mrkdwn::new(
-            ":warning: Its old image is not in the registry any more. That does no harm: CI builds its code anew.",
-        ))),
-        ImagePresence::Unknown { why } if plan.manifest.is_some() => Some(section(
-            Mrkdwn::new(":warning: I cannot tell whether its image is still there: ")
-                .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
-                .raw(". If it is not, nothing will start. Confirm only if you know that it is there."),
-        )),
-        // By branch CI builds it anew in any case.
-        ImagePresence::Yes | ImagePresence::Unknown { .. } => None,
-    }
-}
-
-fn describe_bypassed_lock(lock: &Lock) -> Mrkdwn {
-    Mrkdwn::new(":lock: ")
-        .bold(lock.environment.as_str())
-        .raw(" is locked by ")
-        .person(&lock.by)
-        .append(&super::lock::format_period(lock))
-        .append(&super::lock::format_reason(lock))
-        .raw(" A rollback passes it, and its owner is told.")
 }
 
 /// For the owner of a lock that a rollback passed.
@@ -318,42 +240,6 @@ pub fn render_commits_lost(change: &Change, authors: &[PersonId]) -> Option<Rend
         .code(&format!("/promote {} {}", plan.artefact, plan.environment))
         .raw(" brings your commits back together with it.");
     Some(Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] })
-}
-
-/// What a rollback left, on the plan of the next promotion.
-pub(super) fn describe_hold(hold: &Hold) -> Mrkdwn {
-    let text = Mrkdwn::new(":warning: ").bold(hold.environment.as_str()).raw(" is on hold: ");
-    let text = append_actor(text, hold.by.as_ref()).raw(" rolled ");
-    let text = match &hold.from {
-        Some(from) => text.code(from.label()).raw(" back "),
-        None => text.raw("it back "),
-    };
-    let text = text.date_time(hold.at);
-    let text = match &hold.reason {
-        Some(reason) => text.raw(": ").plain(truncate_middle(reason, MAX_REASON).trim_end_matches('.')),
-        None => text,
-    };
-    text.raw(". Your yes lifts the hold")
-}
-
-fn append_actor(text: Mrkdwn, by: Option<&PersonId>) -> Mrkdwn {
-    match by {
-        Some(by) => text.person(by),
-        None => text.raw("I, by the rule of that environment,"),
-    }
-}
-
-/// Why a version may not come back.
-pub(super) fn describe_quarantine(quarantine: &Quarantine) -> Mrkdwn {
-    let text = append_actor(Mrkdwn::default(), quarantine.by.as_ref())
-        .raw(" rolled it back in ")
-        .bold(quarantine.environment.as_str())
-        .raw(" ")
-        .date_time(quarantine.at);
-    match &quarantine.reason {
-        Some(reason) => text.raw(": ").plain(truncate_middle(reason, MAX_REASON).trim_end_matches('.')),
-        None => text.raw(", without a reason"),
-    }
 }
 
 /// For all to see: what may come back, by whom.

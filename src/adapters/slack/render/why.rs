@@ -3,7 +3,7 @@
 use super::Rendered;
 use super::blocks::{Block, Button, actions, context, section};
 use super::mrkdwn::{Mrkdwn, truncate_middle};
-use super::{plan, refusal, rollback};
+use super::{effects, quarantine, refusal};
 use crate::adapters::slack::render::{command_button, promote_button};
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::rules::promotion::Refusal;
@@ -94,14 +94,15 @@ fn render_unobstructed(why: &WhyAnswer, free: &ReadyPromotion) -> Rendered {
     let text = head.as_str().to_owned();
     let mut blocks = vec![section(head)];
     blocks.extend(describe_required_approvals(free).map(section));
-    blocks.extend(way.holds_to_lift.iter().take(MAX_HOLDS).map(|hold| section(rollback::describe_hold(hold).raw("."))));
+    blocks
+        .extend(way.holds_to_lift.iter().take(MAX_HOLDS).map(|hold| section(quarantine::describe_hold(hold).raw("."))));
     if way.holds_to_lift.len() > MAX_HOLDS {
         let left = way.holds_to_lift.len() - MAX_HOLDS;
         blocks.push(context(Mrkdwn::default().plain(&format!("and {left} more holds, which it shows you"))));
     }
-    blocks.extend(plan::render_superseded_change(way));
-    blocks.extend(rollback::render_image_warning(way));
-    blocks.extend(plan::render_co_deployed(way));
+    blocks.extend(effects::render_superseded_change(way));
+    blocks.extend(effects::render_image_warning(way));
+    blocks.extend(effects::render_co_deployed(way));
     blocks.push(actions(vec![promote_button::build_promote_button(&way.artefact, &way.environment, &way.version)]));
     Rendered { text, blocks }
 }
