@@ -28,6 +28,7 @@ mod progress;
 pub mod promote_button;
 mod quarantine;
 pub mod refusal;
+mod refusal_buttons;
 mod rendered;
 pub mod rollback;
 mod stall_diagnosis;

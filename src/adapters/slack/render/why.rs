@@ -3,7 +3,7 @@
 use super::Rendered;
 use super::blocks::{Block, Button, actions, context, section};
 use super::mrkdwn::{Mrkdwn, truncate_middle};
-use super::{effects, quarantine, refusal};
+use super::{effects, quarantine, refusal, refusal_buttons};
 use crate::adapters::slack::render::{command_button, promote_button};
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::rules::promotion::Refusal;
@@ -42,7 +42,7 @@ fn render_obstacles(why: &WhyAnswer) -> Rendered {
         }
         room = room.saturating_sub(size);
         text = if text.as_str().is_empty() { text } else { text.raw("\n") }.append(&sentence);
-        let mut buttons = refusal::build_buttons(blocker);
+        let mut buttons = refusal_buttons::build_buttons(blocker);
         if buttons.is_empty() && is_temporary(blocker) {
             buttons.push(build_recheck_button(why));
             looks = true;
