@@ -1,9 +1,9 @@
 //! `doctor`: asks everybody at once whether Gantry can work with them, by the clients that it works with, and changes nothing
 //! anywhere. A file for each service finds the facts; `domain/doctor` says what they mean.
 
-mod cluster;
-mod github;
-mod slack;
+mod cluster_probes;
+mod github_probes;
+mod slack_probes;
 
 use std::sync::Arc;
 use std::time::Duration;
