@@ -1,15 +1,6 @@
 //! What is well and what is not with Gantry itself, each with the way to repair it. A file for each service turns what was
 //! found there into [`HealthCheck`]s: these sentences are all that people read, in Slack and at the terminal.
 
-pub mod clock;
-pub mod cluster;
-pub mod github;
-pub mod registry;
-pub mod reports;
-pub mod rules;
-pub mod slack;
-pub mod store;
-
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
@@ -87,7 +78,7 @@ impl HealthCheck {
     }
 
     /// Somebody who should know could not be asked, or says no.
-    fn from_probe_error(service: Service, what: impl Into<String>, trouble: &ProbeError, repair: &str) -> Self {
+    pub fn from_probe_error(service: Service, what: impl Into<String>, trouble: &ProbeError, repair: &str) -> Self {
         let repair = match trouble {
             ProbeError::Refused(_) => repair,
             ProbeError::Unreachable(_) => "Ask again later; if it stays so, check the address and the way there.",

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 
+use super::clock::ClockReading;
+use super::cluster::{self, ConfiguredWorkload, NamespaceAccess, VersionProof};
+use super::registry::{ImageUsage, RegistryImage, check_registry};
 use crate::adapters::cluster::access::{ClusterPermission, list_required_permissions};
 use crate::adapters::cluster::{ClusterInfo, Container};
 use crate::domain::change::Proof;
-use crate::domain::doctor::clock::ClockReading;
-use crate::domain::doctor::cluster::{self, ConfiguredWorkload, NamespaceAccess, VersionProof};
-use crate::domain::doctor::registry::{ImageUsage, RegistryImage, check_registry};
 use crate::domain::doctor::{HealthCheck, ProbeResult};
 use crate::domain::model::artefact::{Artefact, Namespace, Place, Workload};
 use crate::domain::model::environment::EnvironmentName;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::FutureExt;
 use jiff::Timestamp;
 
-use crate::adapters::github::probe::{BranchRule, GithubRateLimit, RulesetBypass};
-use crate::config::GithubAuth;
-use crate::domain::doctor::clock::ClockReading;
-use crate::domain::doctor::github::{
+use super::branch_rules::{BranchPromotion, EffectiveBranchRules};
+use super::clock::ClockReading;
+use super::github::{
     self, AppWebhook, BranchProbe, GithubIdentity, ManifestProbe, RepositoryAccess, RepositoryProbe, RequestQuota,
 };
-use crate::domain::doctor::rules::{BranchPromotion, EffectiveBranchRules};
+use crate::adapters::github::probe::{BranchRule, GithubRateLimit, RulesetBypass};
+use crate::config::GithubAuth;
 use crate::domain::doctor::{HealthCheck, ProbeResult};
 use crate::domain::git::manifest;
 use crate::domain::model::actor::Member;

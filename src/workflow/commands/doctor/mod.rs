@@ -1,9 +1,17 @@
 //! `doctor`: asks everybody at once whether Gantry can work with them, by the clients that it works with, and changes nothing
 //! anywhere. A file for each service finds the facts; `domain/doctor` says what they mean.
 
+pub mod branch_rules;
+pub mod clock;
+pub mod cluster;
 mod cluster_probes;
+pub mod github;
 mod github_probes;
+pub mod registry;
+pub mod reports;
+pub mod slack;
 mod slack_probes;
+pub mod store;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,23 +22,23 @@ use tokio::time::Instant;
 
 use crate::adapters::cluster::{ClusterClients, ClusterError};
 use crate::adapters::github::{self as hub, GithubError};
-use crate::adapters::registry::{self, RegistryError};
+use crate::adapters::registry::{self as images, RegistryError};
 use crate::adapters::reports::Report;
 use crate::adapters::slack as chat;
 use crate::adapters::slack::client::SendError;
 use crate::adapters::slack::render::{self, Rendered};
-use crate::adapters::store::{self, DatabaseProbe, LedgerDetails, ReportSummary, StoreError};
+use crate::adapters::store::{self as database, DatabaseProbe, LedgerDetails, ReportSummary, StoreError};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::change::Proof;
-use crate::domain::doctor::clock::{ClockReading, check_clock};
-use crate::domain::doctor::reports::{self, WebhookStatus};
-use crate::domain::doctor::{Health, HealthCheck, ProbeError, ProbeResult, Service, store as found_store};
+use crate::domain::doctor::{Health, HealthCheck, ProbeError, ProbeResult, Service};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 
-use crate::workflow::commands::doctor::cluster::find_known_proof;
+use self::clock::{ClockReading, check_clock};
+use self::reports::WebhookStatus;
+use self::store as found_store;
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 
@@ -50,7 +58,7 @@ pub struct Doctor {
     /// `None` without a token.
     pub slack: Option<chat::client::Client>,
     pub github: hub::Client,
-    pub registry: registry::Client,
+    pub registry: images::Client,
     pub cluster_clients: ClusterClients,
     /// This process uses the database itself.
     pub owns_database: bool,
@@ -118,7 +126,7 @@ impl DoctorRun<'_> {
     /// The database, and what it keeps of reports.
     async fn check_store(&self) -> Vec<HealthCheck> {
         let looked =
-            self.ask_with_timeout(store::probe(&self.doctor.secrets.database_url, self.doctor.owns_database)).await;
+            self.ask_with_timeout(database::probe(&self.doctor.secrets.database_url, self.doctor.owns_database)).await;
         let mut checks = vec![found_store::check_store(&match looked {
             Ok(DatabaseProbe::New { file }) => found_store::DatabaseState::New { file },
             Ok(DatabaseProbe::InUse { file, by }) => found_store::DatabaseState::InUse { file, by },
@@ -132,7 +140,7 @@ impl DoctorRun<'_> {
         let reported = if checks[0].health == Health::Bad {
             Ok(None)
         } else {
-            self.ask_with_timeout(store::read_report_summary(
+            self.ask_with_timeout(database::read_report_summary(
                 &self.doctor.secrets.database_url,
                 &rungs,
                 self.doctor.clock.now(),
@@ -170,11 +178,13 @@ impl DoctorRun<'_> {
     }
 }
 
-pub(crate) async fn run_doctor(ctx: &Context) -> Rendered {
-    let lookup_proof = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
-        find_known_proof(ctx, artefact, environment, version)
-    };
-    render::doctor::render_doctor(&ctx.doctor.run_checks(None, &lookup_proof).await, ctx.clock.now())
+impl Context {
+    pub(crate) async fn run_doctor(&self) -> Rendered {
+        let lookup_proof = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
+            self.find_known_proof(artefact, environment, version)
+        };
+        render::doctor::render_doctor(&self.doctor.run_checks(None, &lookup_proof).await, self.clock.now())
+    }
 }
 
 /// What is wrong with the configuration or the secrets, each a sentence that ends with what to do.

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::clock::ClockReading;
+use super::slack::{self, Channel, ResolvedPrincipal, RulePrincipal, SignatureProbe, Workspace};
 use crate::adapters::slack::client::{Client, UserGroup, required_scopes};
 use crate::adapters::slack::signature_probe;
 use crate::adapters::slack::signature_probe::SignatureProbeResult;
-use crate::domain::doctor::clock::ClockReading;
-use crate::domain::doctor::slack::{self, Channel, ResolvedPrincipal, RulePrincipal, SignatureProbe, Workspace};
 use crate::domain::doctor::{HealthCheck, ProbeResult, RedactedUrl};
 use crate::domain::model::actor::{Member, PersonId, Role};
 

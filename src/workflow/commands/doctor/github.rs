@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::rules::{BranchPromotion, check_branch_rules};
-use super::{HealthCheck, ProbeError, ProbeResult, RedactedUrl, Service, format_list};
+use super::branch_rules::{BranchPromotion, check_branch_rules};
+use crate::domain::doctor::{HealthCheck, ProbeError, ProbeResult, RedactedUrl, Service, format_list};
 use crate::domain::model::artefact::Repository;
 
 const GITHUB: Service = Service::GitHub;

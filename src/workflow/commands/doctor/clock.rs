@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{HealthCheck, Service, format_list};
+use crate::domain::doctor::{HealthCheck, Service, format_list};
 
 /// Seconds come rounded, and an answer takes its time.
 const MAX_UNREMARKED_SKEW: SignedDuration = SignedDuration::from_secs(30);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{HealthCheck, ProbeError, ProbeResult, RedactedUrl, Service, format_list};
+use crate::domain::doctor::{HealthCheck, ProbeError, ProbeResult, RedactedUrl, Service, format_list};
 
 const SLACK: Service = Service::Slack;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Health, HealthCheck, ProbeResult, Service, format_list};
+use crate::domain::doctor::{Health, HealthCheck, ProbeResult, Service, format_list};
 use crate::domain::model::artefact::Repository;
 
 /// How promotions enter a branch, and what its rules say to that.

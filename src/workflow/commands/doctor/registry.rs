@@ -1,6 +1,6 @@
 //! Can the images be read where they are kept, and is what runs still there?
 
-use super::{HealthCheck, ProbeResult, Service, format_list};
+use crate::domain::doctor::{HealthCheck, ProbeResult, Service, format_list};
 
 const REGISTRY: Service = Service::Registry;
 

@@ -1,6 +1,6 @@
 //! Can what must outlive the process be written?
 
-use super::{HealthCheck, Service};
+use crate::domain::doctor::{HealthCheck, Service};
 
 const STORE: Service = Service::Store;
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Health, HealthCheck, ProbeError, Service};
+use crate::domain::doctor::{Health, HealthCheck, ProbeError, Service};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::attribution::UnmappedReportGroup;
 

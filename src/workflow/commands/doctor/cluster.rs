@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{HealthCheck, ProbeResult, Service, format_list};
 use crate::domain::change::Proof;
+use crate::domain::doctor::{HealthCheck, ProbeResult, Service, format_list};
 use crate::domain::model::artefact::{ArtefactName, Namespace, Workload};
 use crate::domain::model::environment::EnvironmentName;
 
