@@ -1,10 +1,7 @@
 //! What is well and what is not with Gantry itself, each with the way to repair it. A file for each service turns what was
 //! found there into [`HealthCheck`]s: these sentences are all that people read, in Slack and at the terminal.
 
-use std::fmt;
-
 use jiff::{SignedDuration, Timestamp};
-use url::Url;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
@@ -76,62 +73,6 @@ impl HealthCheck {
         let why = why.trim().trim_end_matches('.');
         Self { reason: Some(format!("{why}.")), ..self }
     }
-
-    /// Somebody who should know could not be asked, or says no.
-    pub fn from_probe_error(service: Service, what: impl Into<String>, trouble: &ProbeError, repair: &str) -> Self {
-        let repair = match trouble {
-            ProbeError::Refused(_) => repair,
-            ProbeError::Unreachable(_) => "Ask again later; if it stays so, check the address and the way there.",
-        };
-        Self::new_bad(service, what, repair).with_reason(trouble.to_string())
-    }
-}
-
-/// Why something could not be learned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProbeError {
-    /// They answer, and say no.
-    Refused(String),
-    /// No answer, or none that is of use.
-    Unreachable(String),
-}
-
-impl fmt::Display for ProbeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Refused(why) | Self::Unreachable(why)) = self;
-        f.write_str(why)
-    }
-}
-
-/// A fact, or why it is not known.
-pub type ProbeResult<T> = Result<T, ProbeError>;
-
-/// An address as it may be shown: whom to ask and for what, never with which password or key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedactedUrl {
-    scheme: String,
-    /// And its port.
-    pub host: String,
-    pub path: String,
-}
-
-impl RedactedUrl {
-    pub fn from_url(url: &str) -> Self {
-        let url = Url::parse(url).ok();
-        let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
-            let host = "an address that cannot be read".to_owned();
-            return Self { scheme: String::new(), host, path: String::new() };
-        };
-        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        Self { scheme: format!("{}://", url.scheme()), host: format!("{host}{port}"), path: url.path().to_owned() }
-    }
-}
-
-impl fmt::Display for RedactedUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { scheme, host, path } = self;
-        write!(f, "{scheme}{host}{path}")
-    }
 }
 
 /// The worst of them; good where there is none.
@@ -186,20 +127,6 @@ fn format_age(duration: SignedDuration) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`; of many the first few and how many more there are.
-pub fn format_list<T: fmt::Display>(all: &[T]) -> String {
-    const NAMED: usize = 6;
-    let mut names: Vec<String> = all.iter().take(NAMED).map(ToString::to_string).collect();
-    if all.len() > NAMED {
-        names.push(format!("{} more", all.len() - NAMED));
-    }
-    match names.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((last, before)) => format!("{} and {last}", before.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,22 +149,5 @@ mod tests {
         );
         assert_eq!(worst_health(&checks), Health::Bad);
         assert_eq!(worst_health(&[]), Health::Good);
-    }
-
-    #[test]
-    fn of_an_address_only_what_is_no_secret_is_shown() {
-        let shown = |url: &str| RedactedUrl::from_url(url).to_string();
-        assert_eq!(shown("https://me:pass@h.example:8443/a/b?key=1#x"), "https://h.example:8443/a/b");
-        for broken in ["me:pass@h?key=1", "//me:pass@h", ""] {
-            assert_eq!(shown(broken), "an address that cannot be read");
-        }
-    }
-
-    #[test]
-    fn many_names_are_counted() {
-        assert_eq!(format_list::<&str>(&[]), "");
-        assert_eq!(format_list(&["a"]), "a");
-        assert_eq!(format_list(&["a", "b", "c"]), "a, b and c");
-        assert_eq!(format_list(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6 and 2 more");
     }
 }

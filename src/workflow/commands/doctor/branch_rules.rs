@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::doctor::{Health, HealthCheck, ProbeResult, Service, format_list};
+use super::run::{ProbeResult, format_list};
+use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::domain::model::artefact::Repository;
 
 /// How promotions enter a branch, and what its rules say to that.

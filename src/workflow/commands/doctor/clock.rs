@@ -2,7 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::doctor::{HealthCheck, Service, format_list};
+use super::run::format_list;
+use crate::domain::doctor::{HealthCheck, Service};
 
 /// Seconds come rounded, and an answer takes its time.
 const MAX_UNREMARKED_SKEW: SignedDuration = SignedDuration::from_secs(30);

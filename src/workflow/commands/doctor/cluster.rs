@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use super::run::{ProbeResult, format_list};
 use crate::domain::change::Proof;
-use crate::domain::doctor::{HealthCheck, ProbeResult, Service, format_list};
+use crate::domain::doctor::{HealthCheck, Service};
 use crate::domain::model::artefact::{ArtefactName, Namespace, Workload};
 use crate::domain::model::environment::EnvironmentName;
 

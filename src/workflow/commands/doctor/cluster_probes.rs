@@ -9,15 +9,17 @@ use futures::FutureExt;
 use super::clock::ClockReading;
 use super::cluster::{self, ConfiguredWorkload, NamespaceAccess, VersionProof};
 use super::registry::{ImageUsage, RegistryImage, check_registry};
+use super::run::ProbeResult;
 use crate::adapters::cluster::access::{ClusterPermission, list_required_permissions};
 use crate::adapters::cluster::{ClusterInfo, Container};
 use crate::domain::change::Proof;
-use crate::domain::doctor::{HealthCheck, ProbeResult};
+use crate::domain::doctor::HealthCheck;
 use crate::domain::model::artefact::{Artefact, Namespace, Place, Workload};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Image, Version};
 
-use super::{DoctorRun, ProofLookup, join_all_bounded};
+use super::ProofLookup;
+use super::run::{DoctorRun, join_all_bounded};
 use crate::workflow::context::Context;
 use crate::workflow::facts::image_commits;
 
@@ -34,8 +36,7 @@ impl DoctorRun<'_> {
         let contexts: BTreeSet<Option<Arc<str>>> =
             places.iter().map(|(_, _, place)| place.namespace.context.clone()).collect();
         let (mut checks, mut heard, mut reachable_contexts) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let greeted =
-            join_all_bounded(contexts.into_iter().map(|context| self.probe_cluster(context).boxed()).collect()).await;
+        let greeted = join_all_bounded(contexts.into_iter().map(|context| self.probe_cluster(context).boxed())).await;
         for (greeting, context) in greeted {
             if let Ok(greeting) = &greeting {
                 let name =
@@ -69,23 +70,19 @@ impl DoctorRun<'_> {
     }
 
     async fn probe_cluster(&self, context: Option<Arc<str>>) -> (ProbeResult<ClusterInfo>, Option<Arc<str>>) {
-        (self.ask_with_timeout(self.doctor.cluster_clients.fetch_cluster_info(context.as_ref())).await, context)
+        (self.limit_time(self.doctor.cluster_clients.fetch_cluster_info(context.as_ref())).await, context)
     }
 
     async fn probe_permissions(&self, places: &[(&Artefact, EnvironmentName, &Place)]) -> Vec<NamespaceAccess> {
         let namespaces: BTreeSet<&Namespace> = places.iter().map(|(_, _, place)| &place.namespace).collect();
-        join_all_bounded(
-            namespaces.into_iter().map(|namespace| self.probe_namespace_permissions(namespace).boxed()).collect(),
-        )
-        .await
+        join_all_bounded(namespaces.into_iter().map(|namespace| self.probe_namespace_permissions(namespace).boxed()))
+            .await
     }
 
     async fn probe_namespace_permissions(&self, namespace: &Namespace) -> NamespaceAccess {
         let asks = list_required_permissions();
         let answers = join_all_bounded(
-            asks.iter()
-                .map(|ask| self.ask_with_timeout(self.doctor.cluster_clients.is_permitted(namespace, ask)).boxed())
-                .collect(),
+            asks.iter().map(|ask| self.limit_time(self.doctor.cluster_clients.is_permitted(namespace, ask)).boxed()),
         )
         .await;
         let refused =
@@ -114,8 +111,7 @@ impl DoctorRun<'_> {
         place: &Place,
         workload: &Workload,
     ) -> (ConfiguredWorkload, &'a Artefact, Vec<Container>) {
-        let found =
-            self.ask_with_timeout(self.doctor.cluster_clients.fetch_containers(&place.namespace, workload)).await;
+        let found = self.limit_time(self.doctor.cluster_clients.fetch_containers(&place.namespace, workload)).await;
         let containers = found.as_ref().ok().and_then(|found| found.as_deref()).unwrap_or_default().to_vec();
         let told = |found: Option<Box<[Container]>>| {
             let one = |container: &Container| (container.name.to_string(), container.image.name.to_string());
@@ -134,7 +130,7 @@ impl DoctorRun<'_> {
     }
 
     async fn find_commit_proofs(&self, runs: &[RunningImage<'_>], lookup_proof: ProofLookup<'_>) -> Vec<VersionProof> {
-        join_all_bounded(runs.iter().map(|runs| self.find_commit_proof(runs, lookup_proof).boxed()).collect()).await
+        join_all_bounded(runs.iter().map(|runs| self.find_commit_proof(runs, lookup_proof).boxed())).await
     }
 
     async fn find_commit_proof(&self, runs: &RunningImage<'_>, lookup_proof: ProofLookup<'_>) -> VersionProof {
@@ -147,7 +143,7 @@ impl DoctorRun<'_> {
         } else {
             let asked =
                 image_commits::resolve_image_commit(&self.doctor.github, &self.doctor.registry, artefact, image);
-            match self.ask_with_timeout(asked).await.map(|found| found.map(|(_, proof)| proof)) {
+            match self.limit_time(asked).await.map(|found| found.map(|(_, proof)| proof)) {
                 Ok(None) | Err(_) if known.is_some() => Ok(known),
                 asked => asked,
             }
@@ -165,23 +161,19 @@ impl DoctorRun<'_> {
                 references.push(image);
             }
         }
-        join_all_bounded(
-            images.into_iter().map(|(name, references)| self.probe_image(name, references).boxed()).collect(),
-        )
-        .await
+        join_all_bounded(images.into_iter().map(|(name, references)| self.probe_image(name, references).boxed())).await
     }
 
     async fn probe_image(&self, name: &str, references: Vec<&Image>) -> RegistryImage {
         let registry = &self.doctor.registry;
         let held = if references.is_empty() {
-            self.ask_with_timeout(registry.list_tags(name))
+            self.limit_time(registry.list_tags(name))
                 .await
                 .map(|tags| ImageUsage::Unused { has_tags: !tags.is_empty() })
         } else {
-            let answers = join_all_bounded(
-                references.iter().map(|image| self.ask_with_timeout(registry.fetch_digest(image)).boxed()).collect(),
-            )
-            .await;
+            let answers =
+                join_all_bounded(references.iter().map(|image| self.limit_time(registry.fetch_digest(image)).boxed()))
+                    .await;
             let missing = |(image, digest): (&&Image, ProbeResult<Option<String>>)| {
                 digest.map(|digest| digest.is_none().then(|| image.to_version().label().to_owned()))
             };

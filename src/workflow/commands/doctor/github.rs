@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::branch_rules::{BranchPromotion, check_branch_rules};
-use crate::domain::doctor::{HealthCheck, ProbeError, ProbeResult, RedactedUrl, Service, format_list};
+use super::run::{ProbeError, ProbeResult, RedactedUrl, format_list};
+use crate::domain::doctor::{HealthCheck, Service};
 use crate::domain::model::artefact::Repository;
 
 const GITHUB: Service = Service::GitHub;

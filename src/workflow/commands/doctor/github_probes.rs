@@ -10,15 +10,16 @@ use super::clock::ClockReading;
 use super::github::{
     self, AppWebhook, BranchProbe, GithubIdentity, ManifestProbe, RepositoryAccess, RepositoryProbe, RequestQuota,
 };
+use super::run::ProbeResult;
 use crate::adapters::github::probe::{BranchRule, GithubRateLimit, RulesetBypass};
 use crate::config::GithubAuth;
-use crate::domain::doctor::{HealthCheck, ProbeResult};
+use crate::domain::doctor::HealthCheck;
 use crate::domain::git::manifest;
 use crate::domain::model::actor::Member;
 use crate::domain::model::artefact::{Artefact, Delivery, Repository};
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 
-use super::{DoctorRun, join_all_bounded};
+use super::run::{DoctorRun, join_all_bounded};
 
 /// Rules of a branch that cannot stand in the way of a promotion: it exists, and only ever moves forwards.
 const HARMLESS_RULES: [&str; 3] = ["deletion", "non_fast_forward", "creation"];
@@ -60,15 +61,10 @@ impl DoctorRun<'_> {
         let must_probe_checks = matches!(account, GithubIdentity::Token { scopes: None, .. });
         let (found, manifests, teams) = tokio::join!(
             join_all_bounded(
-                wanted
-                    .into_iter()
-                    .map(|(name, ways)| self.probe_repository(name, ways, must_probe_checks).boxed())
-                    .collect()
+                wanted.into_iter().map(|(name, ways)| self.probe_repository(name, ways, must_probe_checks).boxed())
             ),
             self.probe_manifests(),
-            join_all_bounded(
-                teams.into_iter().map(|(organisation, team)| self.probe_team(organisation, team).boxed()).collect()
-            ),
+            join_all_bounded(teams.into_iter().map(|(organisation, team)| self.probe_team(organisation, team).boxed())),
         );
         checks.extend(found.iter().flat_map(github::check_repository));
         checks.extend(github::check_ci_access(&found));
@@ -82,7 +78,7 @@ impl DoctorRun<'_> {
         if self.doctor.secrets.github_auth.is_none() {
             return Ok(None);
         }
-        let hour = self.ask_with_timeout(self.doctor.github.fetch_rate_limit()).await?;
+        let hour = self.limit_time(self.doctor.github.fetch_rate_limit()).await?;
         Ok(hour.map(|GithubRateLimit { limit, remaining: left, resets_at }| RequestQuota { limit, left, resets_at }))
     }
 
@@ -92,14 +88,14 @@ impl DoctorRun<'_> {
         match &self.doctor.secrets.github_auth {
             None => Ok((GithubIdentity::Anonymous, None)),
             Some(GithubAuth::Token(_)) => {
-                let owner = self.ask_with_timeout(client.fetch_token_owner()).await?;
+                let owner = self.limit_time(client.fetch_token_owner()).await?;
                 let scopes = owner.scopes.filter(|scopes| !scopes.is_empty());
                 Ok((GithubIdentity::Token { login: owner.login, scopes }, owner.server_time))
             }
             Some(GithubAuth::App { .. }) => {
                 let (app, hook) = tokio::join!(
-                    self.ask_with_timeout(client.fetch_app_installation()),
-                    self.ask_with_timeout(client.fetch_app_webhook())
+                    self.limit_time(client.fetch_app_installation()),
+                    self.limit_time(client.fetch_app_webhook())
                 );
                 let Some(app) = app? else { return Ok((GithubIdentity::Anonymous, None)) };
                 let hook = hook.map(|hook| {
@@ -113,7 +109,7 @@ impl DoctorRun<'_> {
     }
 
     async fn probe_team(&self, organisation: String, team: String) -> (String, ProbeResult<bool>) {
-        let seen = self.ask_with_timeout(self.doctor.github.can_see_team(&organisation, &team)).await;
+        let seen = self.limit_time(self.doctor.github.can_see_team(&organisation, &team)).await;
         (format!("{organisation}/{team}"), seen)
     }
 
@@ -170,11 +166,11 @@ impl DoctorRun<'_> {
         wanted: BTreeMap<Option<String>, BranchUsage>,
         untold: bool,
     ) -> RepositoryProbe {
-        let settings = self.ask_with_timeout(self.doctor.github.fetch_repository_settings(&name)).await;
+        let settings = self.limit_time(self.doctor.github.fetch_repository_settings(&name)).await;
         let default = settings.as_ref().ok().and_then(|settings| Some(settings.as_ref()?.default_branch.clone()));
         let has_code = self.doctor.config.catalogue.artefacts.iter().any(|artefact| artefact.repository == name);
         let checks = match default.as_ref().filter(|_| untold && has_code) {
-            Some(branch) => Some(self.ask_with_timeout(self.doctor.github.probe_checks_access(&name, branch)).await),
+            Some(branch) => Some(self.limit_time(self.doctor.github.probe_checks_access(&name, branch)).await),
             None => None,
         };
         let mut branches: Vec<(String, BranchUsage)> = Vec::new();
@@ -192,10 +188,9 @@ impl DoctorRun<'_> {
         let rungs = self.doctor.config.catalogue.ladder.environments();
         branches.sort_by_key(|(branch, _)| rungs.iter().position(|rung| rung.branch == *branch));
         let branches = if matches!(settings, Ok(Some(_))) { branches } else { Vec::new() };
-        let branches = join_all_bounded(
-            branches.into_iter().map(|(branch, ways)| self.probe_branch(&name, branch, ways).boxed()).collect(),
-        )
-        .await;
+        let branches =
+            join_all_bounded(branches.into_iter().map(|(branch, ways)| self.probe_branch(&name, branch, ways).boxed()))
+                .await;
         let shown = settings.map(|settings| {
             settings.map(|settings| RepositoryAccess {
                 archived: settings.archived,
@@ -209,10 +204,9 @@ impl DoctorRun<'_> {
     async fn probe_branch(&self, repository: &Repository, name: String, ways: BranchUsage) -> BranchProbe {
         let client = &self.doctor.github;
         let entered = !ways.by_merge.is_empty() || !ways.by_pull_request.is_empty();
-        let (protected, rules) =
-            tokio::join!(self.ask_with_timeout(client.is_branch_protected(repository, &name)), async {
-                if entered { Some(self.probe_branch_rules(repository, &name).await) } else { None }
-            });
+        let (protected, rules) = tokio::join!(self.limit_time(client.is_branch_protected(repository, &name)), async {
+            if entered { Some(self.probe_branch_rules(repository, &name).await) } else { None }
+        });
         let names = |all: BTreeSet<EnvironmentName>| all.iter().map(ToString::to_string).collect();
         let is_protected = matches!(protected, Ok(Some(true)));
         let entered = rules.map(|rules| BranchPromotion {
@@ -231,7 +225,7 @@ impl DoctorRun<'_> {
     /// What the rules say to us: those that we may bypass say nothing.
     async fn probe_branch_rules(&self, repository: &Repository, branch: &str) -> ProbeResult<EffectiveBranchRules> {
         let client = &self.doctor.github;
-        let all = self.ask_with_timeout(client.fetch_branch_rules(repository, branch)).await?;
+        let all = self.limit_time(client.fetch_branch_rules(repository, branch)).await?;
         let mut bypasses: BTreeMap<u64, RulesetBypass> = BTreeMap::new();
         let mut rules = EffectiveBranchRules::default();
         for BranchRule { kind, ruleset_id: ruleset, required_checks: checks, merge_methods } in all {
@@ -243,7 +237,7 @@ impl DoctorRun<'_> {
                 Some((_, Some(known))) => *known,
                 Some((ruleset, None)) => {
                     let asked = self
-                        .ask_with_timeout(client.fetch_ruleset_bypass(repository, ruleset))
+                        .limit_time(client.fetch_ruleset_bypass(repository, ruleset))
                         .await
                         .unwrap_or(RulesetBypass::Never);
                     bypasses.insert(ruleset, asked);
@@ -290,12 +284,12 @@ impl DoctorRun<'_> {
         let branch = match branch {
             Some(branch) => Ok(Some(branch.clone())),
             None => self
-                .ask_with_timeout(client.fetch_repository_settings(repository))
+                .limit_time(client.fetch_repository_settings(repository))
                 .await
                 .map(|found| found.map(|found| found.default_branch)),
         };
         let text = match branch {
-            Ok(Some(branch)) => self.ask_with_timeout(client.fetch_file(repository, &branch, &file)).await,
+            Ok(Some(branch)) => self.limit_time(client.fetch_file(repository, &branch, &file)).await,
             Ok(None) => Ok(None),
             Err(trouble) => Err(trouble),
         };

@@ -9,79 +9,37 @@ pub mod github;
 mod github_probes;
 pub mod registry;
 pub mod reports;
+mod run;
 pub mod slack;
 mod slack_probes;
 pub mod store;
 
-use std::sync::Arc;
-use std::time::Duration;
+pub use run::Doctor;
 
-use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt};
-use tokio::time::Instant;
+use futures::FutureExt;
 
-use crate::adapters::cluster::{ClusterClients, ClusterError};
-use crate::adapters::github::{self as hub, GithubError};
-use crate::adapters::registry::{self as images, RegistryError};
 use crate::adapters::reports::Report;
-use crate::adapters::slack as chat;
-use crate::adapters::slack::client::SendError;
 use crate::adapters::slack::render::{self, Rendered};
-use crate::adapters::store::{self as database, DatabaseProbe, LedgerDetails, ReportSummary, StoreError};
-use crate::clock::Clock;
-use crate::config::{Config, Secrets};
+use crate::adapters::store::{self as database, DatabaseProbe, LedgerDetails, ReportSummary};
 use crate::domain::change::Proof;
-use crate::domain::doctor::{Health, HealthCheck, ProbeError, ProbeResult, Service};
+use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 
 use self::clock::{ClockReading, check_clock};
 use self::reports::WebhookStatus;
+use self::run::DoctorRun;
 use self::store as found_store;
 use crate::workflow::context::Context;
-use crate::workflow::error::LookupError;
-
-/// For one question.
-const QUESTION_TIMEOUT: Duration = Duration::from_secs(6);
-/// For all of them together: whoever asked still waits.
-const TOTAL_TIMEOUT: Duration = Duration::from_secs(18);
-/// Questions to one service that are under way at the same time.
-const MAX_PARALLEL_QUESTIONS: usize = 8;
-
-/// The means to look with. Clones share them.
-#[derive(Clone)]
-pub struct Doctor {
-    pub config: Arc<Config>,
-    pub secrets: Arc<Secrets>,
-    pub clock: Clock,
-    /// `None` without a token.
-    pub slack: Option<chat::client::Client>,
-    pub github: hub::Client,
-    pub registry: images::Client,
-    pub cluster_clients: ClusterClients,
-    /// This process uses the database itself.
-    pub owns_database: bool,
-}
 
 /// What is known already of the commit of a version that runs.
 pub type ProofLookup<'a> = &'a (dyn Fn(&ArtefactName, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
 
-/// One look, which must come to an end.
-struct DoctorRun<'a> {
-    doctor: &'a Doctor,
-    deadline: Instant,
-}
-
-/// A few at a time, in their order. Boxed, because the compiler cannot prove these futures to be `Send` otherwise.
-async fn join_all_bounded<T>(questions: Vec<BoxFuture<'_, T>>) -> Vec<T> {
-    futures::stream::iter(questions).buffered(MAX_PARALLEL_QUESTIONS).collect().await
-}
-
 impl Doctor {
     /// Everything, in the order of the services. `url` is where another Gantry serves.
     pub async fn run_checks(&self, url: Option<&str>, lookup_proof: ProofLookup<'_>) -> Vec<HealthCheck> {
-        let run = DoctorRun { doctor: self, deadline: Instant::now() + TOTAL_TIMEOUT };
+        let run = DoctorRun::new(self);
         let (slack, github, cluster, store) = tokio::join!(
             run.check_slack(url).boxed(),
             run.check_github().boxed(),
@@ -102,19 +60,6 @@ impl Doctor {
 }
 
 impl DoctorRun<'_> {
-    /// One question, for which there is only so much time.
-    async fn ask_with_timeout<T, E: Into<ProbeError>>(
-        &self,
-        question: impl Future<Output = Result<T, E>>,
-    ) -> ProbeResult<T> {
-        let begun = Instant::now();
-        let limit = (begun + QUESTION_TIMEOUT).min(self.deadline);
-        match tokio::time::timeout_at(limit, question).await {
-            Ok(answer) => answer.map_err(Into::into),
-            Err(_) => Err(ProbeError::Unreachable(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
-        }
-    }
-
     fn build_clock_reading(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<ClockReading> {
         said.map(|said| ClockReading {
             service: from.to_owned(),
@@ -126,7 +71,7 @@ impl DoctorRun<'_> {
     /// The database, and what it keeps of reports.
     async fn check_store(&self) -> Vec<HealthCheck> {
         let looked =
-            self.ask_with_timeout(database::probe(&self.doctor.secrets.database_url, self.doctor.owns_database)).await;
+            self.limit_time(database::probe(&self.doctor.secrets.database_url, self.doctor.owns_database)).await;
         let mut checks = vec![found_store::check_store(&match looked {
             Ok(DatabaseProbe::New { file }) => found_store::DatabaseState::New { file },
             Ok(DatabaseProbe::InUse { file, by }) => found_store::DatabaseState::InUse { file, by },
@@ -140,7 +85,7 @@ impl DoctorRun<'_> {
         let reported = if checks[0].health == Health::Bad {
             Ok(None)
         } else {
-            self.ask_with_timeout(database::read_report_summary(
+            self.limit_time(database::read_report_summary(
                 &self.doctor.secrets.database_url,
                 &rungs,
                 self.doctor.clock.now(),
@@ -194,58 +139,4 @@ pub fn build_configuration_checks(sentences: &[String]) -> Vec<HealthCheck> {
         ..HealthCheck::new_bad(Service::Configuration, sentence.trim().trim_end_matches('.'), "")
     };
     sentences.iter().map(check).collect()
-}
-
-impl From<SendError> for ProbeError {
-    fn from(error: SendError) -> Self {
-        match &error {
-            // To the outbox a wrong token passes: somebody will put it right. Here it is what we look for.
-            SendError::Unauthorised(why) => Self::Refused(why.clone()),
-            SendError::RateLimited { .. } | SendError::Transient(_) => Self::Unreachable(error.to_string()),
-            _ => Self::Refused(error.to_string()),
-        }
-    }
-}
-
-impl From<GithubError> for ProbeError {
-    fn from(error: GithubError) -> Self {
-        match error {
-            GithubError::Unauthorised(why) | GithubError::NotFound(why) => {
-                Self::Refused(format!("it says \u{201c}{why}\u{201d}"))
-            }
-            GithubError::Unavailable(why) | GithubError::Unclear(why) | GithubError::Other(why) => {
-                Self::Unreachable(why)
-            }
-            error => Self::Unreachable(error.to_string()),
-        }
-    }
-}
-
-impl From<ClusterError> for ProbeError {
-    fn from(error: ClusterError) -> Self {
-        let why = error.to_string();
-        let refused = why.starts_with("forbidden") || why.starts_with("unauthorised");
-        if refused { Self::Refused(why) } else { Self::Unreachable(why) }
-    }
-}
-
-impl From<RegistryError> for ProbeError {
-    fn from(error: RegistryError) -> Self {
-        match error {
-            RegistryError::Unauthorised(why) => Self::Refused(why),
-            RegistryError::Unavailable(why) | RegistryError::Other(why) => Self::Unreachable(why),
-        }
-    }
-}
-
-impl From<LookupError> for ProbeError {
-    fn from(error: LookupError) -> Self {
-        Self::Unreachable(error.to_string())
-    }
-}
-
-impl From<StoreError> for ProbeError {
-    fn from(error: StoreError) -> Self {
-        Self::Refused(error.to_string())
-    }
 }

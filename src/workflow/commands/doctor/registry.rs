@@ -1,6 +1,7 @@
 //! Can the images be read where they are kept, and is what runs still there?
 
-use crate::domain::doctor::{HealthCheck, ProbeResult, Service, format_list};
+use super::run::{ProbeResult, format_list};
+use crate::domain::doctor::{HealthCheck, Service};
 
 const REGISTRY: Service = Service::Registry;
 

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::domain::doctor::{Health, HealthCheck, ProbeError, Service};
+use super::run::ProbeError;
+use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::attribution::UnmappedReportGroup;
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::doctor::{HealthCheck, ProbeError, ProbeResult, RedactedUrl, Service, format_list};
+use super::run::{ProbeError, ProbeResult, RedactedUrl, format_list};
+use crate::domain::doctor::{HealthCheck, Service};
 
 const SLACK: Service = Service::Slack;
 

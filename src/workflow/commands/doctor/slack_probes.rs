@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::ClockReading;
+use super::run::{ProbeResult, RedactedUrl};
 use super::slack::{self, Channel, ResolvedPrincipal, RulePrincipal, SignatureProbe, Workspace};
 use crate::adapters::slack::client::{Client, UserGroup, required_scopes};
 use crate::adapters::slack::signature_probe;
 use crate::adapters::slack::signature_probe::SignatureProbeResult;
-use crate::domain::doctor::{HealthCheck, ProbeResult, RedactedUrl};
+use crate::domain::doctor::HealthCheck;
 use crate::domain::model::actor::{Member, PersonId, Role};
 
-use super::DoctorRun;
+use super::run::DoctorRun;
 
 impl DoctorRun<'_> {
     pub(super) async fn check_slack(&self, url: Option<&str>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
@@ -22,14 +23,12 @@ impl DoctorRun<'_> {
                 .chain(slack::check_signing_secret(&self.probe_signature(url).await));
             return (checks.collect(), Vec::new());
         };
-        let (token, trip) = tokio::join!(self.ask_with_timeout(client.inspect_token()), self.probe_signature(url));
+        let (token, trip) = tokio::join!(self.limit_time(client.inspect_token()), self.probe_signature(url));
         let heard = token.as_ref().ok().and_then(|token| self.build_clock_reading("Slack", token.date));
         let workspace = token.map(|token| Workspace { name: token.team, bot: token.bot, scopes: token.scopes });
         let mut checks = vec![slack::check_token(&workspace)];
         let (joined, named, sockets) = tokio::join!(
-            async {
-                if workspace.is_ok() { Some(self.ask_with_timeout(client.list_joined_channels()).await) } else { None }
-            },
+            async { if workspace.is_ok() { Some(self.limit_time(client.list_joined_channels()).await) } else { None } },
             async { if workspace.is_ok() { self.resolve_rule_members(client).await } else { Vec::new() } },
             self.probe_app_token(client),
         );
@@ -49,7 +48,7 @@ impl DoctorRun<'_> {
 
     async fn probe_app_token(&self, client: &Client) -> Option<ProbeResult<()>> {
         let token = self.doctor.secrets.slack_app_token.as_ref()?;
-        Some(self.ask_with_timeout(client.check_app_token(token)).await)
+        Some(self.limit_time(client.check_app_token(token)).await)
     }
 
     async fn probe_signature(&self, url: Option<&str>) -> SignatureProbe {
@@ -93,17 +92,14 @@ impl DoctorRun<'_> {
             rules.extend(policy.overriders.iter().map(|member| (format!("{environment}'s overriders"), member)));
         }
         let by_group = |(_, member): &(String, &Member)| matches!(member, Member::Handle(_) | Member::Group(_));
-        let groups = if rules.iter().any(by_group) {
-            self.ask_with_timeout(client.list_user_groups()).await
-        } else {
-            Ok(Vec::new())
-        };
+        let groups =
+            if rules.iter().any(by_group) { self.limit_time(client.list_user_groups()).await } else { Ok(Vec::new()) };
         let mut people: BTreeMap<PersonId, ResolvedPrincipal> = BTreeMap::new();
         for (_, member) in &rules {
             if let Member::Person(person) = member
                 && !people.contains_key(person)
             {
-                let who = match self.ask_with_timeout(client.fetch_account(person)).await {
+                let who = match self.limit_time(client.fetch_account(person)).await {
                     Ok(Some(account)) if account.role == Role::Member => {
                         ResolvedPrincipal::Person { id: person.to_string() }
                     }

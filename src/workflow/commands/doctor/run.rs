@@ -1,0 +1,227 @@
+//! The parts that the files of `doctor` share: the clients, the limits of a run, and the errors of its requests.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+use url::Url;
+
+use crate::adapters::cluster::{ClusterClients, ClusterError};
+use crate::adapters::github::{self, GithubError};
+use crate::adapters::registry::{self, RegistryError};
+use crate::adapters::slack::client::{Client, SendError};
+use crate::adapters::store::StoreError;
+use crate::clock::Clock;
+use crate::config::{Config, Secrets};
+use crate::domain::doctor::{HealthCheck, Service};
+use crate::workflow::error::LookupError;
+
+/// The limit of one request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(6);
+/// The limit of the whole run, because a person waits for its end.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(18);
+/// Requests to one service that are under way at the same time.
+const MAX_PARALLEL_REQUESTS: usize = 8;
+
+/// The clients and settings that `doctor` works with. Clones share them.
+#[derive(Clone)]
+pub struct Doctor {
+    pub config: Arc<Config>,
+    pub secrets: Arc<Secrets>,
+    pub clock: Clock,
+    /// `None` without a token.
+    pub slack: Option<Client>,
+    pub github: github::Client,
+    pub registry: registry::Client,
+    pub cluster_clients: ClusterClients,
+    /// This process uses the database itself.
+    pub owns_database: bool,
+}
+
+/// One run, which ends before its deadline.
+pub(super) struct DoctorRun<'a> {
+    pub(super) doctor: &'a Doctor,
+    deadline: Instant,
+}
+
+impl<'a> DoctorRun<'a> {
+    pub(super) fn new(doctor: &'a Doctor) -> Self {
+        Self { doctor, deadline: Instant::now() + TOTAL_TIMEOUT }
+    }
+
+    /// Sends one request, and waits for its answer no longer than a request may take.
+    pub(super) async fn limit_time<T, E: Into<ProbeError>>(
+        &self,
+        request: impl Future<Output = Result<T, E>>,
+    ) -> ProbeResult<T> {
+        let begun = Instant::now();
+        let limit = (begun + REQUEST_TIMEOUT).min(self.deadline);
+        match tokio::time::timeout_at(limit, request).await {
+            Ok(answer) => answer.map_err(Into::into),
+            Err(_) => Err(ProbeError::Unreachable(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
+        }
+    }
+}
+
+/// Answers in the order of the requests. They are boxed, because the compiler cannot prove them to be `Send` otherwise.
+pub(super) fn join_all_bounded<'a, T: Send + 'a>(
+    requests: impl IntoIterator<Item = BoxFuture<'a, T>>,
+) -> BoxFuture<'a, Vec<T>> {
+    let requests: Vec<_> = requests.into_iter().collect();
+    Box::pin(futures::stream::iter(requests).buffered(MAX_PARALLEL_REQUESTS).collect())
+}
+
+impl HealthCheck {
+    /// Adds a request that failed. `repair` helps against a refusal only.
+    pub(super) fn from_probe_error(
+        service: Service,
+        what: impl Into<String>,
+        trouble: &ProbeError,
+        repair: &str,
+    ) -> Self {
+        let repair = match trouble {
+            ProbeError::Refused(_) => repair,
+            ProbeError::Unreachable(_) => "Ask again later; if it stays so, check the address and the way there.",
+        };
+        Self::new_bad(service, what, repair).with_reason(trouble.to_string())
+    }
+}
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeError {
+    /// The service answered that it does not allow it.
+    Refused(String),
+    /// No answer came, or none that can be read.
+    Unreachable(String),
+}
+
+pub(super) type ProbeResult<T> = Result<T, ProbeError>;
+
+impl fmt::Display for ProbeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Refused(why) | Self::Unreachable(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl From<SendError> for ProbeError {
+    fn from(error: SendError) -> Self {
+        match error {
+            // The outbox tries again after a wrong token. Here it is a finding.
+            SendError::Unauthorised(why) => Self::Refused(why),
+            SendError::RateLimited { .. } | SendError::Transient(_) => Self::Unreachable(error.to_string()),
+            _ => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<GithubError> for ProbeError {
+    fn from(error: GithubError) -> Self {
+        match error {
+            GithubError::Unauthorised(why) | GithubError::NotFound(why) => {
+                Self::Refused(format!("it says \u{201c}{why}\u{201d}"))
+            }
+            GithubError::Unavailable(why) | GithubError::Unclear(why) | GithubError::Other(why) => {
+                Self::Unreachable(why)
+            }
+            error => Self::Unreachable(error.to_string()),
+        }
+    }
+}
+
+impl From<ClusterError> for ProbeError {
+    fn from(error: ClusterError) -> Self {
+        let why = error.to_string();
+        let is_refused = why.starts_with("forbidden") || why.starts_with("unauthorised");
+        if is_refused { Self::Refused(why) } else { Self::Unreachable(why) }
+    }
+}
+
+impl From<RegistryError> for ProbeError {
+    fn from(error: RegistryError) -> Self {
+        match error {
+            RegistryError::Unauthorised(why) => Self::Refused(why),
+            RegistryError::Unavailable(why) | RegistryError::Other(why) => Self::Unreachable(why),
+        }
+    }
+}
+
+impl From<LookupError> for ProbeError {
+    fn from(error: LookupError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+impl From<StoreError> for ProbeError {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+/// The parts of an address that may be shown, without passwords and keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedactedUrl {
+    scheme: String,
+    /// With its port.
+    pub host: String,
+    pub path: String,
+}
+
+impl RedactedUrl {
+    pub(super) fn from_url(url: &str) -> Self {
+        let url = Url::parse(url).ok();
+        let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
+            let host = "an address that cannot be read".to_owned();
+            return Self { scheme: String::new(), host, path: String::new() };
+        };
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        Self { scheme: format!("{}://", url.scheme()), host: format!("{host}{port}"), path: url.path().to_owned() }
+    }
+}
+
+impl fmt::Display for RedactedUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, host, path } = self;
+        write!(f, "{scheme}{host}{path}")
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`; of many names the first few, and the number of the others.
+pub(super) fn format_list<T: fmt::Display>(all: &[T]) -> String {
+    const NAMED: usize = 6;
+    let mut names: Vec<String> = all.iter().take(NAMED).map(ToString::to_string).collect();
+    if all.len() > NAMED {
+        names.push(format!("{} more", all.len() - NAMED));
+    }
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_address_only_what_is_no_secret_is_shown() {
+        let shown = |url: &str| RedactedUrl::from_url(url).to_string();
+        assert_eq!(shown("https://me:pass@h.example:8443/a/b?key=1#x"), "https://h.example:8443/a/b");
+        for broken in ["me:pass@h?key=1", "//me:pass@h", ""] {
+            assert_eq!(shown(broken), "an address that cannot be read");
+        }
+    }
+
+    #[test]
+    fn many_names_are_counted() {
+        assert_eq!(format_list::<&str>(&[]), "");
+        assert_eq!(format_list(&["a"]), "a");
+        assert_eq!(format_list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(format_list(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6 and 2 more");
+    }
+}
