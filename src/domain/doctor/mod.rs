@@ -55,6 +55,12 @@ pub struct HealthCheck {
 }
 
 impl HealthCheck {
+    /// `repair` is empty if nothing is to be done, or another text says it.
+    pub fn new(service: Service, health: Health, summary: impl Into<String>, repair: impl Into<String>) -> Self {
+        let repair = Some(repair.into()).filter(|repair| !repair.is_empty());
+        Self { service, health, summary: summary.into(), last_seen_at: None, reason: None, repair }
+    }
+
     pub fn new_good(service: Service, what: impl Into<String>) -> Self {
         Self { service, health: Health::Good, summary: what.into(), last_seen_at: None, reason: None, repair: None }
     }

@@ -1,54 +1,41 @@
-//! Does our clock agree with those of the services? Slack's requests are refused when it does not.
+//! Compares this machine's clock with the clocks of the services. Slack's requests are refused if it is too far off.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::run::format_list;
-use crate::domain::doctor::{HealthCheck, Service};
+use super::run::{ClockReading, Findings};
+use crate::domain::doctor::{Health, Service};
 
-/// Seconds come rounded, and an answer takes its time.
+/// Services tell whole seconds, and an answer takes some time.
 const MAX_UNREMARKED_SKEW: SignedDuration = SignedDuration::from_secs(30);
 /// Beyond this every request of Slack's is refused.
 const MAX_ACCEPTED_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-/// What each service said the time was, and when we heard it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClockReading {
-    pub service: String,
-    pub service_time: Timestamp,
-    pub local_time: Timestamp,
-}
-
-/// Nothing where nobody told the time.
-pub fn check_clock(heard: &[ClockReading]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
-    let mut agree = Vec::new();
-    for ClockReading { service: from, service_time: said, local_time: at } in heard {
-        let off = at.duration_since(*said);
-        let (seconds, way) = (off.abs().as_secs(), if off.is_positive() { "ahead of" } else { "behind" });
-        let what = || format!("My clock is {seconds} s {way} {from}'s");
+pub(super) fn check_clock(readings: &[ClockReading]) -> Findings {
+    let mut found = Findings::new(Service::Clock);
+    let mut agreeing = Vec::new();
+    for ClockReading { service, service_time, local_time } in readings {
+        let skew = local_time.duration_since(*service_time);
+        let (seconds, way) = (skew.abs().as_secs(), if skew.is_positive() { "ahead of" } else { "behind" });
+        let summary = format!("My clock is {seconds} s {way} {service}'s");
         let repair = "Let NTP set this machine's clock.";
-        if off.abs() > MAX_ACCEPTED_SKEW {
-            let why = "Slack's requests are refused when they are more than 300 s off";
-            checks.push(HealthCheck::new_bad(Service::Clock, what(), repair).with_reason(why));
-        } else if off.abs() > MAX_UNREMARKED_SKEW {
-            checks.push(HealthCheck::new_warning(Service::Clock, what(), repair));
+        if skew.abs() > MAX_ACCEPTED_SKEW {
+            let reason = "Slack's requests are refused when they are more than 300 s off";
+            found.add_explained(Health::Bad, summary, reason, repair);
+        } else if skew.abs() > MAX_UNREMARKED_SKEW {
+            found.add_warning(summary, repair);
         } else {
-            agree.push(from.as_str());
+            agreeing.push(service);
         }
     }
-    if !agree.is_empty() {
-        checks.push(HealthCheck::new_good(
-            Service::Clock,
-            format!("My clock agrees with those of {}", format_list(&agree)),
-        ));
-    }
-    checks
+    found.add_good_names(&agreeing, |names| format!("My clock agrees with those of {names}"));
+    found
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
-    use crate::domain::doctor::Health;
 
     #[test]
     fn half_a_minute_is_nothing_and_five_minutes_are_too_much() {
@@ -58,7 +45,7 @@ mod tests {
             service_time: now - SignedDuration::from_secs(ahead),
             local_time: now,
         };
-        let checks = check_clock(&[heard("Slack", -30), heard("GitHub", 31), heard("the cluster", -301)]);
+        let checks = check_clock(&[heard("Slack", -30), heard("GitHub", 31), heard("the cluster", -301)]).checks;
         let said: Vec<_> = checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         assert_eq!(
             said,
@@ -68,6 +55,6 @@ mod tests {
                 (Health::Good, "My clock agrees with those of Slack"),
             ]
         );
-        assert_eq!(check_clock(&[]), []);
+        assert_eq!(check_clock(&[]).checks, []);
     }
 }

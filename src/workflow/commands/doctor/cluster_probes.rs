@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 
-use super::clock::ClockReading;
 use super::cluster::{self, ConfiguredWorkload, NamespaceAccess, VersionProof};
 use super::registry::{ImageUsage, RegistryImage, check_registry};
+use super::run::ClockReading;
 use super::run::ProbeResult;
 use crate::adapters::cluster::access::{ClusterPermission, list_required_permissions};
 use crate::adapters::cluster::{ClusterInfo, Container};

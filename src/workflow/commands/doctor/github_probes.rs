@@ -6,10 +6,10 @@ use futures::FutureExt;
 use jiff::Timestamp;
 
 use super::branch_rules::{BranchPromotion, EffectiveBranchRules};
-use super::clock::ClockReading;
 use super::github::{
     self, AppWebhook, BranchProbe, GithubIdentity, ManifestProbe, RepositoryAccess, RepositoryProbe, RequestQuota,
 };
+use super::run::ClockReading;
 use super::run::ProbeResult;
 use crate::adapters::github::probe::{BranchRule, GithubRateLimit, RulesetBypass};
 use crate::config::GithubAuth;

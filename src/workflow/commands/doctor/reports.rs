@@ -1,83 +1,85 @@
-//! How reports of deployments are received: those that are about nobody, and environments of which none comes.
+//! Whether reports of deployments arrive: those about no artefact, and the environments without any.
 
 use jiff::Timestamp;
 
-use super::run::ProbeError;
+use super::run::{Doctor, DoctorRun, Findings};
+use crate::adapters::reports::Report;
+use crate::adapters::store::{self, LedgerDetails, ReportSummary};
 use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::attribution::UnmappedReportGroup;
 
-/// What is known of an environment's deployment webhooks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WebhookStatus {
-    pub environment: EnvironmentName,
-    pub has_secret: bool,
-    /// The last report that came: when, and from whom.
-    pub last_report: Option<(Timestamp, String)>,
+/// An environment's webhooks of deployments.
+struct WebhookStatus {
+    environment: EnvironmentName,
+    has_secret: bool,
+    /// The time and the sender of the last report.
+    last_report: Option<(Timestamp, String)>,
 }
 
-/// First the reports that are about nobody, newest first; then how each environment is reported of, in the given order.
-pub fn check_reports(strays: &[UnmappedReportGroup], environments: &[WebhookStatus]) -> Vec<HealthCheck> {
-    let mut checks: Vec<HealthCheck> = strays.iter().map(explain_unmapped_report).collect();
-    let reported = environments.iter().filter_map(|it| Some((it, it.last_report.as_ref()?)));
-    if let Some((reporting, (at, sender))) = reported.max_by_key(|(_, (at, _))| *at)
-        && strays.is_empty()
-    {
-        checks.push(HealthCheck {
-            service: Service::Reports,
-            health: Health::Good,
-            summary: format!("Every report could be mapped; the last came from {sender} for {}", reporting.environment),
-            last_seen_at: Some(*at),
-            reason: None,
-            repair: None,
-        });
-    }
-    checks.extend(environments.iter().filter_map(check_webhook_status));
-    checks
-}
-
-/// What the configuration alone tells: environments of which no report would be let in.
-pub fn check_missing_secrets<'a>(without_secret: impl IntoIterator<Item = &'a EnvironmentName>) -> Vec<HealthCheck> {
-    let reporting =
-        |name: &EnvironmentName| WebhookStatus { environment: name.clone(), has_secret: false, last_report: None };
-    without_secret.into_iter().filter_map(|name| check_webhook_status(&reporting(name))).collect()
-}
-
-/// What came could not be read.
-pub fn explain_unreadable(trouble: &ProbeError) -> HealthCheck {
-    let repair = "Ask the Gantry that serves, with `/gantry doctor`.";
-    HealthCheck::new_warning(Service::Reports, "What was reported cannot be read here", repair)
-        .with_reason(trouble.to_string())
-}
-
-fn explain_unmapped_report(strays: &UnmappedReportGroup) -> HealthCheck {
-    let UnmappedReportGroup { last, count, .. } = strays;
-    let object = last.object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();
-    let environment = last.environment.as_ref().map(|name| format!(" for {name}")).unwrap_or_default();
-    HealthCheck {
-        service: Service::Reports,
-        health: Health::Warning,
-        summary: format!("{count} x {}{object}{environment}", last.sender),
-        last_seen_at: Some(last.at),
-        reason: Some(last.problem.clone()),
-        repair: Some(last.repair.clone()).filter(|repair| !repair.is_empty()),
-    }
-}
-
-fn check_webhook_status(reporting: &WebhookStatus) -> Option<HealthCheck> {
-    let WebhookStatus { environment, has_secret, last_report: last } = reporting;
-    let (what, repair) = match (has_secret, last) {
-        (false, _) => (
-            format!("{environment} has no secret: reports are refused"),
-            "Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster.",
-        ),
-        (true, None) => (
-            format!("No report came for {environment} yet"),
-            "If its controller should send some, check its address and secret.",
-        ),
-        (true, Some(_)) => return None,
+/// Without a readable database only the configuration is checked.
+pub(super) async fn check_reports(run: &DoctorRun<'_>, is_database_readable: bool) -> Findings {
+    let Doctor { config, secrets, clock, .. } = run.doctor;
+    let names: Vec<_> = config.catalogue.ladder.environments().iter().map(|it| it.name.clone()).collect();
+    let summary = if is_database_readable {
+        run.limit_time(store::read_report_summary(&secrets.database_url, &names, clock.now())).await
+    } else {
+        Ok(None)
     };
-    Some(HealthCheck::new_warning(Service::Reports, what, repair))
+    let summary = match summary {
+        Ok(summary) => summary,
+        Err(error) => {
+            let mut found = Findings::new(Service::Reports);
+            let repair = "Ask the Gantry that serves, with `/gantry doctor`.";
+            found.add_explained(Health::Warning, "What was reported cannot be read here", error, repair);
+            return found;
+        }
+    };
+    let is_known = summary.is_some();
+    let ReportSummary { unmapped, last_reports } = summary.unwrap_or_default();
+    let find_last = |name: &EnvironmentName| {
+        let entry = last_reports.iter().find(|entry| entry.environment.as_ref() == Some(name))?;
+        let Some(LedgerDetails::Report { report, .. }) = &entry.details else { return None };
+        let report: Report = serde_json::from_value(report.clone()).ok()?;
+        Some((entry.at, report.sender.display_name().to_owned()))
+    };
+    let status = |environment: EnvironmentName| WebhookStatus {
+        has_secret: config.policies.get(&environment).is_some_and(|policy| policy.webhook_secret.is_some()),
+        last_report: find_last(&environment),
+        environment,
+    };
+    let statuses = names.into_iter().map(status).filter(|status| is_known || !status.has_secret);
+    describe_reports(&unmapped, &statuses.collect::<Vec<_>>())
+}
+
+/// First the reports about no artefact, newest first; then the environments, in the given order.
+fn describe_reports(unmapped: &[UnmappedReportGroup], environments: &[WebhookStatus]) -> Findings {
+    let mut found = Findings::new(Service::Reports);
+    for UnmappedReportGroup { last, count, .. } in unmapped {
+        let object = last.object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();
+        let environment = last.environment.as_ref().map(|name| format!(" for {name}")).unwrap_or_default();
+        let summary = format!("{count} x {}{object}{environment}", last.sender);
+        let check = HealthCheck::new(Service::Reports, Health::Warning, summary, &last.repair);
+        found.checks.push(HealthCheck { last_seen_at: Some(last.at), reason: Some(last.problem.clone()), ..check });
+    }
+    let reported = environments.iter().filter_map(|it| Some((it, it.last_report.as_ref()?)));
+    if let Some((status, (at, sender))) = reported.max_by_key(|(_, (at, _))| *at)
+        && unmapped.is_empty()
+    {
+        let summary = format!("Every report could be mapped; the last came from {sender} for {}", status.environment);
+        let check = HealthCheck::new(Service::Reports, Health::Good, summary, "");
+        found.checks.push(HealthCheck { last_seen_at: Some(*at), ..check });
+    }
+    for WebhookStatus { environment, has_secret, last_report } in environments {
+        if !has_secret {
+            let repair = "Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster.";
+            found.add_warning(format!("{environment} has no secret: reports are refused"), repair);
+        } else if last_report.is_none() {
+            let repair = "If its controller should send some, check its address and secret.";
+            found.add_warning(format!("No report came for {environment} yet"), repair);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -106,7 +108,7 @@ mod tests {
             reporting("staging", true, None),
             reporting("prod", false, Some(0)),
         ];
-        let checks = check_reports(&[], &environments);
+        let checks = describe_reports(&[], &environments).checks;
         assert_eq!(
             collect_summaries(&checks),
             [
@@ -134,7 +136,7 @@ mod tests {
         };
         let unread = UnmappedReport { environment: None, object: None, repair: String::new(), ..last.clone() };
         let strays = [(last, 3), (unread, 1)].map(|(last, count)| UnmappedReportGroup { last, count, first_at: at(0) });
-        let checks = check_reports(&strays, &[reporting("qa", true, Some(5))]);
+        let checks = describe_reports(&strays, &[reporting("qa", true, Some(5))]).checks;
         assert_eq!(collect_summaries(&checks), ["3 x Flux Kustomization flux-system/apps for qa", "1 x Flux"]);
         assert_eq!(checks[0].reason.as_deref(), Some("It applied nothing."));
         assert_eq!((checks[0].last_seen_at, checks[1].repair.as_deref()), (Some(at(5)), None));

@@ -1,4 +1,4 @@
-//! The parts that the files of `doctor` share: the clients, the limits of a run, and the errors of its requests.
+//! The parts that the files of `doctor` share: the clients, the limits of a run, and the findings on a service.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use tokio::time::Instant;
 use url::Url;
 
@@ -16,7 +17,7 @@ use crate::adapters::slack::client::{Client, SendError};
 use crate::adapters::store::StoreError;
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
-use crate::domain::doctor::{HealthCheck, Service};
+use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::workflow::error::LookupError;
 
 /// The limit of one request.
@@ -72,6 +73,54 @@ pub(super) fn join_all_bounded<'a, T: Send + 'a>(
 ) -> BoxFuture<'a, Vec<T>> {
     let requests: Vec<_> = requests.into_iter().collect();
     Box::pin(futures::stream::iter(requests).buffered(MAX_PARALLEL_REQUESTS).collect())
+}
+
+/// The findings on one service, in the order in which they are shown.
+pub(super) struct Findings {
+    service: Service,
+    pub(super) checks: Vec<HealthCheck>,
+}
+
+/// The time that a service told, and the local time at which its answer came.
+pub(super) struct ClockReading {
+    pub(super) service: String,
+    pub(super) service_time: Timestamp,
+    pub(super) local_time: Timestamp,
+}
+
+impl Findings {
+    pub(super) fn new(service: Service) -> Self {
+        Self { service, checks: Vec::new() }
+    }
+
+    pub(super) fn add_good(&mut self, summary: impl Into<String>) {
+        self.checks.push(HealthCheck::new(self.service, Health::Good, summary, ""));
+    }
+
+    /// Adds the sentence about all these names, if there are any.
+    pub(super) fn add_good_names<T: fmt::Display>(&mut self, names: &[T], sentence: impl FnOnce(String) -> String) {
+        if !names.is_empty() {
+            self.add_good(sentence(format_list(names)));
+        }
+    }
+
+    pub(super) fn add_warning(&mut self, summary: impl Into<String>, repair: impl Into<String>) {
+        self.checks.push(HealthCheck::new(self.service, Health::Warning, summary, repair));
+    }
+
+    pub(super) fn add_bad(&mut self, summary: impl Into<String>, repair: impl Into<String>) {
+        self.checks.push(HealthCheck::new(self.service, Health::Bad, summary, repair));
+    }
+
+    pub(super) fn add_explained(
+        &mut self,
+        health: Health,
+        summary: impl Into<String>,
+        reason: impl fmt::Display,
+        repair: impl Into<String>,
+    ) {
+        self.checks.push(HealthCheck::new(self.service, health, summary, repair).with_reason(reason.to_string()));
+    }
 }
 
 impl HealthCheck {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::clock::ClockReading;
+use super::run::ClockReading;
 use super::run::{ProbeResult, RedactedUrl};
 use super::slack::{self, Channel, ResolvedPrincipal, RulePrincipal, SignatureProbe, Workspace};
 use crate::adapters::slack::client::{Client, UserGroup, required_scopes};
