@@ -10,8 +10,7 @@ mod github_probes;
 pub mod registry;
 mod reports;
 mod run;
-pub mod slack;
-mod slack_probes;
+mod slack;
 mod store;
 
 pub use run::Doctor;
@@ -37,7 +36,7 @@ impl Doctor {
     pub async fn run_checks(&self, url: Option<&str>, lookup_proof: ProofLookup<'_>) -> Vec<HealthCheck> {
         let run = DoctorRun::new(self);
         let (slack, github, cluster, store) = tokio::join!(
-            run.check_slack(url).boxed(),
+            slack::check_slack(&run, url).boxed(),
             run.check_github().boxed(),
             run.check_clusters(lookup_proof).boxed(),
             async {
@@ -50,7 +49,7 @@ impl Doctor {
         );
         let mut checks = Vec::new();
         let mut heard = Vec::new();
-        for (found, times) in [slack, github, cluster] {
+        for (found, times) in [(slack.checks, slack.clock_readings), github, cluster] {
             checks.extend(found);
             heard.extend(times);
         }

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use tokio::time::Instant;
-use url::Url;
+use url::{Position, Url};
 
 use crate::adapters::cluster::{ClusterClients, ClusterError};
 use crate::adapters::github::{self, GithubError};
@@ -18,6 +18,7 @@ use crate::adapters::store::StoreError;
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::doctor::{Health, HealthCheck, Service};
+use crate::domain::model::actor::Member;
 use crate::workflow::error::LookupError;
 
 /// The limit of one request.
@@ -65,6 +66,18 @@ impl<'a> DoctorRun<'a> {
             Err(_) => Err(ProbeError::Unreachable(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
         }
     }
+
+    /// The members that the rules name, each with the name of its rule: `prod's approvals`.
+    pub(super) fn list_rule_members(&self) -> Vec<(String, &'a Member)> {
+        let mut rules = Vec::new();
+        for (environment, policy) in &self.doctor.config.policies {
+            let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.approvers);
+            rules.extend(approvers.map(|member| (format!("{environment}'s approvals"), member)));
+            rules.extend(policy.promoters.iter().map(|member| (format!("{environment}'s promoters"), member)));
+            rules.extend(policy.overriders.iter().map(|member| (format!("{environment}'s overriders"), member)));
+        }
+        rules
+    }
 }
 
 /// Answers in the order of the requests. They are boxed, because the compiler cannot prove them to be `Send` otherwise.
@@ -79,6 +92,7 @@ pub(super) fn join_all_bounded<'a, T: Send + 'a>(
 pub(super) struct Findings {
     service: Service,
     pub(super) checks: Vec<HealthCheck>,
+    pub(super) clock_readings: Vec<ClockReading>,
 }
 
 /// The time that a service told, and the local time at which its answer came.
@@ -90,7 +104,7 @@ pub(super) struct ClockReading {
 
 impl Findings {
     pub(super) fn new(service: Service) -> Self {
-        Self { service, checks: Vec::new() }
+        Self { service, checks: Vec::new(), clock_readings: Vec::new() }
     }
 
     pub(super) fn add_good(&mut self, summary: impl Into<String>) {
@@ -120,6 +134,27 @@ impl Findings {
         repair: impl Into<String>,
     ) {
         self.checks.push(HealthCheck::new(self.service, health, summary, repair).with_reason(reason.to_string()));
+    }
+
+    /// Adds a request that failed. `repair` helps against a refusal only.
+    pub(super) fn add_failure(&mut self, summary: impl Into<String>, error: &ProbeError, repair: &str) {
+        let repair = match error {
+            ProbeError::Refused(_) => repair,
+            ProbeError::Unreachable(_) => "Ask again later; if it stays so, check the address and the way there.",
+        };
+        self.add_explained(Health::Bad, summary, error, repair);
+    }
+
+    pub(super) fn add_clock_reading(&mut self, service: &str, service_time: Option<Timestamp>, clock: &Clock) {
+        let reading = |time| ClockReading { service: service.to_owned(), service_time: time, local_time: clock.now() };
+        self.clock_readings.extend(service_time.map(reading));
+    }
+
+    pub(super) fn add_all(&mut self, parts: impl IntoIterator<Item = Self>) {
+        for part in parts {
+            self.checks.extend(part.checks);
+            self.clock_readings.extend(part.clock_readings);
+        }
     }
 }
 
@@ -213,7 +248,7 @@ impl From<StoreError> for ProbeError {
 
 /// The parts of an address that may be shown, without passwords and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedactedUrl {
+pub(super) struct RedactedUrl {
     scheme: String,
     /// With its port.
     pub host: String,
@@ -236,6 +271,14 @@ impl fmt::Display for RedactedUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scheme, host, path } = self;
         write!(f, "{scheme}{host}{path}")
+    }
+}
+
+/// An address without its passwords and keys.
+pub(super) fn redact_url(url: &str) -> String {
+    match Url::parse(url) {
+        Ok(url) if url.has_host() => format!("{}://{}", url.scheme(), &url[Position::BeforeHost..Position::AfterPath]),
+        _ => "an address that cannot be read".to_owned(),
     }
 }
 

@@ -1,325 +1,293 @@
-//! What Slack lets us do: the token and its scopes, the channels, the groups that the rules name, and the signing secret.
+//! Whether Slack lets us work: the token and its scopes, the channels, the people of the rules, and the signing secret.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::run::{ProbeError, ProbeResult, RedactedUrl, format_list};
-use crate::domain::doctor::{HealthCheck, Service};
+use super::run::{Doctor, DoctorRun, Findings, ProbeError, ProbeResult, format_list, redact_url};
+use crate::adapters::slack::client::{Client, JoinedChannel, SlackAccount, TokenInfo, UserGroup, required_scopes};
+use crate::adapters::slack::signature_probe::{SignatureProbeResult, probe_signature};
+use crate::domain::doctor::{Health, Service};
+use crate::domain::model::actor::{Member, PersonId, Role};
 
-const SLACK: Service = Service::Slack;
-
-/// Who we are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workspace {
-    pub name: String,
-    /// Without its `@`.
-    pub bot: String,
-    /// `None` where Slack does not tell.
-    pub scopes: Option<Vec<String>>,
+/// `url` is the address of a Gantry that serves.
+pub(super) async fn check_slack(run: &DoctorRun<'_>, url: Option<&str>) -> Findings {
+    let mut found = Findings::new(Service::Slack);
+    let Doctor { secrets, slack, .. } = run.doctor;
+    if let Some(client) = slack {
+        let (workspace, signing, sockets) =
+            tokio::join!(check_workspace(run, client), check_signing_secret(run, url), check_app_token(run, client));
+        found.add_all([workspace, signing, sockets]);
+    } else {
+        if !secrets.is_any_set(&["SLACK_BOT_TOKEN"]) {
+            let repair = "Set it, or `SLACK_BOT_TOKEN_FILE`, to the app's Bot User OAuth Token (`xoxb-...`).";
+            found.add_bad("`SLACK_BOT_TOKEN` is not set", repair);
+        }
+        found.add_all([check_signing_secret(run, url).await]);
+    }
+    found
 }
 
-/// A channel that the bot is in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Channel {
-    pub id: String,
-    pub name: String,
-    pub archived: bool,
-}
-
-/// Whom a rule names, as it is written, and which rule that is: `prod's approvals`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RulePrincipal {
-    pub written: String,
-    pub rule: String,
-    pub resolved: ResolvedPrincipal,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ResolvedPrincipal {
-    /// How many are in it.
-    Group {
-        members: BTreeSet<String>,
-    },
-    Person {
-        id: String,
-    },
-    /// No group has this handle; it may be a person's, which nobody can look up.
-    Handle,
-    NoGroup,
-    NoPerson,
-    /// Slack could not tell.
-    Unknown(ProbeError),
-    /// Of GitHub, which is asked elsewhere.
-    Team,
-}
-
-/// What became of a request that we signed ourselves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SignatureProbe {
-    /// No secret.
-    NoSecret,
-    /// A secret that cannot be used, which was said.
-    UnusableSecret,
-    /// Slack comes by our own socket and signs nothing, so this address could not be tried.
-    SocketMode {
-        untried: Option<RedactedUrl>,
-    },
-    /// There is a secret; nobody said where to try it.
-    NotProbed,
-    /// By the endpoint at this address.
-    Accepted(RedactedUrl),
-    Refused {
-        url: RedactedUrl,
-        status: u16,
-    },
-    Unreachable {
-        url: RedactedUrl,
-        why: String,
-    },
-}
-
-pub fn explain_missing_token() -> HealthCheck {
-    HealthCheck::new_bad(
-        SLACK,
-        "`SLACK_BOT_TOKEN` is not set",
-        "Set it, or `SLACK_BOT_TOKEN_FILE`, to the app's Bot User OAuth Token (`xoxb-...`).",
-    )
-}
-
-pub fn check_token(asked: &ProbeResult<Workspace>) -> HealthCheck {
-    match asked {
-        Ok(Workspace { name, bot, .. }) => HealthCheck::new_good(SLACK, format!("I am @{bot} in the workspace {name}")),
-        Err(trouble) => HealthCheck::from_probe_error(
-            SLACK,
-            match trouble {
+async fn check_workspace(run: &DoctorRun<'_>, client: &Client) -> Findings {
+    let mut found = Findings::new(Service::Slack);
+    match run.limit_time(client.inspect_token()).await {
+        Ok(TokenInfo { team, bot, scopes, date }) => {
+            found.add_clock_reading("Slack", date, &run.doctor.clock);
+            found.add_good(format!("I am @{bot} in the workspace {team}"));
+            check_scopes(&mut found, scopes.as_deref(), &required_scopes());
+            let (channels, members) =
+                tokio::join!(run.limit_time(client.list_joined_channels()), check_rule_members(run, client));
+            check_channels(&mut found, &list_configured_channels(run.doctor), &channels, &bot);
+            found.add_all([members]);
+        }
+        Err(error) => {
+            let summary = match error {
                 ProbeError::Refused(_) => "Slack does not take the token",
                 ProbeError::Unreachable(_) => "Slack cannot be asked",
-            },
-            trouble,
-            "Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
-        ),
+            };
+            let repair = "Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.";
+            found.add_failure(summary, &error, repair);
+        }
     }
+    found
 }
 
-pub fn check_scopes(granted: Option<&[String]>, needed: &[String]) -> HealthCheck {
+async fn check_app_token(run: &DoctorRun<'_>, client: &Client) -> Findings {
+    let mut found = Findings::new(Service::Slack);
+    if let Some(token) = &run.doctor.secrets.slack_app_token {
+        match run.limit_time(client.check_app_token(token)).await {
+            Ok(()) => found.add_good("The app-level token opens sockets"),
+            Err(error) => found.add_failure(
+                "The app-level token opens no socket",
+                &error,
+                "Turn Socket Mode on, and put an app-level token with `connections:write` into `SLACK_APP_TOKEN`.",
+            ),
+        }
+    }
+    found
+}
+
+fn check_scopes(found: &mut Findings, granted: Option<&[String]>, needed: &[String]) {
     let Some(granted) = granted else {
-        return HealthCheck::new_warning(
-            SLACK,
-            "Slack does not tell which scopes the token has",
-            "Compare the app's scopes with deploy/slack/manifest.yaml.",
-        );
+        let repair = "Compare the app's scopes with deploy/slack/manifest.yaml.";
+        return found.add_warning("Slack does not tell which scopes the token has", repair);
     };
     let missing: Vec<String> =
         needed.iter().filter(|scope| !granted.contains(scope)).map(|scope| format!("`{scope}`")).collect();
     if missing.is_empty() {
-        return HealthCheck::new_good(SLACK, format!("The token has all {} scopes", needed.len()));
+        return found.add_good(format!("The token has all {} scopes", needed.len()));
     }
     let word = if missing.len() == 1 { "scope" } else { "scopes" };
-    HealthCheck::new_bad(
-        SLACK,
+    found.add_bad(
         format!("The token lacks the {word} {}", format_list(&missing)),
         "Add what is missing under OAuth & Permissions, or by deploy/slack/manifest.yaml, and install the app again.",
-    )
+    );
 }
 
-/// `wanted` as they are configured: `#deploys`, or an id.
-pub fn check_channels(wanted: &[String], joined: &ProbeResult<Vec<Channel>>, bot: &str) -> Vec<HealthCheck> {
+/// The channels of all messages, as they are configured: `#deploys`, or an id.
+fn list_configured_channels(doctor: &Doctor) -> BTreeSet<&str> {
+    let environments = doctor.config.catalogue.ladder.environments().iter();
+    environments.map(|it| it.channel.as_str()).chain(doctor.config.audience.iter_channels()).collect()
+}
+
+fn check_channels(found: &mut Findings, wanted: &BTreeSet<&str>, joined: &ProbeResult<Vec<JoinedChannel>>, bot: &str) {
     let joined = match joined {
         Ok(joined) => joined,
-        Err(trouble) => {
+        Err(error) => {
             let repair = "Give the app the scopes `channels:read` and `groups:read`.";
-            return vec![HealthCheck::from_probe_error(SLACK, "I cannot see which channels I am in", trouble, repair)];
+            return found.add_failure("I cannot see which channels I am in", error, repair);
         }
     };
-    let mut checks = Vec::new();
-    let mut here = Vec::new();
+    let mut usable = Vec::new();
     for channel in wanted {
         let name = channel.strip_prefix('#').unwrap_or(channel);
         match joined.iter().find(|known| known.name == name || known.id == *channel) {
-            Some(known) if known.archived => checks.push(HealthCheck::new_bad(
-                SLACK,
+            Some(known) if known.is_archived => found.add_bad(
                 format!("{channel} is archived"),
                 "Unarchive it, or name another channel in the configuration.",
-            )),
-            Some(_) => here.push(channel),
-            None => checks.push(HealthCheck::new_bad(
-                SLACK,
+            ),
+            Some(_) => usable.push(channel),
+            None => found.add_bad(
                 format!("I am not in {channel}"),
                 format!(
                     "Type `/invite @{bot}` there, in a private channel too; if there is none of this name, create it."
                 ),
-            )),
+            ),
         }
     }
-    if !here.is_empty() {
-        checks.push(HealthCheck::new_good(SLACK, format!("I am in {}", format_list(&here))));
-    }
-    checks
+    found.add_good_names(&usable, |names| format!("I am in {names}"));
 }
 
-pub fn check_signing_secret(trip: &SignatureProbe) -> Option<HealthCheck> {
-    Some(match trip {
-        SignatureProbe::UnusableSecret => return None,
-        SignatureProbe::NoSecret => HealthCheck::new_bad(
-            SLACK,
+/// Sends a signed request to the Gantry at `url`, if there is a secret to sign it with.
+async fn check_signing_secret(run: &DoctorRun<'_>, url: Option<&str>) -> Findings {
+    let mut found = Findings::new(Service::Slack);
+    let Doctor { secrets, clock, .. } = run.doctor;
+    let url = url.map(|url| {
+        let url = url.split(['?', '#']).next().unwrap_or(url);
+        format!("{}/slack/events", url.trim_end_matches('/').trim_end_matches("/slack/events"))
+    });
+    let shown = url.as_deref().map(redact_url).unwrap_or_default();
+    match (&secrets.slack_signing_secret, url) {
+        (Some(secret), Some(url)) => match probe_signature(&url, secret, clock).await {
+            SignatureProbeResult::Accepted => {
+                found.add_good(format!("{shown} let in a request that I signed myself"));
+            }
+            SignatureProbeResult::Refused(401) => found.add_bad(
+                format!("{shown} does not let in what I sign"),
+                "Give the Gantry that serves there the same `SLACK_SIGNING_SECRET`, or set its clock right.",
+            ),
+            SignatureProbeResult::Refused(status) => found.add_bad(
+                format!("{shown} answered HTTP {status} to a request that I signed myself"),
+                "Let this address lead to Gantry: its path must end in `/slack/events`.",
+            ),
+            SignatureProbeResult::Unreachable(reason) => {
+                let repair = "Check the address, its DNS name, certificate and ingress.";
+                found.add_explained(Health::Bad, format!("{shown} cannot be reached"), reason, repair);
+            }
+        },
+        (Some(_), None) => found.add_good(
+            "`SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes",
+        ),
+        // A secret that cannot be used is among the findings on the configuration.
+        (None, _) if secrets.is_any_set(&["SLACK_SIGNING_SECRET"]) => {}
+        (None, None) if secrets.is_any_set(&["SLACK_APP_TOKEN"]) => {
+            found.add_good("By Socket Mode nothing has to be signed");
+        }
+        (None, Some(_)) if secrets.is_any_set(&["SLACK_APP_TOKEN"]) => found.add_warning(
+            format!("By Socket Mode nothing has to be signed, so {shown} was not tried"),
+            "Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
+        ),
+        (None, _) => found.add_bad(
             "`SLACK_SIGNING_SECRET` is not set, so no request of Slack's can be let in",
             "Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
         ),
-        SignatureProbe::SocketMode { untried: None } => {
-            HealthCheck::new_good(SLACK, "By Socket Mode nothing has to be signed")
-        }
-        SignatureProbe::SocketMode { untried: Some(url) } => HealthCheck::new_warning(
-            SLACK,
-            format!("By Socket Mode nothing has to be signed, so {url} was not tried"),
-            "Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
-        ),
-        SignatureProbe::NotProbed => HealthCheck::new_good(
-            SLACK,
-            "`SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes",
-        ),
-        SignatureProbe::Accepted(url) => {
-            HealthCheck::new_good(SLACK, format!("{url} let in a request that I signed myself"))
-        }
-        SignatureProbe::Refused { url, status: 401 } => HealthCheck::new_bad(
-            SLACK,
-            format!("{url} does not let in what I sign"),
-            "Give the Gantry that serves there the same `SLACK_SIGNING_SECRET`, or set its clock right.",
-        ),
-        SignatureProbe::Refused { url, status } => HealthCheck::new_bad(
-            SLACK,
-            format!("{url} answered HTTP {status} to a request that I signed myself"),
-            "Let this address lead to Gantry: its path must end in `/slack/events`.",
-        ),
-        SignatureProbe::Unreachable { url, why } => HealthCheck::new_bad(
-            SLACK,
-            format!("{url} cannot be reached"),
-            "Check the address, its DNS name, certificate and ingress.",
-        )
-        .with_reason(why),
-    })
+    }
+    found
 }
 
-/// `None`: no Socket Mode.
-pub fn check_app_token(opened: Option<&ProbeResult<()>>) -> Option<HealthCheck> {
-    Some(match opened? {
-        Ok(()) => HealthCheck::new_good(SLACK, "The app-level token opens sockets"),
-        Err(trouble) => HealthCheck::from_probe_error(
-            SLACK,
-            "The app-level token opens no socket",
-            trouble,
-            "Turn Socket Mode on, and put an app-level token with `connections:write` into `SLACK_APP_TOKEN`.",
-        ),
-    })
-}
-
-pub fn check_principals(named: &[RulePrincipal]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
-    let mut known: Vec<&str> = Vec::new();
-    for RulePrincipal { written, rule, resolved: who } in named {
-        match who {
-            ResolvedPrincipal::Group { members } if members.is_empty() => checks.push(HealthCheck::new_bad(
-                SLACK,
+/// Looks up the groups and people of the rules, and counts the people who may approve.
+async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> Findings {
+    let mut found = Findings::new(Service::Slack);
+    let rules = run.list_rule_members();
+    let mut groups = Ok(Vec::new());
+    if rules.iter().any(|(_, member)| matches!(member, Member::Handle(_) | Member::Group(_))) {
+        groups = run.limit_time(client.list_user_groups()).await;
+    }
+    let mut people: BTreeMap<&PersonId, ProbeResult<Option<BTreeSet<PersonId>>>> = BTreeMap::new();
+    for (_, member) in &rules {
+        if let Member::Person(id) = member
+            && !people.contains_key(id)
+        {
+            let account = run.limit_time(client.fetch_account(id)).await;
+            let is_member = |account: SlackAccount| account.role == Role::Member;
+            people.insert(id, account.map(|it| it.is_some_and(is_member).then(|| BTreeSet::from([id.clone()]))));
+        }
+    }
+    let mut known = BTreeSet::new();
+    let mut resolved: Vec<(String, Option<BTreeSet<PersonId>>)> = Vec::new();
+    for (rule, member) in rules {
+        let (written, people) = match member {
+            Member::Handle(handle) => {
+                (format!("@{handle}"), find_group(&groups, |group| group.handle.eq_ignore_ascii_case(handle)))
+            }
+            Member::Group(id) => (id.clone(), find_group(&groups, |group| group.id == *id)),
+            Member::Person(id) => (id.to_string(), people.get(id).cloned().unwrap_or(Ok(None))),
+            // GitHub knows the people of its teams.
+            Member::Team { .. } => {
+                resolved.push((rule, None));
+                continue;
+            }
+        };
+        match (&people, member) {
+            (Ok(Some(people)), _) if people.is_empty() => found.add_bad(
                 format!("Nobody is in {written}, which {rule} names"),
                 "Put people into the user group, or name another one.",
-            )),
-            ResolvedPrincipal::Group { .. } | ResolvedPrincipal::Person { .. } => known.push(written),
-            ResolvedPrincipal::Team => {}
-            ResolvedPrincipal::Handle => checks.push(HealthCheck::new_warning(
-                SLACK,
+            ),
+            (Ok(Some(_)), _) => drop(known.insert(written)),
+            (Ok(None), Member::Handle(_)) => found.add_warning(
                 format!("No user group is called {written}, which {rule} names: I take it for a person"),
                 "Correct the handle, or write the person's member id (`U...`), which no other name can take over.",
-            )),
-            ResolvedPrincipal::NoGroup => checks.push(HealthCheck::new_bad(
-                SLACK,
-                format!("There is no user group {written}, which {rule} names"),
-                "Write the group's handle, as in `@release-managers`.",
-            )),
-            ResolvedPrincipal::NoPerson => checks.push(HealthCheck::new_bad(
-                SLACK,
+            ),
+            (Ok(None), Member::Person(_)) => found.add_bad(
                 format!("{written}, whom {rule} names, is not in this workspace"),
                 "Take the member id from the person's profile.",
-            )),
-            ResolvedPrincipal::Unknown(trouble) => {
-                let what = format!("I cannot see who {written} is, whom {rule} names");
-                checks.push(HealthCheck::from_probe_error(
-                    SLACK,
-                    what,
-                    trouble,
-                    "Give the app the scopes `usergroups:read` and `users:read`.",
-                ));
-            }
+            ),
+            (Ok(None), _) => found.add_bad(
+                format!("There is no user group {written}, which {rule} names"),
+                "Write the group's handle, as in `@release-managers`.",
+            ),
+            (Err(error), _) => found.add_failure(
+                format!("I cannot see who {written} is, whom {rule} names"),
+                error,
+                "Give the app the scopes `usergroups:read` and `users:read`.",
+            ),
+        }
+        resolved.push((rule, people.ok().flatten()));
+    }
+    let known: Vec<String> = known.into_iter().collect();
+    found.add_good_names(&known, |names| format!("The rules name {names}, known in this workspace"));
+    for (environment, policy) in &run.doctor.config.policies {
+        if let Some(approvals) = &policy.approvals {
+            let rule = format!("{environment}'s approvals");
+            let from: Vec<_> = resolved.iter().filter(|it| it.0 == rule).map(|it| it.1.as_ref()).collect();
+            check_approver_count(&mut found, environment.as_str(), approvals.required, &from);
         }
     }
-    known.sort_unstable();
-    known.dedup();
-    if !known.is_empty() {
-        checks.push(HealthCheck::new_good(
-            SLACK,
-            format!("The rules name {}, known in this workspace", format_list(&known)),
-        ));
-    }
-    checks
+    found
 }
 
-/// Can enough people say yes to a change into an environment, beside the one who asks? `None` where that is not known.
-pub fn check_approver_count(environment: &str, required: u32, from: &[&RulePrincipal]) -> Option<HealthCheck> {
-    let mut people: BTreeSet<&str> = BTreeSet::new();
-    for named in from {
-        match &named.resolved {
-            ResolvedPrincipal::Group { members } => people.extend(members.iter().map(String::as_str)),
-            ResolvedPrincipal::Person { id } => drop(people.insert(id)),
-            _ => return None,
-        }
-    }
-    let (there, wanted) = (people.len(), required as usize);
-    let what = format!("{environment} wants {required} approvals, and {there} may give one");
-    if from.is_empty() || there > wanted {
-        None
-    } else if there < wanted {
-        Some(HealthCheck::new_bad(SLACK, what, "Put more people into the groups under `approvals`, or require fewer."))
-    } else {
+/// The people of the group.
+fn find_group(
+    groups: &ProbeResult<Vec<UserGroup>>,
+    is_it: impl Fn(&UserGroup) -> bool,
+) -> ProbeResult<Option<BTreeSet<PersonId>>> {
+    let group = groups.as_ref().map_err(Clone::clone)?.iter().find(|group| is_it(group));
+    Ok(group.map(|group| group.members.clone()))
+}
+
+/// Besides the person who asks, enough others must be able to approve. `None` in `from` is a group of unknown people.
+fn check_approver_count(found: &mut Findings, environment: &str, required: u32, from: &[Option<&BTreeSet<PersonId>>]) {
+    let Some(groups) = from.iter().copied().collect::<Option<Vec<_>>>() else { return };
+    let (available, needed) = (groups.into_iter().flatten().collect::<BTreeSet<_>>().len(), required as usize);
+    let summary = format!("{environment} wants {required} approvals, and {available} may give one");
+    if !from.is_empty() && available < needed {
+        found.add_bad(summary, "Put more people into the groups under `approvals`, or require fewer.");
+    } else if !from.is_empty() && available == needed {
         let repair = "Nobody approves their own change, so theirs can never be approved: let one more person approve.";
-        Some(HealthCheck::new_warning(SLACK, what, repair))
+        found.add_warning(summary, repair);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::doctor::Health;
 
-    fn named(who: ResolvedPrincipal) -> RulePrincipal {
-        RulePrincipal { written: "@release-managers".to_owned(), rule: "prod's approvals".to_owned(), resolved: who }
-    }
-
-    fn group(count: usize) -> ResolvedPrincipal {
-        ResolvedPrincipal::Group { members: (0..count).map(|n| format!("U{n}")).collect() }
+    fn group(count: usize) -> BTreeSet<PersonId> {
+        (0..count).map(|n| PersonId::new(&format!("U{n}"))).collect()
     }
 
     #[test]
     fn who_asks_does_not_approve_so_one_more_is_needed() {
-        let health = |who: ResolvedPrincipal, required| {
-            check_approver_count("prod", required, &[&named(who)]).map(|check| check.health)
+        let health = |from: &[Option<&BTreeSet<PersonId>>]| {
+            let mut found = Findings::new(Service::Slack);
+            check_approver_count(&mut found, "prod", 2, from);
+            found.checks.first().map(|check| check.health)
         };
-        assert_eq!(health(group(3), 2), None);
-        assert_eq!(health(group(2), 2), Some(Health::Warning));
-        assert_eq!(health(group(1), 2), Some(Health::Bad));
-        assert_eq!(health(ResolvedPrincipal::Team, 2), None, "GitHub knows");
-        assert_eq!(check_approver_count("prod", 2, &[]), None, "everybody may");
-        let both = [&named(group(2)), &named(ResolvedPrincipal::Person { id: "U1".to_owned() })];
-        assert_eq!(
-            check_approver_count("prod", 2, &both).map(|check| check.health),
-            Some(Health::Warning),
-            "once each"
-        );
+        assert_eq!(health(&[Some(&group(3))]), None);
+        assert_eq!(health(&[Some(&group(2))]), Some(Health::Warning));
+        assert_eq!(health(&[Some(&group(1))]), Some(Health::Bad));
+        assert_eq!(health(&[None]), None, "GitHub knows");
+        assert_eq!(health(&[]), None, "everybody may");
+        let person = BTreeSet::from([PersonId::new("U1")]);
+        assert_eq!(health(&[Some(&group(2)), Some(&person)]), Some(Health::Warning), "once each");
     }
 
     #[test]
     fn a_channel_is_known_by_its_name_or_its_id() {
-        let deploys = Channel { id: "C1".to_owned(), name: "deploys".to_owned(), archived: false };
-        let old = Channel { id: "C2".to_owned(), name: "old".to_owned(), archived: true };
-        let wanted = ["#deploys", "C1", "#old", "#other"].map(str::to_owned);
-        let checks = check_channels(&wanted, &Ok(vec![deploys, old]), "gantry");
-        let said: Vec<_> = checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
+        let deploys = JoinedChannel { id: "C1".to_owned(), name: "deploys".to_owned(), is_archived: false };
+        let old = JoinedChannel { id: "C2".to_owned(), name: "old".to_owned(), is_archived: true };
+        let wanted = ["#deploys", "C1", "#old", "#other"].into();
+        let mut found = Findings::new(Service::Slack);
+        check_channels(&mut found, &wanted, &Ok(vec![deploys, old]), "gantry");
+        let said: Vec<_> = found.checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         let expected = [
             (Health::Bad, "#old is archived"),
             (Health::Bad, "I am not in #other"),
