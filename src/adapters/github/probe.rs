@@ -1,5 +1,5 @@
-//! Looks at GitHub once, for whoever wants to know whether it can be used: who we are there, what is left of the hour, what it
-//! shows of repositories, branches and their rules. Nothing of it is remembered.
+//! The requests that only `doctor` sends: for the account, the requests that are left, and the settings of repositories and
+//! branches.
 
 use std::collections::BTreeMap;
 
@@ -13,114 +13,98 @@ use super::client::{Client, FetchResult, GithubError, encode_ref};
 use crate::domain::model::artefact::Repository;
 use crate::http::parse_date_header;
 
-/// What is left to the one who asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The requests that are left to us.
+#[derive(Clone, Debug, Deserialize)]
 pub struct GithubRateLimit {
     pub limit: u64,
     pub remaining: u64,
-    pub resets_at: Timestamp,
+    /// In seconds since 1970.
+    pub reset: i64,
 }
 
-/// Whose token it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The owner of the token.
+#[derive(Clone, Debug, Deserialize)]
 pub struct TokenOwner {
     pub login: String,
-    /// Of a classic token; others have none.
+    /// `None` for a fine-grained token: GitHub does not tell its permissions.
+    #[serde(skip)]
     pub scopes: Option<Vec<String>>,
-    /// What GitHub's clock said.
+    #[serde(skip)]
     pub server_time: Option<Timestamp>,
 }
 
-/// An App and its installation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The installation of the App.
+#[derive(Clone, Debug, Deserialize)]
 pub struct AppInstallation {
+    #[serde(rename = "app_slug")]
     pub slug: String,
+    #[serde(default)]
     pub permissions: BTreeMap<String, String>,
+    #[serde(default)]
     pub events: Vec<String>,
-    pub suspended: bool,
-    /// What GitHub's clock said.
+    pub suspended_at: Option<String>,
+    #[serde(skip)]
     pub server_time: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The webhook of the App. GitHub shows asterisks instead of the secret.
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct AppWebhookConfig {
     pub url: Option<String>,
-    pub signed: bool,
+    pub secret: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct RepositorySettings {
+    #[serde(default)]
     pub archived: bool,
-    pub may_push: bool,
-    pub allows_merge_commits: bool,
     pub default_branch: String,
+    pub allow_merge_commit: Option<bool>,
+    /// `None` if GitHub does not tell our role there.
+    pub permissions: Option<RepositoryPermissions>,
 }
 
-/// May we pass by the rules of a set?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RulesetBypass {
-    Always,
-    /// By a pull request only.
-    PullRequestOnly,
-    Never,
+#[derive(Clone, Debug, Deserialize)]
+pub struct RepositoryPermissions {
+    #[serde(default)]
+    pub push: bool,
 }
 
-/// A rule of a branch, as far as it can stand in our way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct BranchRule {
+    #[serde(rename = "type")]
     pub kind: String,
     pub ruleset_id: Option<u64>,
-    pub required_checks: Vec<String>,
-    pub merge_methods: Option<Vec<String>>,
+    #[serde(default)]
+    pub parameters: BranchRuleParameters,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct BranchRuleParameters {
+    pub required_status_checks: Vec<RequiredStatusCheck>,
+    pub allowed_merge_methods: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct RequiredStatusCheck {
+    pub context: String,
+}
+
+/// Whether the rules of a ruleset hold for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RulesetBypass {
+    #[serde(alias = "exempt")]
+    Always,
+    PullRequestsOnly,
+    #[serde(other)]
+    Never,
 }
 
 #[derive(Deserialize)]
 struct WireRates {
-    rate: WireRate,
-}
-
-#[derive(Deserialize)]
-struct WireRate {
-    limit: u64,
-    remaining: u64,
-    reset: i64,
-}
-
-#[derive(Deserialize)]
-struct WireTokenOwner {
-    login: String,
-}
-
-#[derive(Deserialize)]
-struct WireInstallation {
-    app_slug: String,
-    #[serde(default)]
-    permissions: BTreeMap<String, String>,
-    #[serde(default)]
-    events: Vec<String>,
-    suspended_at: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireHook {
-    url: Option<String>,
-    secret: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireRepository {
-    #[serde(default)]
-    archived: bool,
-    default_branch: String,
-    /// Missing where GitHub does not say what we may.
-    permissions: Option<WirePermissions>,
-    allow_merge_commit: Option<bool>,
-}
-
-#[derive(Deserialize)]
-struct WirePermissions {
-    #[serde(default)]
-    push: bool,
+    rate: GithubRateLimit,
 }
 
 #[derive(Deserialize)]
@@ -136,109 +120,65 @@ struct WireProtection {
 }
 
 #[derive(Deserialize)]
-struct WireBranchRule {
-    #[serde(rename = "type")]
-    kind: String,
-    ruleset_id: Option<u64>,
-    #[serde(default)]
-    parameters: WireRuleParameters,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireRuleParameters {
-    required_status_checks: Vec<WireRequiredCheck>,
-    allowed_merge_methods: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct WireRequiredCheck {
-    context: String,
-}
-
-#[derive(Deserialize)]
 struct WireRuleset {
-    current_user_can_bypass: Option<String>,
+    current_user_can_bypass: Option<RulesetBypass>,
 }
-
-#[derive(Deserialize)]
-struct WireTeam {}
 
 impl Client {
-    /// What is left of the hour; `None` where nobody counts, as on a GitHub Enterprise Server without rate limits. Asking
-    /// costs nothing.
+    /// `None` if requests are not counted, as on a GitHub Enterprise Server without rate limits. This request is free.
     pub async fn fetch_rate_limit(&self) -> Result<Option<GithubRateLimit>, GithubError> {
-        let rate = match self.fetch_uncached::<WireRates>(&self.octocrab, "/rate_limit").await {
-            Ok((_, rates)) => rates.rate,
-            Err(GithubError::NotFound(why)) if why.to_ascii_lowercase().contains("not enabled") => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let resets_at = Timestamp::from_second(rate.reset).unwrap_or(Timestamp::UNIX_EPOCH);
-        Ok(Some(GithubRateLimit { limit: rate.limit, remaining: rate.remaining, resets_at }))
+        match self.fetch_uncached::<WireRates>(&self.octocrab, "/rate_limit").await {
+            Ok((_, rates)) => Ok(Some(rates.rate)),
+            Err(GithubError::NotFound(why)) if why.to_ascii_lowercase().contains("not enabled") => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Whose token it is.
     pub async fn fetch_token_owner(&self) -> Result<TokenOwner, GithubError> {
-        let (headers, user): (_, WireTokenOwner) = self.fetch_uncached(&self.octocrab, "/user").await?;
-        let scopes =
-            |all: &str| all.split(',').map(|scope| scope.trim().to_owned()).filter(|it| !it.is_empty()).collect();
-        let told = headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok());
-        Ok(TokenOwner { login: user.login, scopes: told.map(scopes), server_time: read_date_header(&headers) })
+        let (headers, owner): (_, TokenOwner) = self.fetch_uncached(&self.octocrab, "/user").await?;
+        let scopes = headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let scopes = scopes.split(',').map(|scope| scope.trim().to_owned()).filter(|scope| !scope.is_empty());
+        let scopes = Some(scopes.collect::<Vec<_>>()).filter(|scopes| !scopes.is_empty());
+        Ok(TokenOwner { scopes, server_time: read_date_header(&headers), ..owner })
     }
 
-    /// The App that we are, as its installation has it; `None` where we come by a token, or by none.
+    /// `None` if we use a token.
     pub async fn fetch_app_installation(&self) -> Result<Option<AppInstallation>, GithubError> {
         let Some((app, installation)) = &self.app else { return Ok(None) };
         let path = format!("/app/installations/{installation}");
-        let (headers, found): (_, WireInstallation) = self.fetch_uncached(app, &path).await?;
-        let WireInstallation { app_slug, permissions, events, suspended_at } = found;
-        let (suspended, date) = (suspended_at.is_some(), read_date_header(&headers));
-        Ok(Some(AppInstallation { slug: app_slug, permissions, events, suspended, server_time: date }))
+        let (headers, found): (_, AppInstallation) = self.fetch_uncached(app, &path).await?;
+        Ok(Some(AppInstallation { server_time: read_date_header(&headers), ..found }))
     }
 
-    /// Where the App's webhooks go.
-    pub async fn fetch_app_webhook(&self) -> Result<Option<AppWebhookConfig>, GithubError> {
-        let Some((app, _)) = &self.app else { return Ok(None) };
-        let (_, hook): (_, WireHook) = self.fetch_uncached(app, "/app/hook/config").await?;
-        let url = hook.url.filter(|url| !url.is_empty());
-        Ok(Some(AppWebhookConfig { url, signed: hook.secret.is_some_and(|secret| !secret.is_empty()) }))
+    pub async fn fetch_app_webhook(&self) -> Result<AppWebhookConfig, GithubError> {
+        let Some((app, _)) = &self.app else { return Ok(AppWebhookConfig::default()) };
+        Ok(self.fetch_uncached(app, "/app/hook/config").await?.1)
     }
 
-    /// `None` where there is none, or it is hidden from us.
+    /// `None` if the repository does not exist, or is hidden from us.
     pub async fn fetch_repository_settings(
         &self,
         repository: &Repository,
     ) -> Result<Option<RepositorySettings>, GithubError> {
-        Ok(match self.fetch_json::<WireRepository>(&format!("/repos/{repository}")).await? {
-            FetchResult::Found(found) => Some(RepositorySettings {
-                archived: found.archived,
-                // To an installation GitHub tells the role of the App's bot, which has none; what it may is in the App's
-                // permissions.
-                may_push: self.app.is_some() || found.permissions.is_none_or(|permissions| permissions.push),
-                allows_merge_commits: found.allow_merge_commit.unwrap_or(true),
-                default_branch: found.default_branch,
-            }),
-            FetchResult::Missing(_) => None,
-        })
+        let settings: Option<RepositorySettings> = self.fetch_optional(&format!("/repos/{repository}")).await?;
+        // To an installation GitHub tells the role of the App's bot, which has none. The App's permissions count instead.
+        let is_role_told = self.app.is_none();
+        Ok(settings.map(|it| RepositorySettings { permissions: it.permissions.filter(|_| is_role_told), ..it }))
     }
 
-    /// Is it protected in the classic way? `None` where there is no such branch.
+    /// Whether the branch has a classic protection; `None` if it does not exist.
     pub async fn is_branch_protected(
         &self,
         repository: &Repository,
         branch: &str,
     ) -> Result<Option<bool>, GithubError> {
         let Some(name) = encode_ref(branch) else { return Ok(None) };
-        Ok(match self.fetch_json::<WireBranch>(&format!("/repos/{repository}/branches/{name}")).await? {
-            // `protected` is true for a branch that only a ruleset is about, too.
-            FetchResult::Found(found) => {
-                Some(found.protection.map_or(found.protected, |protection| protection.enabled))
-            }
-            FetchResult::Missing(_) => None,
-        })
+        let found: Option<WireBranch> = self.fetch_optional(&format!("/repos/{repository}/branches/{name}")).await?;
+        // `protected` is also true for a branch that only a ruleset concerns.
+        Ok(found.map(|found| found.protection.map_or(found.protected, |protection| protection.enabled)))
     }
 
-    /// Are we shown what CI says of a branch?
+    /// Fails if the results of CI are hidden from us.
     pub async fn probe_checks_access(&self, repository: &Repository, branch: &str) -> Result<(), GithubError> {
         let Some(name) = encode_ref(branch) else { return Ok(()) };
         let path = format!("/repos/{repository}/commits/{name}/check-runs?per_page=1");
@@ -252,44 +192,34 @@ impl Client {
     ) -> Result<Vec<BranchRule>, GithubError> {
         let Some(name) = encode_ref(branch) else { return Ok(Vec::new()) };
         let path = format!("/repos/{repository}/rules/branches/{name}?per_page=100");
-        let FetchResult::Found(rules) = self.fetch_json::<Vec<WireBranchRule>>(&path).await? else {
-            return Ok(Vec::new());
-        };
-        let rule = |WireBranchRule { kind, ruleset_id, parameters }: WireBranchRule| BranchRule {
-            kind,
-            ruleset_id,
-            required_checks: parameters.required_status_checks.into_iter().map(|check| check.context).collect(),
-            merge_methods: parameters.allowed_merge_methods,
-        };
-        Ok(rules.into_iter().map(rule).collect())
+        Ok(self.fetch_optional(&path).await?.unwrap_or_default())
     }
 
-    /// Never, where GitHub does not say.
+    /// Never, if GitHub does not tell.
     pub async fn fetch_ruleset_bypass(
         &self,
         repository: &Repository,
         ruleset: u64,
     ) -> Result<RulesetBypass, GithubError> {
         let path = format!("/repos/{repository}/rulesets/{ruleset}");
-        Ok(match self.fetch_json::<WireRuleset>(&path).await? {
-            FetchResult::Found(found) => match found.current_user_can_bypass.as_deref() {
-                Some("always" | "exempt") => RulesetBypass::Always,
-                Some("pull_requests_only") => RulesetBypass::PullRequestOnly,
-                _ => RulesetBypass::Never,
-            },
-            FetchResult::Missing(_) => RulesetBypass::Never,
-        })
+        let found: Option<WireRuleset> = self.fetch_optional(&path).await?;
+        Ok(found.and_then(|found| found.current_user_can_bypass).unwrap_or(RulesetBypass::Never))
     }
 
     pub async fn can_see_team(&self, organisation: &str, team: &str) -> Result<bool, GithubError> {
         let (Some(organisation), Some(team)) = (encode_ref(organisation), encode_ref(team)) else { return Ok(false) };
-        Ok(matches!(
-            self.fetch_json::<WireTeam>(&format!("/orgs/{organisation}/teams/{team}")).await?,
-            FetchResult::Found(_)
-        ))
+        let path = format!("/orgs/{organisation}/teams/{team}");
+        Ok(self.fetch_optional::<IgnoredAny>(&path).await?.is_some())
     }
 
-    /// Asks once, past the memory and the pace: there are three such questions.
+    async fn fetch_optional<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, GithubError> {
+        Ok(match self.fetch_json(path).await? {
+            FetchResult::Found(found) => Some(found),
+            FetchResult::Missing(_) => None,
+        })
+    }
+
+    /// Sends one request without the cache and the pace: there are few such requests.
     async fn fetch_uncached<T: DeserializeOwned>(
         &self,
         by: &Octocrab,
@@ -308,4 +238,25 @@ impl Client {
 
 fn read_date_header(headers: &HeaderMap) -> Option<Timestamp> {
     headers.get(header::DATE).and_then(|value| value.to_str().ok()).and_then(parse_date_header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bypass_that_is_not_known_is_none() {
+        use RulesetBypass::{Always, Never, PullRequestsOnly};
+        for (text, expected) in [
+            ("always", Some(Always)),
+            ("exempt", Some(Always)),
+            ("pull_requests_only", Some(PullRequestsOnly)),
+            ("never", Some(Never)),
+            ("of_tomorrow", Some(Never)),
+        ] {
+            let body = format!(r#"{{ "id": 1, "current_user_can_bypass": "{text}" }}"#);
+            assert_eq!(serde_json::from_str::<WireRuleset>(&body).unwrap().current_user_can_bypass, expected, "{text}");
+        }
+        assert_eq!(serde_json::from_str::<WireRuleset>("{}").unwrap().current_user_can_bypass, None);
+    }
 }

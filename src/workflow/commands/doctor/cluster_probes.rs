@@ -32,7 +32,7 @@ struct RunningImage<'a> {
 
 impl DoctorRun<'_> {
     pub(super) async fn check_clusters(&self, lookup_proof: ProofLookup<'_>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
-        let places = self.list_places();
+        let places: Vec<_> = self.list_places().into_iter().map(|(a, it, place)| (a, it.name.clone(), place)).collect();
         let contexts: BTreeSet<Option<Arc<str>>> =
             places.iter().map(|(_, _, place)| place.namespace.context.clone()).collect();
         let (mut checks, mut heard, mut reachable_contexts) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -57,16 +57,6 @@ impl DoctorRun<'_> {
         checks.extend(cluster::check_version_proofs(&sources));
         checks.extend(check_registry(&kept));
         (checks, heard)
-    }
-
-    fn list_places(&self) -> Vec<(&Artefact, EnvironmentName, &Place)> {
-        let catalogue = &self.doctor.config.catalogue;
-        let of = |artefact| {
-            let artefact: &Artefact = artefact;
-            let rungs = catalogue.ladder.environments().iter();
-            rungs.filter_map(move |rung| Some((artefact, rung.name.clone(), artefact.places.get(&rung.name)?)))
-        };
-        catalogue.artefacts.iter().flat_map(of).collect()
     }
 
     async fn probe_cluster(&self, context: Option<Arc<str>>) -> (ProbeResult<ClusterInfo>, Option<Arc<str>>) {

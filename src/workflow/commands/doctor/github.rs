@@ -1,454 +1,445 @@
-//! What GitHub lets us do: who we are there, with which permissions, how much of the hour's requests is left, and whether
-//! repositories, branches, files and webhooks are as a promotion needs them.
+//! Whether GitHub lets us work: the account and its permissions, the requests that are left, the webhooks, and the
+//! repositories, manifests and teams that the configuration names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::FutureExt;
 use jiff::Timestamp;
 
-use super::branch_rules::{BranchPromotion, check_branch_rules};
-use super::run::{ProbeError, ProbeResult, RedactedUrl, format_list};
-use crate::domain::doctor::{HealthCheck, Service};
-use crate::domain::model::artefact::Repository;
+use super::branch_rules::{BranchUsage, check_branch};
+use super::run::{Doctor, DoctorRun, Findings, ProbeError, ProbeResult, format_list, join_all_bounded, redact_url};
+use crate::adapters::github::probe::{
+    AppInstallation, AppWebhookConfig, GithubRateLimit, RepositoryPermissions, TokenOwner,
+};
+use crate::domain::doctor::{Health, Service};
+use crate::domain::git::manifest;
+use crate::domain::model::actor::Member;
+use crate::domain::model::artefact::{Artefact, Delivery, Repository};
+use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 
-const GITHUB: Service = Service::GitHub;
-
-/// What an App needs; `members` only where a rule names a team.
+const CREDENTIAL_VARIABLES: [&str; 4] =
+    ["GITHUB_TOKEN", "GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_INSTALLATION_ID"];
+/// The permissions that an App needs; `MEMBERS` only if a rule names a team.
 const PERMISSIONS: [(&str, &str); 5] =
     [("metadata", "read"), ("contents", "write"), ("pull_requests", "write"), ("checks", "read"), ("statuses", "read")];
 const MEMBERS: (&str, &str) = ("members", "read");
-/// What wakes a change that waits; without one it is seen by the look once a minute.
+/// The events that wake a waiting change. Without them it is checked once a minute.
 const EVENTS: [&str; 5] = ["pull_request", "pull_request_review", "check_run", "check_suite", "status"];
+const ACCESS_REPAIR: &str = "Give the token or the App access to it.";
 
-/// As whom we are let in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GithubIdentity {
-    /// Without a token.
-    Anonymous,
-    Token {
-        login: String,
-        /// `None` for a fine-grained token, whose permissions nobody tells.
-        scopes: Option<Vec<String>>,
-    },
-    App {
-        name: String,
-        permissions: BTreeMap<String, String>,
-        events: Vec<String>,
-        suspended: bool,
-        hook: ProbeResult<AppWebhook>,
-    },
+enum GithubIdentity {
+    Token(TokenOwner),
+    App(AppInstallation, ProbeResult<AppWebhookConfig>),
 }
 
-/// Where an App's webhooks go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AppWebhook {
-    pub url: Option<String>,
-    pub signed: bool,
-}
+/// The branches that promotions need, by repository. `None` is the default branch.
+type RequiredBranches = BTreeMap<Repository, BTreeMap<Option<String>, BranchUsage>>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestQuota {
-    pub limit: u64,
-    pub left: u64,
-    pub resets_at: Timestamp,
-}
-
-/// What was found of a repository and of what we want in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RepositoryProbe {
-    pub name: Repository,
-    /// `None`: there is none, or it is hidden from us.
-    pub access: ProbeResult<Option<RepositoryAccess>>,
-    pub branches: Vec<BranchProbe>,
-    /// Are we shown what CI says of its commits? Nothing where it need not be tried.
-    pub checks: Option<ProbeResult<()>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RepositoryAccess {
-    pub archived: bool,
-    pub may_push: bool,
-    pub allows_merge_commits: bool,
-}
-
-/// A branch that an environment stands on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BranchProbe {
-    pub name: String,
-    /// From which it can be made, where it is missing.
-    pub below: Option<String>,
-    pub exists: ProbeResult<bool>,
-    /// How we enter it, and what its rules say; nothing where nobody promotes into it.
-    pub promotion: Option<BranchPromotion>,
-}
-
-/// A file that says which version is to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ManifestProbe {
-    pub file: String,
-    pub repository: Repository,
-    pub outcome: ProbeResult<Result<(), String>>,
-}
-
-pub fn check_account(asked: &ProbeResult<GithubIdentity>) -> HealthCheck {
-    match asked {
-        Ok(GithubIdentity::Anonymous) => HealthCheck::new_bad(
-            GITHUB,
-            "I have no way in to GitHub",
-            "Set `GITHUB_TOKEN`, or `GITHUB_APP_ID`, `GITHUB_APP_PRIVATE_KEY` and `GITHUB_APP_INSTALLATION_ID`.",
-        ),
-        Ok(GithubIdentity::Token { login, .. }) => HealthCheck::new_good(GITHUB, format!("I am {login}, by a token")),
-        Ok(GithubIdentity::App { name, suspended: true, .. }) => HealthCheck::new_bad(
-            GITHUB,
-            format!("The installation of the App {name} is suspended"),
-            "Unsuspend it in the organisation's settings, under GitHub Apps.",
-        ),
-        Ok(GithubIdentity::App { name, .. }) => HealthCheck::new_good(GITHUB, format!("I am the App {name}")),
-        Err(trouble) => HealthCheck::from_probe_error(
-            GITHUB,
-            match trouble {
+pub(super) async fn check_github(run: &DoctorRun<'_>) -> Findings {
+    let mut found = Findings::new(Service::GitHub);
+    let Doctor { secrets, github: client, clock, .. } = run.doctor;
+    if secrets.github_auth.is_none() {
+        // Credentials that cannot be used are among the findings on the configuration.
+        if !secrets.is_any_set(&CREDENTIAL_VARIABLES) {
+            found.add_bad(
+                "I have no way in to GitHub",
+                "Set `GITHUB_TOKEN`, or `GITHUB_APP_ID`, `GITHUB_APP_PRIVATE_KEY` and `GITHUB_APP_INSTALLATION_ID`.",
+            );
+        }
+        return found;
+    }
+    let (account, rate_limit) = tokio::join!(probe_account(run), run.limit_time(client.fetch_rate_limit()));
+    let account = match account {
+        Ok(account) => account,
+        Err(error) => {
+            let summary = match error {
                 ProbeError::Refused(_) => "GitHub does not let me in",
                 ProbeError::Unreachable(_) => "GitHub cannot be asked",
-            },
-            trouble,
-            "Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.",
+            };
+            let repair =
+                "Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.";
+            found.add_failure(summary, &error, repair);
+            return found;
+        }
+    };
+    match &account {
+        GithubIdentity::Token(TokenOwner { login, .. }) => found.add_good(format!("I am {login}, by a token")),
+        GithubIdentity::App(AppInstallation { slug, suspended_at: None, .. }, _) => {
+            found.add_good(format!("I am the App {slug}"));
+        }
+        GithubIdentity::App(AppInstallation { slug, .. }, _) => found.add_bad(
+            format!("The installation of the App {slug} is suspended"),
+            "Unsuspend it in the organisation's settings, under GitHub Apps.",
         ),
     }
+    let (GithubIdentity::Token(TokenOwner { server_time, .. })
+    | GithubIdentity::App(AppInstallation { server_time, .. }, _)) = &account;
+    found.add_clock_reading("GitHub", *server_time, clock);
+    check_request_quota(&mut found, rate_limit);
+    let teams = list_teams(run);
+    check_permissions(&mut found, &account, !teams.is_empty());
+    check_webhooks(&mut found, &account, secrets.github_webhook_secret.is_some());
+    // Only a fine-grained token has to try: scopes and an App's permissions say whether it may read checks.
+    let must_try_checks = matches!(account, GithubIdentity::Token(TokenOwner { scopes: None, .. }));
+    let (repositories, manifests, teams) =
+        tokio::join!(check_repositories(run, must_try_checks), check_manifests(run), check_teams(run, &teams));
+    found.add_all([repositories, manifests, teams]);
+    found
 }
 
-/// `teams`: a rule names a team of GitHub.
-pub fn check_permissions(account: &GithubIdentity, teams: bool) -> Option<HealthCheck> {
-    match account {
-        GithubIdentity::Anonymous | GithubIdentity::Token { scopes: None, .. } => None,
-        GithubIdentity::Token { scopes: Some(scopes), .. } => {
-            let has = |any: &[&str]| any.iter().any(|scope| scopes.iter().any(|granted| granted == scope));
-            let missing: Vec<&str> = [
-                (!has(&["repo", "public_repo"])).then_some("`repo`"),
-                (teams && !has(&["read:org", "write:org", "admin:org"])).then_some("`read:org`"),
-            ]
-            .into_iter()
-            .flatten()
-            .collect();
-            Some(if missing.is_empty() {
-                HealthCheck::new_good(GITHUB, "The token has the scopes that I need")
-            } else {
-                let repair = "Add it in the settings of the token; it stays the same.";
-                HealthCheck::new_bad(GITHUB, format!("The token lacks the scope {}", format_list(&missing)), repair)
-            })
+async fn probe_account(run: &DoctorRun<'_>) -> ProbeResult<GithubIdentity> {
+    let client = &run.doctor.github;
+    let (app, webhook) =
+        tokio::join!(run.limit_time(client.fetch_app_installation()), run.limit_time(client.fetch_app_webhook()));
+    Ok(match app? {
+        Some(app) => GithubIdentity::App(app, webhook),
+        None => GithubIdentity::Token(run.limit_time(client.fetch_token_owner()).await?),
+    })
+}
+
+fn check_request_quota(found: &mut Findings, rate_limit: ProbeResult<Option<GithubRateLimit>>) {
+    let GithubRateLimit { limit, remaining, reset } = match rate_limit {
+        Ok(Some(rate_limit)) => rate_limit,
+        Ok(None) => return found.add_good("My requests are not limited"),
+        Err(error) => {
+            let repair = "Ask again later: when none are left, promotions wait.";
+            return found.add_explained(Health::Warning, "How many requests are left cannot be seen", error, repair);
         }
-        GithubIdentity::App { permissions, .. } => {
-            let enough = |(name, level): &(&str, &str)| {
-                permissions
-                    .get(*name)
-                    .is_some_and(|granted| granted == level || granted == "write" || granted == "admin")
-            };
-            let needed = PERMISSIONS.into_iter().chain(teams.then_some(MEMBERS));
-            let missing: Vec<String> =
-                needed.filter(|need| !enough(need)).map(|(name, level)| format!("`{name}: {level}`")).collect();
-            Some(if missing.is_empty() {
-                HealthCheck::new_good(GITHUB, "The App has the permissions that I need")
-            } else {
-                HealthCheck::new_bad(
-                    GITHUB,
-                    format!("The App lacks the permission {}", format_list(&missing)),
-                    "Add it in the App's settings, and accept it where the App is installed.",
-                )
-            })
-        }
+    };
+    let resets_at = Timestamp::from_second(reset).unwrap_or_default().strftime("%H:%M UTC");
+    let summary = format!("{remaining} of {limit} requests are left until {resets_at}");
+    if remaining == 0 {
+        found.add_bad(summary, "Wait until then; a GitHub App has more than a person's token.");
+    } else if remaining * 10 < limit {
+        found.add_warning(summary, "See who else uses this token; a GitHub App has requests of its own.");
+    } else {
+        found.add_good(summary);
     }
 }
 
-/// Do GitHub's webhooks reach us?
-pub fn check_webhooks(account: &GithubIdentity, has_secret: bool) -> Vec<HealthCheck> {
+fn check_permissions(found: &mut Findings, account: &GithubIdentity, has_teams: bool) {
+    let (lacking, missing, repair, complete) = match account {
+        GithubIdentity::Token(TokenOwner { scopes: None, .. }) => return,
+        GithubIdentity::Token(TokenOwner { scopes: Some(scopes), .. }) => {
+            let has = |any: &[&str]| any.iter().any(|scope| scopes.iter().any(|granted| granted == scope));
+            let repo = (!has(&["repo", "public_repo"])).then(|| "`repo`".to_owned());
+            let org = (has_teams && !has(&["read:org", "write:org", "admin:org"])).then(|| "`read:org`".to_owned());
+            let missing: Vec<String> = repo.into_iter().chain(org).collect();
+            let repair = "Add it in the settings of the token; it stays the same.";
+            ("The token lacks the scope", missing, repair, "The token has the scopes that I need")
+        }
+        GithubIdentity::App(AppInstallation { permissions, .. }, _) => {
+            let needed = PERMISSIONS.into_iter().chain(has_teams.then_some(MEMBERS));
+            let missing = needed.filter(|(name, level)| {
+                !permissions.get(*name).is_some_and(|granted| [level, "write", "admin"].contains(&granted.as_str()))
+            });
+            let missing = missing.map(|(name, level)| format!("`{name}: {level}`")).collect();
+            let repair = "Add it in the App's settings, and accept it where the App is installed.";
+            ("The App lacks the permission", missing, repair, "The App has the permissions that I need")
+        }
+    };
+    if missing.is_empty() {
+        found.add_good(complete);
+    } else {
+        found.add_bad(format!("{lacking} {}", format_list(&missing)), repair);
+    }
+}
+
+fn check_webhooks(found: &mut Findings, account: &GithubIdentity, has_secret: bool) {
     let look = "without webhooks I look once a minute.";
     if !has_secret {
         let repair = format!("Set it to the secret of the webhook; {look}");
-        return vec![HealthCheck::new_warning(
-            GITHUB,
-            "`GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused",
-            repair,
-        )];
+        return found.add_warning("`GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused", repair);
     }
-    let GithubIdentity::App { events, hook, .. } = account else {
-        return vec![HealthCheck::new_good(GITHUB, "`GITHUB_WEBHOOK_SECRET` is set")];
+    let GithubIdentity::App(AppInstallation { events, .. }, webhook) = account else {
+        return found.add_good("`GITHUB_WEBHOOK_SECRET` is set");
     };
-    let mut checks = Vec::new();
-    let missing: Vec<String> = EVENTS
-        .iter()
-        .filter(|event| !events.iter().any(|subscribed| subscribed == *event))
-        .map(|event| format!("`{event}`"))
-        .collect();
+    let missing = EVENTS.iter().filter(|event| !events.iter().any(|subscribed| subscribed == *event));
+    let missing: Vec<String> = missing.map(|event| format!("`{event}`")).collect();
     if !missing.is_empty() {
-        let what = format!("The App is not subscribed to {}", format_list(&missing));
         let repair = format!("Subscribe it under Permissions & events; {look}");
-        checks.push(HealthCheck::new_warning(GITHUB, what, repair));
+        found.add_warning(format!("The App is not subscribed to {}", format_list(&missing)), repair);
     }
-    let at = hook.as_ref().ok().and_then(|hook| hook.url.as_deref()).map(RedactedUrl::from_url);
-    match (hook, &at) {
-        (Err(trouble), _) => {
-            let what = "Where the App's webhooks go cannot be seen";
+    let AppWebhookConfig { url, secret } = match webhook {
+        Ok(webhook) => webhook,
+        Err(error) => {
             let repair = format!("See its Webhook URL and secret in the App's settings; {look}");
-            checks.push(HealthCheck::new_warning(GITHUB, what, repair).with_reason(trouble.to_string()));
+            let summary = "Where the App's webhooks go cannot be seen";
+            return found.add_explained(Health::Warning, summary, error, repair);
         }
-        (Ok(_), None) => checks.push(HealthCheck::new_warning(
-            GITHUB,
+    };
+    match url.as_deref().filter(|url| !url.is_empty()).map(redact_url) {
+        None => found.add_warning(
             "The App sends no webhooks",
             format!("Set its Webhook URL to `https://<your host>/webhooks/github`; {look}"),
-        )),
-        (Ok(_), Some(at)) if !at.path.ends_with("/webhooks/github") => checks.push(HealthCheck::new_warning(
-            GITHUB,
-            format!("The App's webhooks go to {at}"),
-            "Let its Webhook URL end in `/webhooks/github`.",
-        )),
-        (Ok(AppWebhook { signed: false, .. }), _) => checks.push(HealthCheck::new_warning(
-            GITHUB,
+        ),
+        Some(at) if !at.ends_with("/webhooks/github") => found
+            .add_warning(format!("The App's webhooks go to {at}"), "Let its Webhook URL end in `/webhooks/github`."),
+        Some(_) if secret.as_ref().is_none_or(String::is_empty) => found.add_warning(
             "The App's webhooks are not signed",
             "Set the same Webhook secret there as in `GITHUB_WEBHOOK_SECRET`.",
-        )),
-        (Ok(_), Some(RedactedUrl { host, .. })) if checks.is_empty() => {
-            checks.push(HealthCheck::new_good(GITHUB, format!("The App's webhooks go to {host}, with a secret")));
+        ),
+        Some(at) if missing.is_empty() => {
+            let host = at.split('/').nth(2).unwrap_or_default();
+            found.add_good(format!("The App's webhooks go to {host}, with a secret"));
         }
-        (Ok(_), Some(_)) => {}
-    }
-    checks
-}
-
-/// `None`: nobody counts.
-pub fn check_request_quota(hour: &ProbeResult<Option<RequestQuota>>) -> HealthCheck {
-    let RequestQuota { limit, left, resets_at } = match hour {
-        Ok(Some(rate)) => rate,
-        Ok(None) => return HealthCheck::new_good(GITHUB, "My requests are not limited"),
-        Err(trouble) => {
-            let repair = "Ask again later: when none are left, promotions wait.";
-            return HealthCheck::new_warning(GITHUB, "How many requests are left cannot be seen", repair)
-                .with_reason(trouble.to_string());
-        }
-    };
-    let what = format!("{left} of {limit} requests are left until {}", resets_at.strftime("%H:%M UTC"));
-    if *left == 0 {
-        HealthCheck::new_bad(GITHUB, what, "Wait until then; a GitHub App has more than a person's token.")
-    } else if left * 10 < *limit {
-        HealthCheck::new_warning(GITHUB, what, "See who else uses this token; a GitHub App has requests of its own.")
-    } else {
-        HealthCheck::new_good(GITHUB, what)
+        Some(_) => {}
     }
 }
 
-pub fn check_repository(found: &RepositoryProbe) -> Vec<HealthCheck> {
-    let RepositoryProbe { name, access: shown, branches, .. } = found;
-    let shown = match shown {
-        Err(trouble) => {
-            let repair = "Give the token or the App access to it.";
-            return vec![HealthCheck::from_probe_error(GITHUB, format!("{name} cannot be read"), trouble, repair)];
-        }
+async fn check_repositories(run: &DoctorRun<'_>, must_try_checks: bool) -> Findings {
+    let mut found = Findings::new(Service::GitHub);
+    let required = list_required_branches(run);
+    let checked = required.iter().map(|(name, usages)| check_repository(run, name, usages, must_try_checks).boxed());
+    let mut hidden: Vec<(&Repository, ProbeError)> = Vec::new();
+    for (name, (repository, checks)) in required.keys().zip(join_all_bounded(checked).await) {
+        found.add_all([repository]);
+        hidden.extend(checks.err().map(|error| (name, error)));
+    }
+    if let Some((_, error)) = hidden.first() {
+        let names: Vec<&Repository> = hidden.iter().map(|(name, _)| *name).collect();
+        let repair = "Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.";
+        found.add_failure(format!("The checks of {} cannot be read", format_list(&names)), error, repair);
+    }
+    found
+}
+
+fn list_required_branches(run: &DoctorRun<'_>) -> RequiredBranches {
+    let catalogue = &run.doctor.config.catalogue;
+    let mut required: RequiredBranches =
+        catalogue.artefacts.iter().map(|artefact| (artefact.repository.clone(), BTreeMap::new())).collect();
+    for (artefact, environment, _) in run.list_places() {
+        let below = catalogue.ladder.find_next_below(&environment.name, artefact);
+        let usage = match &artefact.delivery {
+            Delivery::Branch => {
+                let branches = required.entry(artefact.repository.clone()).or_default();
+                let usage = branches.entry(Some(environment.branch.clone())).or_default();
+                usage.lower_branch = below.map(|below| below.branch.clone());
+                usage
+            }
+            Delivery::Manifest { .. } if below.is_none() => continue,
+            Delivery::Manifest { repository, branch, .. } => {
+                required.entry(repository.clone()).or_default().entry(branch.clone()).or_default()
+            }
+        };
+        let promoting = match environment.promotion_method {
+            PromotionMethod::Merge => &mut usage.by_merge,
+            PromotionMethod::PullRequest => &mut usage.by_pull_request,
+        };
+        promoting.extend(below.map(|_| environment.name.clone()));
+    }
+    required
+}
+
+/// Also says whether the results of CI are hidden from us, as far as that had to be tried.
+async fn check_repository(
+    run: &DoctorRun<'_>,
+    name: &Repository,
+    usages: &BTreeMap<Option<String>, BranchUsage>,
+    must_try_checks: bool,
+) -> (Findings, ProbeResult<()>) {
+    let mut found = Findings::new(Service::GitHub);
+    let Doctor { config, github: client, .. } = run.doctor;
+    let settings = match run.limit_time(client.fetch_repository_settings(name)).await {
+        Ok(Some(settings)) => settings,
         Ok(None) => {
-            return vec![HealthCheck::new_bad(
-                GITHUB,
-                format!("{name} is not there, or hidden from me"),
-                "Correct its name, or install the App on it (give the token access to it).",
-            )];
+            let repair = "Correct its name, or install the App on it (give the token access to it).";
+            found.add_bad(format!("{name} is not there, or hidden from me"), repair);
+            return (found, Ok(()));
         }
-        Ok(Some(shown)) => shown,
+        Err(error) => {
+            found.add_failure(format!("{name} cannot be read"), &error, ACCESS_REPAIR);
+            return (found, Ok(()));
+        }
     };
-    let mut checks = Vec::new();
-    if shown.archived {
-        checks.push(HealthCheck::new_bad(
-            GITHUB,
-            format!("{name} is archived"),
-            "Unarchive it: nothing can be merged there.",
-        ));
-    } else if !shown.may_push {
-        let repair = "Give the token's account the role Write there.";
-        checks.push(HealthCheck::new_bad(GITHUB, format!("I may not push to {name}"), repair));
+    let has_code = config.catalogue.artefacts.iter().any(|artefact| artefact.repository == *name);
+    let checks = if must_try_checks && has_code {
+        run.limit_time(client.probe_checks_access(name, &settings.default_branch)).await
+    } else {
+        Ok(())
+    };
+    let mut branches: Vec<(&str, BranchUsage)> = Vec::new();
+    for (branch, usage) in usages {
+        let branch = branch.as_ref().unwrap_or(&settings.default_branch);
+        match branches.iter_mut().find(|(known, _)| known == branch) {
+            Some((_, known)) => {
+                known.by_merge.extend(usage.by_merge.iter().cloned());
+                known.by_pull_request.extend(usage.by_pull_request.iter().cloned());
+            }
+            None => branches.push((branch, usage.clone())),
+        }
     }
-    let by_pull =
-        branches.iter().any(|branch| branch.promotion.as_ref().is_some_and(BranchPromotion::has_pull_requests));
-    if by_pull && !shown.allows_merge_commits {
-        checks.push(HealthCheck::new_bad(
-            GITHUB,
+    let environments = config.catalogue.ladder.environments();
+    branches.sort_by_key(|(branch, _)| environments.iter().position(|it| it.branch == *branch));
+    if settings.archived {
+        found.add_bad(format!("{name} is archived"), "Unarchive it: nothing can be merged there.");
+    } else if let Some(RepositoryPermissions { push: false }) = settings.permissions {
+        found.add_bad(format!("I may not push to {name}"), "Give the token's account the role Write there.");
+    }
+    let has_pull_requests = branches.iter().any(|(_, usage)| !usage.by_pull_request.is_empty());
+    if has_pull_requests && settings.allow_merge_commit == Some(false) {
+        found.add_bad(
             format!("{name} allows no merge commits, and a squash would lose what was promoted"),
             "Tick Allow merge commits under Settings, General, Pull Requests.",
-        ));
+        );
     }
-    for branch in branches {
-        match &branch.exists {
-            Ok(true) => checks
-                .extend(branch.promotion.iter().flat_map(|entered| check_branch_rules(name, &branch.name, entered))),
-            Ok(false) => checks.push(explain_missing_branch(name, branch)),
-            Err(trouble) => {
-                let what = format!("{} of {name} cannot be read", branch.name);
-                checks.push(HealthCheck::from_probe_error(
-                    GITHUB,
-                    what,
-                    trouble,
-                    "Give the token or the App access to it.",
-                ));
-            }
-        }
+    let checked = branches.iter().map(|(branch, usage)| check_branch(run, name, branch, usage).boxed());
+    found.add_all(join_all_bounded(checked).await);
+    if found.checks.is_empty() {
+        let names: Vec<&str> = branches.iter().map(|(branch, _)| *branch).collect();
+        found.add_good(match names.as_slice() {
+            [] => format!("{name} is there"),
+            [one] => format!("{name} is there with {one}, and its rules let promotions in"),
+            _ => format!("{name} is there with {}, and their rules let promotions in", format_list(&names)),
+        });
     }
-    if checks.is_empty() {
-        let names: Vec<&str> = branches.iter().map(|branch| branch.name.as_str()).collect();
-        checks.push(HealthCheck::new_good(
-            GITHUB,
-            match names.as_slice() {
-                [] => format!("{name} is there"),
-                [one] => format!("{name} is there with {one}, and its rules let promotions in"),
-                _ => format!("{name} is there with {}, and their rules let promotions in", format_list(&names)),
-            },
-        ));
-    }
-    checks
+    (found, checks)
 }
 
-/// What CI says is asked before every promotion.
-pub fn check_ci_access(found: &[RepositoryProbe]) -> Option<HealthCheck> {
-    let refused = |found: &RepositoryProbe| Some((found.name.clone(), found.checks.clone()?.err()?));
-    let refused: Vec<(Repository, ProbeError)> = found.iter().filter_map(refused).collect();
-    let (_, trouble) = refused.first()?;
-    let names: Vec<&Repository> = refused.iter().map(|(name, _)| name).collect();
-    let repair = "Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.";
-    Some(HealthCheck::from_probe_error(
-        GITHUB,
-        format!("The checks of {} cannot be read", format_list(&names)),
-        trouble,
-        repair,
-    ))
-}
-
-fn explain_missing_branch(name: &Repository, branch: &BranchProbe) -> HealthCheck {
-    let BranchProbe { name: missing, below, .. } = branch;
-    let repair = match below {
-        Some(below) => format!("Make it: `git push origin origin/{below}:refs/heads/{missing}` in a clone of {name}."),
-        None => format!("Make it: `git push origin HEAD:refs/heads/{missing}` in a clone of {name}."),
-    };
-    HealthCheck::new_bad(GITHUB, format!("{name} has no branch {missing}"), repair)
-}
-
-pub fn check_manifests(read: &[ManifestProbe]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
-    let mut well = 0;
-    for ManifestProbe { file, repository, outcome: read } in read {
+async fn check_manifests(run: &DoctorRun<'_>) -> Findings {
+    let mut found = Findings::new(Service::GitHub);
+    let places = run.list_places();
+    let reads = places.iter().map(|(artefact, environment, _)| read_manifest(run, artefact, &environment.name).boxed());
+    let mut usable = 0;
+    for (place, read) in join_all_bounded(reads).await.into_iter().flatten() {
         match read {
-            Ok(Ok(())) => well += 1,
-            // These sentences end with what to do.
-            Ok(Err(problem)) => {
-                let bad = HealthCheck::new_bad(GITHUB, format!("{file} of {repository} cannot be used"), "")
-                    .with_reason(problem);
-                checks.push(HealthCheck { repair: None, ..bad });
-            }
-            Err(trouble) => {
-                let what = format!("{file} of {repository} cannot be read");
-                checks.push(HealthCheck::from_probe_error(
-                    GITHUB,
-                    what,
-                    trouble,
-                    "Give the token or the App access to it.",
-                ));
-            }
+            Ok(Ok(())) => usable += 1,
+            // These sentences end with the next step.
+            Ok(Err(problem)) => found.add_explained(Health::Bad, format!("{place} cannot be used"), problem, ""),
+            Err(error) => found.add_failure(format!("{place} cannot be read"), &error, ACCESS_REPAIR),
         }
     }
-    if well > 0 {
-        let files = if well == 1 {
-            "One manifest names its image".to_owned()
-        } else {
-            format!("{well} manifests name their images")
-        };
-        checks.push(HealthCheck::new_good(GITHUB, files));
+    match usable {
+        0 => {}
+        1 => found.add_good("One manifest names its image"),
+        _ => found.add_good(format!("{usable} manifests name their images")),
     }
-    checks
+    found
 }
 
-/// Teams that rules name, each with whether we see it.
-pub fn check_teams(seen: &[(String, ProbeResult<bool>)]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
-    let mut known = BTreeSet::new();
+/// The place of a manifest, and the problem with it. `None` if the artefact has no manifests.
+async fn read_manifest(
+    run: &DoctorRun<'_>,
+    artefact: &Artefact,
+    environment: &EnvironmentName,
+) -> Option<(String, ProbeResult<Result<(), String>>)> {
+    let Delivery::Manifest { repository, file, branch, path, pin } = &artefact.delivery else { return None };
+    let client = &run.doctor.github;
+    let file = file.replace("{environment}", environment.as_str());
+    let read = async {
+        let branch = match branch {
+            Some(branch) => Some(branch.clone()),
+            None => run.limit_time(client.fetch_repository_settings(repository)).await?.map(|it| it.default_branch),
+        };
+        let text = match branch {
+            Some(branch) => run.limit_time(client.fetch_file(repository, &branch, &file)).await?,
+            None => None,
+        };
+        let selector = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        Ok(match text {
+            Some(text) => manifest::read_version(&text, &selector).map(drop).map_err(|problem| problem.to_string()),
+            None => Err("it is not there: commit it, or correct `file`".to_owned()),
+        })
+    };
+    let read = read.await;
+    Some((format!("{file} of {repository}"), read))
+}
+
+/// The teams that rules name, by organisation and name.
+fn list_teams<'a>(run: &DoctorRun<'a>) -> BTreeSet<(&'a str, &'a str)> {
+    let team = |(_, member): (String, &'a Member)| match member {
+        Member::Team { organisation, team } => Some((organisation.as_str(), team.as_str())),
+        Member::Handle(_) | Member::Group(_) | Member::Person(_) => None,
+    };
+    run.list_rule_members().into_iter().filter_map(team).collect()
+}
+
+async fn check_teams(run: &DoctorRun<'_>, teams: &BTreeSet<(&str, &str)>) -> Findings {
+    let mut found = Findings::new(Service::GitHub);
+    let client = &run.doctor.github;
+    let answers =
+        teams.iter().map(|(organisation, team)| run.limit_time(client.can_see_team(organisation, team)).boxed());
+    let mut visible = Vec::new();
     let repair =
         "Correct its name, or let the App read the organisation's members (`members: read`; a token, `read:org`).";
-    for (team, seen) in seen {
-        match seen {
-            Ok(true) => drop(known.insert(team.as_str())),
-            Ok(false) => {
-                checks.push(HealthCheck::new_bad(
-                    GITHUB,
-                    format!("The team {team} is not there, or hidden from me"),
-                    repair,
-                ));
-            }
-            Err(trouble) => {
-                checks.push(HealthCheck::from_probe_error(
-                    GITHUB,
-                    format!("The team {team} cannot be read"),
-                    trouble,
-                    repair,
-                ));
-            }
+    for ((organisation, team), answer) in teams.iter().zip(join_all_bounded(answers).await) {
+        let team = format!("{organisation}/{team}");
+        match answer {
+            Ok(true) => visible.push(team),
+            Ok(false) => found.add_bad(format!("The team {team} is not there, or hidden from me"), repair),
+            Err(error) => found.add_failure(format!("The team {team} cannot be read"), &error, repair),
         }
     }
-    if !known.is_empty() {
-        let known: Vec<&str> = known.into_iter().collect();
-        checks.push(HealthCheck::new_good(GITHUB, format!("The rules name {}, which I can see", format_list(&known))));
-    }
-    checks
+    visible.sort_unstable();
+    found.add_good_names(&visible, |names| format!("The rules name {names}, which I can see"));
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::doctor::Health;
+    use crate::domain::doctor::HealthCheck;
 
-    fn app(permissions: &[(&str, &str)], events: &[&str], hook: ProbeResult<AppWebhook>) -> GithubIdentity {
-        GithubIdentity::App {
-            name: "gantry".to_owned(),
-            permissions: permissions.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect(),
-            events: events.iter().map(|event| (*event).to_owned()).collect(),
-            suspended: false,
-            hook,
-        }
+    fn collect_checks(check: impl FnOnce(&mut Findings)) -> Vec<HealthCheck> {
+        let mut found = Findings::new(Service::GitHub);
+        check(&mut found);
+        found.checks
     }
 
-    fn unseen() -> ProbeResult<AppWebhook> {
+    fn app(permissions: &[(&str, &str)], events: &[&str], hook: ProbeResult<AppWebhookConfig>) -> GithubIdentity {
+        let app = AppInstallation {
+            slug: "gantry".to_owned(),
+            permissions: permissions.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect(),
+            events: events.iter().map(|event| (*event).to_owned()).collect(),
+            suspended_at: None,
+            server_time: None,
+        };
+        GithubIdentity::App(app, hook)
+    }
+
+    fn unseen() -> ProbeResult<AppWebhookConfig> {
         Err(ProbeError::Unreachable("it answered 502".to_owned()))
     }
 
     #[test]
     fn an_app_needs_each_permission_at_its_level_or_above() {
         let all = app(&[PERMISSIONS.as_slice(), &[MEMBERS]].concat(), &EVENTS, unseen());
-        assert_eq!(check_permissions(&all, true).unwrap().health, Health::Good);
+        assert_eq!(collect_checks(|found| check_permissions(found, &all, true))[0].health, Health::Good);
         let less = app(
             &[("metadata", "read"), ("contents", "read"), ("pull_requests", "admin"), ("checks", "write")],
             &[],
             unseen(),
         );
-        let check = check_permissions(&less, true).unwrap();
+        let checks = collect_checks(|found| check_permissions(found, &less, true));
         assert_eq!(
-            check.summary,
+            checks[0].summary,
             "The App lacks the permission `contents: write`, `statuses: read` and `members: read`"
         );
     }
 
     #[test]
     fn a_token_of_which_nobody_tells_the_scopes_is_not_complained_of() {
-        let token = |scopes: Option<&[&str]>| GithubIdentity::Token {
-            login: "gantry".to_owned(),
-            scopes: scopes.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect()),
+        let token = |scopes: Option<&[&str]>| {
+            let scopes = scopes.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect());
+            GithubIdentity::Token(TokenOwner { login: "gantry".to_owned(), scopes, server_time: None })
         };
-        assert_eq!(check_permissions(&token(None), true), None);
-        assert_eq!(check_permissions(&token(Some(&["repo"])), false).unwrap().health, Health::Good);
-        assert_eq!(
-            check_permissions(&token(Some(&["repo"])), true).unwrap().summary,
-            "The token lacks the scope `read:org`"
-        );
-        assert_eq!(
-            check_permissions(&token(Some(&["gist"])), false).unwrap().summary,
-            "The token lacks the scope `repo`"
-        );
+        let check =
+            |scopes: Option<&[&str]>, teams| collect_checks(|found| check_permissions(found, &token(scopes), teams));
+        assert_eq!(check(None, true), []);
+        assert_eq!(check(Some(&["repo"]), false)[0].health, Health::Good);
+        assert_eq!(check(Some(&["repo"]), true)[0].summary, "The token lacks the scope `read:org`");
+        assert_eq!(check(Some(&["gist"]), false)[0].summary, "The token lacks the scope `repo`");
     }
 
     #[test]
     fn where_an_apps_webhooks_go_is_told() {
-        let hook = |url: Option<&str>, signed| Ok(AppWebhook { url: url.map(str::to_owned), signed });
+        let hook = |url: Option<&str>, signed: bool| {
+            let secret = signed.then(|| "********".to_owned());
+            Ok(AppWebhookConfig { url: url.map(str::to_owned), secret })
+        };
         let here = Some("https://gantry.example.com/webhooks/github");
         let said = |hook| {
-            let checks = check_webhooks(&app(&[], &EVENTS, hook), true);
+            let checks = collect_checks(|found| check_webhooks(found, &app(&[], &EVENTS, hook), true));
             checks.into_iter().map(|check| check.summary).collect::<Vec<_>>()
         };
         assert_eq!(said(hook(here, true)), ["The App's webhooks go to gantry.example.com, with a secret"]);
@@ -457,15 +448,17 @@ mod tests {
         let elsewhere = hook(Some("https://me:secret@x/hook?token=secret"), true);
         assert_eq!(said(elsewhere), ["The App's webhooks go to https://x/hook"]);
         assert_eq!(said(unseen()), ["Where the App's webhooks go cannot be seen"]);
-        let deaf = check_webhooks(&app(&[], &EVENTS[1..], hook(here, true)), true);
+        let deaf = app(&[], &EVENTS[1..], hook(here, true));
+        let deaf = collect_checks(|found| check_webhooks(found, &deaf, true));
         assert_eq!(deaf.len(), 1);
         assert_eq!(deaf[0].summary, "The App is not subscribed to `pull_request`");
     }
 
     #[test]
     fn little_that_is_left_is_a_warning_and_nothing_is_worse() {
-        let health = |left| {
-            check_request_quota(&Ok(Some(RequestQuota { limit: 5000, left, resets_at: Timestamp::UNIX_EPOCH }))).health
+        let health = |remaining| {
+            let rate_limit = GithubRateLimit { limit: 5000, remaining, reset: 0 };
+            collect_checks(|found| check_request_quota(found, Ok(Some(rate_limit))))[0].health
         };
         assert_eq!([500, 499, 0].map(health), [Health::Good, Health::Warning, Health::Bad]);
     }

@@ -1,12 +1,11 @@
 //! `doctor`: asks everybody at once whether Gantry can work with them, by the clients that it works with, and changes nothing
 //! anywhere. A file for each service finds the facts; `domain/doctor` says what they mean.
 
-pub mod branch_rules;
+mod branch_rules;
 mod clock;
 pub mod cluster;
 mod cluster_probes;
-pub mod github;
-mod github_probes;
+mod github;
 pub mod registry;
 mod reports;
 mod run;
@@ -37,7 +36,7 @@ impl Doctor {
         let run = DoctorRun::new(self);
         let (slack, github, cluster, store) = tokio::join!(
             slack::check_slack(&run, url).boxed(),
-            run.check_github().boxed(),
+            github::check_github(&run).boxed(),
             run.check_clusters(lookup_proof).boxed(),
             async {
                 let store = store::check_store(&run).await;
@@ -49,7 +48,7 @@ impl Doctor {
         );
         let mut checks = Vec::new();
         let mut heard = Vec::new();
-        for (found, times) in [(slack.checks, slack.clock_readings), github, cluster] {
+        for (found, times) in [(slack.checks, slack.clock_readings), (github.checks, github.clock_readings), cluster] {
             checks.extend(found);
             heard.extend(times);
         }

@@ -19,6 +19,8 @@ use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::domain::model::actor::Member;
+use crate::domain::model::artefact::{Artefact, Place};
+use crate::domain::model::environment::Environment;
 use crate::workflow::error::LookupError;
 
 /// The limit of one request.
@@ -77,6 +79,16 @@ impl<'a> DoctorRun<'a> {
             rules.extend(policy.overriders.iter().map(|member| (format!("{environment}'s overriders"), member)));
         }
         rules
+    }
+
+    /// The places of each artefact, in the order of the environments.
+    pub(super) fn list_places(&self) -> Vec<(&'a Artefact, &'a Environment, &'a Place)> {
+        let catalogue = &self.doctor.config.catalogue;
+        let of = |artefact: &'a Artefact| {
+            let environments = catalogue.ladder.environments().iter();
+            environments.filter_map(move |it| Some((artefact, it, artefact.places.get(&it.name)?)))
+        };
+        catalogue.artefacts.iter().flat_map(of).collect()
     }
 }
 
@@ -246,34 +258,6 @@ impl From<StoreError> for ProbeError {
     }
 }
 
-/// The parts of an address that may be shown, without passwords and keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RedactedUrl {
-    scheme: String,
-    /// With its port.
-    pub host: String,
-    pub path: String,
-}
-
-impl RedactedUrl {
-    pub(super) fn from_url(url: &str) -> Self {
-        let url = Url::parse(url).ok();
-        let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
-            let host = "an address that cannot be read".to_owned();
-            return Self { scheme: String::new(), host, path: String::new() };
-        };
-        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        Self { scheme: format!("{}://", url.scheme()), host: format!("{host}{port}"), path: url.path().to_owned() }
-    }
-}
-
-impl fmt::Display for RedactedUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { scheme, host, path } = self;
-        write!(f, "{scheme}{host}{path}")
-    }
-}
-
 /// An address without its passwords and keys.
 pub(super) fn redact_url(url: &str) -> String {
     match Url::parse(url) {
@@ -302,10 +286,9 @@ mod tests {
 
     #[test]
     fn of_an_address_only_what_is_no_secret_is_shown() {
-        let shown = |url: &str| RedactedUrl::from_url(url).to_string();
-        assert_eq!(shown("https://me:pass@h.example:8443/a/b?key=1#x"), "https://h.example:8443/a/b");
+        assert_eq!(redact_url("https://me:pass@h.example:8443/a/b?key=1#x"), "https://h.example:8443/a/b");
         for broken in ["me:pass@h?key=1", "//me:pass@h", ""] {
-            assert_eq!(shown(broken), "an address that cannot be read");
+            assert_eq!(redact_url(broken), "an address that cannot be read");
         }
     }
 
