@@ -9,7 +9,7 @@ use crate::adapters::{github, registry, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::doctor::HealthCheck;
-use crate::workflow::commands::doctor::{Doctor, build_configuration_checks};
+use crate::workflow::commands::doctor::{self, Doctor, build_configuration_checks};
 
 /// `environment` is [`crate::config::read_process_variable`], except in tests; `url` is where a Gantry serves.
 pub async fn run_checks(
@@ -62,6 +62,6 @@ pub async fn run_checks(
         cluster_clients: clients,
         owns_database: false,
     };
-    checks.extend(doctor.run_checks(url, &|_, _, _| None).await);
+    checks.extend(doctor::run_checks(&doctor, url, &|_, _, _| None).await);
     checks
 }

@@ -11,7 +11,7 @@ use crate::domain::view::why::Obstacles;
 /// Somebody who should know could not be asked.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
-pub struct LookupError {
+pub(crate) struct LookupError {
     why: String,
     /// Retrying may help.
     pub(crate) transient: bool,

@@ -1,5 +1,5 @@
-//! Looks at a cluster once, for whoever wants to know whether it can be used: does it answer, what does it grant, what stands
-//! there. Whoever asks sets the limit of time.
+//! The requests that only `doctor` sends: for a cluster's version, our permissions, and the containers of a workload. The caller
+//! sets the limit of time.
 
 use axum::http::{Request, header};
 use jiff::Timestamp;
@@ -16,18 +16,13 @@ use crate::adapters::cluster::workload_status::{Container, WorkloadResource};
 use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
 use crate::http::parse_date_header;
 
-/// What a cluster says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The version of a cluster.
+#[derive(Clone, Debug, Deserialize)]
 pub struct ClusterInfo {
+    #[serde(rename = "gitVersion")]
     pub version: String,
-    /// What its clock said.
+    #[serde(skip)]
     pub server_time: Option<Timestamp>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireVersion {
-    git_version: String,
 }
 
 impl ClusterClients {
@@ -44,13 +39,13 @@ impl ClusterClients {
             401 => return Err(ClusterError("unauthorised: the cluster does not take our credentials".to_owned())),
             status => return Err(ClusterError(format!("the cluster answered {status}"))),
         }
-        let version: WireVersion = serde_json::from_slice(&body)
+        let info: ClusterInfo = serde_json::from_slice(&body)
             .map_err(|_| ClusterError("what answers there is no Kubernetes API".to_owned()))?;
         let date = headers.get(header::DATE).and_then(|value| parse_date_header(value.to_str().ok()?));
-        Ok(ClusterInfo { version: truncate_text(&version.git_version, 40), server_time: date })
+        Ok(ClusterInfo { version: truncate_text(&info.version, 40), server_time: date })
     }
 
-    /// Would the cluster let us?
+    /// Asks the cluster's own review of access.
     pub async fn is_permitted(&self, namespace: &Namespace, ask: &ClusterPermission) -> Result<bool, ClusterError> {
         let client = self.connect_to_context(namespace.context.as_ref()).await?;
         let attributes = ResourceAttributes {
@@ -68,7 +63,7 @@ impl ClusterClients {
         Ok(said.status.is_some_and(|status| status.allowed))
     }
 
-    /// The containers of a workload; `None` where there is none.
+    /// `None` if the workload does not exist.
     pub async fn fetch_containers(
         &self,
         namespace: &Namespace,

@@ -1,212 +1,222 @@
-//! What the clusters let us see: that they answer, what they grant in each namespace, and whether the workloads that the
-//! configuration names are there and run its images.
+//! Whether the clusters let us see the workloads: that they answer, grant the permissions, run the artefacts' images, and that
+//! the commits of these images are known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::run::{ProbeResult, format_list};
+use futures::FutureExt;
+
+use super::run::{Doctor, DoctorRun, Findings, ProbeResult, format_list, join_all_bounded};
+use crate::adapters::cluster::access::{ClusterPermission, list_required_permissions};
+use crate::adapters::cluster::{ClusterInfo, Container};
 use crate::domain::change::Proof;
-use crate::domain::doctor::{HealthCheck, Service};
-use crate::domain::model::artefact::{ArtefactName, Namespace, Workload};
-use crate::domain::model::environment::EnvironmentName;
+use crate::domain::doctor::{Health, Service};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Namespace, Place, Workload};
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::version::{Image, Version};
+use crate::workflow::facts::image_commits;
 
-const CLUSTER: Service = Service::Cluster;
+/// How the commit of a version that runs is known already.
+pub type ProofLookup<'a> = &'a (dyn Fn(&Artefact, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
 
-/// A kubeconfig context, or the cluster that we run in.
-pub fn check_reachable(context: Option<&str>, version: &ProbeResult<String>) -> HealthCheck {
-    let name = context.map_or("The cluster".to_owned(), |context| format!("The cluster {context}"));
-    match version {
-        Ok(version) => HealthCheck::new_good(CLUSTER, format!("{name} answers, {version}")),
-        Err(trouble) => HealthCheck::new_bad(
-            CLUSTER,
-            format!("{name} cannot be asked"),
-            "Check `kubeconfig`, the server's address in it, and its credentials: `kubectl version` tells the same.",
-        )
-        .with_reason(trouble.to_string()),
+/// An image that runs, and its environments.
+pub(super) struct RunningImage<'a> {
+    pub(super) artefact: &'a Artefact,
+    pub(super) image: Image,
+    pub(super) environments: Vec<&'a EnvironmentName>,
+}
+
+/// Also returns the images that run.
+pub(super) async fn check_clusters<'a>(run: &DoctorRun<'a>) -> (Findings, Vec<RunningImage<'a>>) {
+    let mut found = Findings::new(Service::Cluster);
+    let Doctor { cluster_clients: clients, clock, .. } = run.doctor;
+    let mut places = run.list_places();
+    let contexts: BTreeSet<_> = places.iter().map(|(_, _, place)| place.namespace.context.as_ref()).collect();
+    let infos = contexts.iter().map(|context| run.limit_time(clients.fetch_cluster_info(*context)).boxed());
+    for (context, info) in contexts.iter().zip(join_all_bounded(infos).await) {
+        let name = context.map_or("cluster".to_owned(), |context| format!("cluster {context}"));
+        match info {
+            Ok(ClusterInfo { version, server_time }) => {
+                found.add_clock_reading(&format!("the {name}"), server_time, clock);
+                found.add_good(format!("The {name} answers, {version}"));
+            }
+            Err(error) => {
+                places.retain(|(_, _, place)| place.namespace.context.as_ref() != *context);
+                let repair = "Check `kubeconfig`, the server's address in it, and its credentials: `kubectl version` tells the same.";
+                found.add_explained(Health::Bad, format!("The {name} cannot be asked"), error, repair);
+            }
+        }
     }
+    let workloads: Vec<_> =
+        places.iter().flat_map(|at| at.2.workloads.iter().map(move |workload| (*at, workload))).collect();
+    let requests = workloads
+        .iter()
+        .map(|((_, _, place), workload)| run.limit_time(clients.fetch_containers(&place.namespace, workload)).boxed());
+    let namespaces = places.iter().map(|(_, _, place)| &place.namespace).collect();
+    let (access, containers) = tokio::join!(check_access(run, namespaces), join_all_bounded(requests));
+    found.add_all([access]);
+    let (mut running, mut usable): (Vec<RunningImage<'a>>, usize) = (Vec::new(), 0);
+    for (((artefact, Environment { name, .. }, place), workload), containers) in workloads.into_iter().zip(containers) {
+        let before = found.checks.len();
+        let image = check_workload(&mut found, (artefact, name, place), workload, &containers);
+        usable += usize::from(found.checks.len() == before);
+        let Some(image) = image else { continue };
+        match running.iter_mut().find(|known| known.artefact.name == artefact.name && known.image == *image) {
+            Some(known) if known.environments.contains(&name) => {}
+            Some(known) => known.environments.push(name),
+            None => running.push(RunningImage { artefact, image: image.clone(), environments: vec![name] }),
+        }
+    }
+    match usable {
+        0 => {}
+        1 => found.add_good("One workload runs its image"),
+        _ => found.add_good(format!("{usable} workloads run their images")),
+    }
+    (found, running)
 }
 
-/// What a namespace does not grant of what we ask, as in `list pods`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamespaceAccess {
-    pub namespace: Namespace,
-    pub refused: ProbeResult<Vec<String>>,
-    pub asked: usize,
-}
-
-pub fn check_access(all: &[NamespaceAccess]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
-    let mut well = Vec::new();
-    for NamespaceAccess { namespace, refused, asked } in all {
-        let name = &namespace.name;
+async fn check_access(run: &DoctorRun<'_>, namespaces: BTreeSet<&Namespace>) -> Findings {
+    let mut found = Findings::new(Service::Cluster);
+    let required = list_required_permissions();
+    let answers = namespaces.iter().map(|namespace| list_refused_permissions(run, namespace, &required).boxed());
+    let mut usable = Vec::new();
+    for (namespace, refused) in namespaces.iter().zip(join_all_bounded(answers).await) {
         match refused {
-            Ok(refused) if refused.is_empty() => well.push(namespace),
-            Ok(refused) if refused.len() == *asked => checks.push(HealthCheck::new_bad(
-                CLUSTER,
+            Ok(refused) if refused.is_empty() => usable.push(namespace),
+            Ok(refused) if refused.len() == required.len() => found.add_bad(
                 format!("Nothing is granted to me in the namespace {namespace}"),
-                "Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.".to_owned(),
-            )),
-            Ok(refused) => checks.push(HealthCheck::new_bad(
-                CLUSTER,
-                format!("I may not {} in the namespace {namespace}", format_list(refused)),
-                format!("Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i {} -n {name}` tells.", refused[0]),
-            )),
-            Err(trouble) => checks.push(HealthCheck::from_probe_error(
-                CLUSTER,
-                format!("What is granted in the namespace {namespace} cannot be learned"),
-                trouble,
-                "Let the service account review its own access, as every account may by default.",
-            )),
-        }
-    }
-    if !well.is_empty() {
-        let namespaces = if well.len() == 1 { "the namespace" } else { "the namespaces" };
-        checks.push(HealthCheck::new_good(
-            CLUSTER,
-            format!("Everything that I ask is granted in {namespaces} {}", format_list(&well)),
-        ));
-    }
-    checks
-}
-
-/// What became of a workload that the configuration names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfiguredWorkload {
-    pub artefact: ArtefactName,
-    pub environment: EnvironmentName,
-    pub workload: Workload,
-    pub namespace: Namespace,
-    /// The artefact's image, without tag and digest.
-    pub image: String,
-    /// The name that was configured.
-    pub container: Option<String>,
-    /// Name and image of each container; `None`: there is no such workload.
-    pub containers: ProbeResult<Option<Vec<(String, String)>>>,
-}
-
-impl ConfiguredWorkload {
-    /// How many containers run the artefact's image.
-    fn count_matching(containers: &[(String, String)], image: &str) -> usize {
-        containers.iter().filter(|(_, runs)| runs == image).count()
-    }
-}
-
-pub fn check_workloads(all: &[ConfiguredWorkload]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
-    let mut well = 0;
-    for stands in all {
-        match check_workload(stands) {
-            None => well += 1,
-            Some(check) => checks.push(check),
-        }
-    }
-    if well > 0 {
-        let what = if well == 1 {
-            "One workload runs its image".to_owned()
-        } else {
-            format!("{well} workloads run their images")
-        };
-        checks.push(HealthCheck::new_good(CLUSTER, what));
-    }
-    checks
-}
-
-fn check_workload(stands: &ConfiguredWorkload) -> Option<HealthCheck> {
-    let ConfiguredWorkload { artefact, environment, workload, namespace, image, container, containers } = stands;
-    let place = format!("{workload} of {artefact} in {environment}");
-    let containers = match containers {
-        Err(trouble) => {
-            return Some(HealthCheck::from_probe_error(
-                CLUSTER,
-                format!("{place} cannot be read"),
-                trouble,
-                "Grant `get` on it there.",
-            ));
-        }
-        Ok(None) => {
-            return Some(HealthCheck::new_bad(
-                CLUSTER,
-                format!("{place} is not in the namespace {namespace}"),
-                format!(
-                    "Correct `workload` or the namespace, or leave {artefact} out there: `environments: {{ {environment}: false }}`."
-                ),
-            ));
-        }
-        Ok(Some(containers)) => containers,
-    };
-    let runs: Vec<String> = containers.iter().map(|(name, image)| format!("{image} in {name}")).collect();
-    match (container, ConfiguredWorkload::count_matching(containers, image)) {
-        (Some(container), _) if !containers.iter().any(|(name, _)| name == container) => Some(HealthCheck::new_bad(
-            CLUSTER,
-            format!("{place} has no container {container}"),
-            format!(
-                "Correct `container`: it has {}.",
-                format_list(&containers.iter().map(|(name, _)| name).collect::<Vec<_>>())
+                "Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.",
             ),
-        )),
-        (Some(container), _) if containers.iter().any(|(name, runs)| name == container && runs != image) => {
-            Some(HealthCheck::new_bad(
-                CLUSTER,
-                format!("{place} runs {}, not {image}", format_list(&runs)),
-                "Correct `image` or `container`.",
-            ))
+            Ok(refused) => found.add_bad(
+                format!("I may not {} in the namespace {namespace}", format_list(&refused)),
+                format!("Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i {} -n {}` tells.", refused[0], namespace.name),
+            ),
+            Err(error) => found.add_failure(
+                format!("What is granted in the namespace {namespace} cannot be learned"),
+                &error,
+                "Let the service account review its own access, as every account may by default.",
+            ),
         }
-        (Some(_), _) | (None, 1) => None,
-        (None, 0) => Some(HealthCheck::new_bad(
-            CLUSTER,
-            format!("{place} runs {}, not {image}", format_list(&runs)),
-            "Correct `image`, or `workload`.",
-        )),
-        (None, several) => Some(HealthCheck::new_warning(
-            CLUSTER,
-            format!("{place} has {several} containers with {image}: I look at the first"),
-            "Say which one is meant with `container`.",
-        )),
     }
+    let word = if usable.len() == 1 { "the namespace" } else { "the namespaces" };
+    found.add_good_names(&usable, |names| format!("Everything that I ask is granted in {word} {names}"));
+    found
 }
 
-/// How the commit of what runs is known, for each artefact and the versions of it that run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionProof {
-    pub artefact: ArtefactName,
-    /// As people call it.
-    pub version: String,
-    pub environments: Vec<EnvironmentName>,
-    /// `None`: nothing tells.
-    pub proof: ProbeResult<Option<Proof>>,
+async fn list_refused_permissions<'p>(
+    run: &DoctorRun<'_>,
+    namespace: &Namespace,
+    required: &'p [ClusterPermission],
+) -> ProbeResult<Vec<&'p ClusterPermission>> {
+    let clients = &run.doctor.cluster_clients;
+    let answers = required.iter().map(|it| run.limit_time(clients.is_permitted(namespace, it)).boxed());
+    let answers = required.iter().zip(join_all_bounded(answers).await);
+    let refused = answers.filter_map(|(permission, answer)| answer.map(|may| (!may).then_some(permission)).transpose());
+    refused.collect()
 }
 
-pub fn check_version_proofs(all: &[VersionProof]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
+/// The artefact's image that the workload runs. Adds a finding unless there is exactly one.
+fn check_workload<'c>(
+    found: &mut Findings,
+    (artefact, environment, place): (&Artefact, &EnvironmentName, &Place),
+    workload: &Workload,
+    containers: &'c ProbeResult<Option<Box<[Container]>>>,
+) -> Option<&'c Image> {
+    let Artefact { name, image, .. } = artefact;
+    let at = format!("{workload} of {name} in {environment}");
+    let containers = match containers {
+        Ok(Some(containers)) => containers,
+        Ok(None) => {
+            found.add_bad(
+                format!("{at} is not in the namespace {}", place.namespace),
+                format!(
+                    "Correct `workload` or the namespace, or leave {name} out there: `environments: {{ {environment}: false }}`."
+                ),
+            );
+            return None;
+        }
+        Err(error) => {
+            found.add_failure(format!("{at} cannot be read"), error, "Grant `get` on it there.");
+            return None;
+        }
+    };
+    let runs: Vec<String> = containers.iter().map(|it| format!("{} in {}", it.image.name, it.name)).collect();
+    let other_image = format!("{at} runs {}, not {image}", format_list(&runs));
+    let mut matching = containers.iter().map(|it| &it.image).filter(|it| it.name == *image);
+    if let Some(wanted) = &place.container {
+        match containers.iter().find(|it| it.name == *wanted) {
+            Some(container) if container.image.name == *image => return Some(&container.image),
+            Some(_) => found.add_bad(other_image, "Correct `image` or `container`."),
+            None => {
+                let names: Vec<_> = containers.iter().map(|it| &it.name).collect();
+                let repair = format!("Correct `container`: it has {}.", format_list(&names));
+                found.add_bad(format!("{at} has no container {wanted}"), repair);
+            }
+        }
+        return None;
+    }
+    let first = matching.next();
+    match (first, matching.count()) {
+        (None, _) => found.add_bad(other_image, "Correct `image`, or `workload`."),
+        (Some(_), 0) => {}
+        (Some(_), others) => found.add_warning(
+            format!("{at} has {} containers with {image}: I look at the first", others + 1),
+            "Say which one is meant with `container`.",
+        ),
+    }
+    first
+}
+
+pub(super) async fn check_commit_proofs(
+    run: &DoctorRun<'_>,
+    running: &[RunningImage<'_>],
+    lookup_proof: ProofLookup<'_>,
+) -> Findings {
+    let mut found = Findings::new(Service::Cluster);
+    let proofs = running.iter().map(|image| find_commit_proof(run, image, lookup_proof).boxed());
     let mut known: BTreeMap<&str, Vec<&ArtefactName>> = BTreeMap::new();
-    for VersionProof { artefact, version, environments, proof } in all {
-        let place = format!("{artefact} {version} in {}", format_list(environments));
+    for (RunningImage { artefact, image, environments }, proof) in running.iter().zip(join_all_bounded(proofs).await) {
+        let version = format!("{} {} in {}", artefact.name, image.to_version().label(), format_list(environments));
         match proof {
             Ok(Some(proof)) => {
-                let names = known.entry(describe_proof(*proof)).or_default();
-                if !names.contains(&artefact) {
-                    names.push(artefact);
+                let names = known.entry(describe_proof(proof)).or_default();
+                if !names.contains(&&artefact.name) {
+                    names.push(&artefact.name);
                 }
             }
-            Ok(None) => checks.push(HealthCheck::new_warning(
-                CLUSTER,
-                format!("Nothing tells the commit of {place}"),
+            Ok(None) => found.add_warning(
+                format!("Nothing tells the commit of {version}"),
                 "Let CI end the tag in the commit's SHA, or label the image `org.opencontainers.image.revision`; else only a report tells.",
-            )),
-            Err(trouble) => checks.push(HealthCheck::from_probe_error(
-                CLUSTER,
-                format!("The commit of {place} cannot be learned"),
-                trouble,
+            ),
+            Err(error) => found.add_failure(
+                format!("The commit of {version} cannot be learned"),
+                &error,
                 "See what is said of GitHub and the registry.",
-            )),
+            ),
         }
     }
     for (by, artefacts) in known {
-        checks.push(HealthCheck::new_good(
-            CLUSTER,
-            format!("The commit of what runs is known {by}: {}", format_list(&artefacts)),
-        ));
+        found.add_good(format!("The commit of what runs is known {by}: {}", format_list(&artefacts)));
     }
-    checks
+    found
+}
+
+async fn find_commit_proof(
+    run: &DoctorRun<'_>,
+    RunningImage { artefact, image, environments }: &RunningImage<'_>,
+    lookup_proof: ProofLookup<'_>,
+) -> ProbeResult<Option<Proof>> {
+    let version = image.to_version();
+    let known = environments.iter().find_map(|environment| lookup_proof(artefact, environment, &version));
+    // A commit that a report told says nothing about the image itself, so the image is asked for it, too.
+    if known.is_some_and(|proof| proof != Proof::Report) {
+        return Ok(known);
+    }
+    let Doctor { github, registry, .. } = run.doctor;
+    let asked = run.limit_time(image_commits::resolve_image_commit(github, registry, artefact, image)).await;
+    match asked.map(|found| found.map(|(_, proof)| proof)) {
+        Ok(None) | Err(_) if known.is_some() => Ok(known),
+        asked => asked,
+    }
 }
 
 fn describe_proof(proof: Proof) -> &'static str {
@@ -222,19 +232,28 @@ fn describe_proof(proof: Proof) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::doctor::Health;
+    use crate::domain::model::artefact::Delivery;
 
     fn check_containers(container: Option<&str>, containers: &[(&str, &str)]) -> Option<(Health, String)> {
-        let stands = ConfiguredWorkload {
-            artefact: ArtefactName::new("checkout"),
-            environment: EnvironmentName::new("qa"),
-            workload: "deployment/checkout".parse().unwrap(),
-            namespace: Namespace { context: None, name: "qa".into() },
-            image: "acme/checkout".to_owned(),
-            container: container.map(str::to_owned),
-            containers: Ok(Some(containers.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect())),
+        let artefact = Artefact {
+            name: ArtefactName::new("checkout"),
+            repository: "acme/checkout".parse().unwrap(),
+            image: "acme/checkout".into(),
+            paths: Vec::new(),
+            delivery: Delivery::Branch,
+            places: BTreeMap::new(),
         };
-        check_workload(&stands).map(|check| (check.health, check.summary))
+        let environment = EnvironmentName::new("qa");
+        let workload: Workload = "deployment/checkout".parse().unwrap();
+        let namespace = Namespace { context: None, name: "qa".into() };
+        let place = Place { namespace, workloads: Vec::new(), container: container.map(Into::into) };
+        let container = |(name, image): &(&str, &str)| Container { name: (*name).into(), image: Image::parse(image) };
+        let containers = Ok(Some(containers.iter().map(container).collect()));
+        let mut found = Findings::new(Service::Cluster);
+        let image = check_workload(&mut found, (&artefact, &environment, &place), &workload, &containers);
+        let check = found.checks.pop();
+        assert_eq!(image.is_some(), check.as_ref().is_none_or(|check| check.health == Health::Warning));
+        check.map(|check| (check.health, check.summary))
     }
 
     #[test]

@@ -1,88 +1,86 @@
-//! `doctor`: asks everybody at once whether Gantry can work with them, by the clients that it works with, and changes nothing
-//! anywhere. A file for each service finds the facts; `domain/doctor` says what they mean.
+//! `doctor`: checks all services at once with the clients that Gantry works with, and changes nothing anywhere. One file per
+//! service sends its requests and words its findings.
 
 mod branch_rules;
 mod clock;
-pub mod cluster;
-mod cluster_probes;
+mod cluster;
 mod github;
-pub mod registry;
+mod registry;
 mod reports;
 mod run;
 mod slack;
 mod store;
 
-pub use run::Doctor;
-
 use futures::FutureExt;
 
-use crate::adapters::slack::render::{self, Rendered};
+use crate::adapters::slack::render::Rendered;
+use crate::adapters::slack::render::doctor::render_doctor;
 use crate::domain::change::Proof;
 use crate::domain::doctor::{Health, HealthCheck, Service, worst_health};
-use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
-
-use self::clock::check_clock;
-use self::run::{ClockReading, DoctorRun};
 use crate::workflow::context::Context;
 
-/// What is known already of the commit of a version that runs.
-pub type ProofLookup<'a> = &'a (dyn Fn(&ArtefactName, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
+pub use cluster::ProofLookup;
+pub use run::Doctor;
+use run::{DoctorRun, Findings};
 
-impl Doctor {
-    /// Everything, in the order of the services. `url` is where another Gantry serves.
-    pub async fn run_checks(&self, url: Option<&str>, lookup_proof: ProofLookup<'_>) -> Vec<HealthCheck> {
-        let run = DoctorRun::new(self);
-        let (slack, github, cluster, store) = tokio::join!(
-            slack::check_slack(&run, url).boxed(),
-            github::check_github(&run).boxed(),
-            run.check_clusters(lookup_proof).boxed(),
-            async {
-                let store = store::check_store(&run).await;
-                let is_readable = worst_health(&store.checks) != Health::Bad;
-                let reports = reports::check_reports(&run, is_readable).await;
-                [store, reports]
-            }
-            .boxed(),
+/// Answers `/gantry doctor`.
+pub(crate) async fn run_doctor(ctx: &Context) -> Rendered {
+    let lookup_proof = |artefact: &Artefact, environment: &EnvironmentName, version: &Version| {
+        find_known_proof(ctx, artefact, environment, version)
+    };
+    render_doctor(&run_checks(&ctx.doctor, None, &lookup_proof).await, ctx.clock.now())
+}
+
+/// All checks, in the order of the services. `url` is the address of a Gantry that serves.
+pub async fn run_checks(doctor: &Doctor, url: Option<&str>, lookup_proof: ProofLookup<'_>) -> Vec<HealthCheck> {
+    let run = DoctorRun::new(doctor);
+    let check_running_images = async {
+        let (clusters, running) = cluster::check_clusters(&run).await;
+        let (proofs, registry) = tokio::join!(
+            cluster::check_commit_proofs(&run, &running, lookup_proof),
+            registry::check_registry(&run, &running)
         );
-        let mut checks = Vec::new();
-        let mut heard = Vec::new();
-        for (found, times) in [(slack.checks, slack.clock_readings), (github.checks, github.clock_readings), cluster] {
-            checks.extend(found);
-            heard.extend(times);
-        }
-        checks.extend(store.into_iter().flat_map(|found| found.checks));
-        checks.extend(check_clock(&heard).checks);
-        checks.sort_by_key(|check| check.service);
-        checks
-    }
+        [clusters, proofs, registry]
+    };
+    let check_database = async {
+        let store = store::check_store(&run).await;
+        let is_readable = worst_health(&store.checks) != Health::Bad;
+        let reports = reports::check_reports(&run, is_readable).await;
+        [store, reports]
+    };
+    let (slack, github, images, database) = tokio::join!(
+        slack::check_slack(&run, url).boxed(),
+        github::check_github(&run).boxed(),
+        check_running_images.boxed(),
+        check_database.boxed(),
+    );
+    let mut all = Findings::new(Service::Configuration);
+    all.add_all([slack, github].into_iter().chain(images).chain(database));
+    all.checks.extend(clock::check_clock(&all.clock_readings).checks);
+    all.checks.sort_by_key(|check| check.service);
+    all.checks
 }
 
-impl DoctorRun<'_> {
-    fn build_clock_reading(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<ClockReading> {
-        said.map(|said| ClockReading {
-            service: from.to_owned(),
-            service_time: said,
-            local_time: self.doctor.clock.now(),
-        })
-    }
+fn find_known_proof(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &EnvironmentName,
+    version: &Version,
+) -> Option<Proof> {
+    ctx.image_commits.find_proof(&artefact.image, version).or_else(|| {
+        // A commit that neither tag nor label told was told by a controller.
+        let sighting = ctx.sightings.find_sighting(&artefact.name, environment)?;
+        (sighting.version.is_same_image(version) && sighting.version.commit.is_some()).then_some(Proof::Report)
+    })
 }
 
-impl Context {
-    pub(crate) async fn run_doctor(&self) -> Rendered {
-        let lookup_proof = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
-            self.find_known_proof(artefact, environment, version)
-        };
-        render::doctor::render_doctor(&self.doctor.run_checks(None, &lookup_proof).await, self.clock.now())
-    }
-}
-
-/// What is wrong with the configuration or the secrets, each a sentence that ends with what to do.
+/// The errors of the configuration and the secrets. Each sentence ends with the next step.
 pub fn build_configuration_checks(sentences: &[String]) -> Vec<HealthCheck> {
-    let check = |sentence: &String| HealthCheck {
-        repair: None,
-        ..HealthCheck::new_bad(Service::Configuration, sentence.trim().trim_end_matches('.'), "")
+    let check = |sentence: &String| {
+        HealthCheck::new(Service::Configuration, Health::Bad, sentence.trim().trim_end_matches('.'), "")
     };
     sentences.iter().map(check).collect()
 }

@@ -1,62 +1,69 @@
-//! Can the images be read where they are kept, and is what runs still there?
+//! Whether the registries let us read the images, and still have those that run.
 
-use super::run::{ProbeResult, format_list};
-use crate::domain::doctor::{HealthCheck, Service};
+use std::collections::BTreeSet;
 
-const REGISTRY: Service = Service::Registry;
+use futures::FutureExt;
 
-/// One image, and what its registry says of what runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegistryImage {
-    /// Without tag and digest.
-    pub image: String,
-    pub usage: ProbeResult<ImageUsage>,
-}
+use super::cluster::RunningImage;
+use super::run::{DoctorRun, Findings, ProbeResult, format_list, join_all_bounded};
+use crate::domain::doctor::Service;
+use crate::domain::model::version::Image;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ImageUsage {
-    /// Something runs; these references of it are not there.
+enum ImageUsage {
+    /// It runs; the registry does not have these versions of it.
     InUse { missing: Vec<String> },
-    /// Nothing is known to run that could be looked for; whether there is any tag.
+    /// It is not known to run.
     Unused { has_tags: bool },
 }
 
-pub fn check_registry(all: &[RegistryImage]) -> Vec<HealthCheck> {
-    let mut checks = Vec::new();
-    let mut well = Vec::new();
-    let mut readable = Vec::new();
-    for RegistryImage { image, usage: held } in all {
-        match held {
-            Ok(ImageUsage::InUse { missing }) if missing.is_empty() => well.push(image),
-            Ok(ImageUsage::Unused { has_tags: true }) => readable.push(image),
-            Ok(ImageUsage::Unused { has_tags: false }) => checks.push(HealthCheck::new_bad(
-                REGISTRY,
-                format!("The registry does not have {image}"),
-                "Correct `image`, or push the first one.",
-            )),
-            Ok(ImageUsage::InUse { missing }) => checks.push(HealthCheck::new_warning(
-                REGISTRY,
-                format!("{image} runs as {}, which the registry does not have", format_list(missing)),
-                "Keep what runs: a pod that is started anew could not be, and nobody could roll back to it.",
-            )),
-            Err(trouble) => checks.push(HealthCheck::from_probe_error(
-                REGISTRY,
-                format!("{image} cannot be read"),
-                trouble,
-                "Give `registry.docker_config` a login that may read it.",
-            )),
+pub(super) async fn check_registry(run: &DoctorRun<'_>, running: &[RunningImage<'_>]) -> Findings {
+    let names: BTreeSet<&str> = run.doctor.config.catalogue.artefacts.iter().map(|it| &*it.image).collect();
+    let usages = names.iter().map(|name| probe_image(run, name, running).boxed());
+    let usages = join_all_bounded(usages).await;
+    describe_images(names.into_iter().zip(usages))
+}
+
+async fn probe_image(run: &DoctorRun<'_>, name: &str, running: &[RunningImage<'_>]) -> ProbeResult<ImageUsage> {
+    let registry = &run.doctor.registry;
+    let images: Vec<&Image> = running.iter().map(|it| &it.image).filter(|image| &*image.name == name).collect();
+    if images.is_empty() {
+        let tags = run.limit_time(registry.list_tags(name)).await?;
+        return Ok(ImageUsage::Unused { has_tags: !tags.is_empty() });
+    }
+    let digests = images.iter().map(|image| run.limit_time(registry.fetch_digest(image)).boxed());
+    let mut missing = Vec::new();
+    for (image, digest) in images.iter().zip(join_all_bounded(digests).await) {
+        if digest?.is_none() {
+            missing.push(image.to_version().label().to_owned());
         }
     }
-    if !well.is_empty() {
-        checks.push(HealthCheck::new_good(REGISTRY, format!("What runs is there: {}", format_list(&well))));
+    Ok(ImageUsage::InUse { missing })
+}
+
+fn describe_images<'a>(images: impl IntoIterator<Item = (&'a str, ProbeResult<ImageUsage>)>) -> Findings {
+    let mut found = Findings::new(Service::Registry);
+    let (mut present, mut unused) = (Vec::new(), Vec::new());
+    for (image, usage) in images {
+        match usage {
+            Ok(ImageUsage::InUse { missing }) if missing.is_empty() => present.push(image),
+            Ok(ImageUsage::InUse { missing }) => found.add_warning(
+                format!("{image} runs as {}, which the registry does not have", format_list(&missing)),
+                "Keep what runs: a pod that is started anew could not be, and nobody could roll back to it.",
+            ),
+            Ok(ImageUsage::Unused { has_tags: true }) => unused.push(image),
+            Ok(ImageUsage::Unused { has_tags: false }) => {
+                found.add_bad(format!("The registry does not have {image}"), "Correct `image`, or push the first one.");
+            }
+            Err(error) => found.add_failure(
+                format!("{image} cannot be read"),
+                &error,
+                "Give `registry.docker_config` a login that may read it.",
+            ),
+        }
     }
-    if !readable.is_empty() {
-        checks.push(HealthCheck::new_good(
-            REGISTRY,
-            format!("Can be read, with nothing that runs to look for: {}", format_list(&readable)),
-        ));
-    }
-    checks
+    found.add_good_names(&present, |names| format!("What runs is there: {names}"));
+    found.add_good_names(&unused, |names| format!("Can be read, with nothing that runs to look for: {names}"));
+    found
 }
 
 #[cfg(test)]
@@ -66,13 +73,13 @@ mod tests {
 
     #[test]
     fn that_what_runs_is_there_is_said_only_where_it_was_looked_for() {
-        let kept = |image: &str, held| RegistryImage { image: image.to_owned(), usage: Ok(held) };
-        let checks = check_registry(&[
-            kept("here", ImageUsage::InUse { missing: Vec::new() }),
-            kept("unused", ImageUsage::Unused { has_tags: true }),
-            kept("mistyped", ImageUsage::Unused { has_tags: false }),
-            kept("gone", ImageUsage::InUse { missing: vec!["1.2.3".to_owned()] }),
-        ]);
+        let checks = describe_images([
+            ("here", Ok(ImageUsage::InUse { missing: Vec::new() })),
+            ("unused", Ok(ImageUsage::Unused { has_tags: true })),
+            ("mistyped", Ok(ImageUsage::Unused { has_tags: false })),
+            ("gone", Ok(ImageUsage::InUse { missing: vec!["1.2.3".to_owned()] })),
+        ])
+        .checks;
         let said: Vec<_> = checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         let expected = [
             (Health::Bad, "The registry does not have mistyped"),

@@ -170,25 +170,9 @@ impl Findings {
     }
 }
 
-impl HealthCheck {
-    /// Adds a request that failed. `repair` helps against a refusal only.
-    pub(super) fn from_probe_error(
-        service: Service,
-        what: impl Into<String>,
-        trouble: &ProbeError,
-        repair: &str,
-    ) -> Self {
-        let repair = match trouble {
-            ProbeError::Refused(_) => repair,
-            ProbeError::Unreachable(_) => "Ask again later; if it stays so, check the address and the way there.",
-        };
-        Self::new_bad(service, what, repair).with_reason(trouble.to_string())
-    }
-}
-
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProbeError {
+pub(super) enum ProbeError {
     /// The service answered that it does not allow it.
     Refused(String),
     /// No answer came, or none that can be read.
