@@ -145,7 +145,7 @@ impl Findings {
         reason: impl fmt::Display,
         repair: impl Into<String>,
     ) {
-        self.checks.push(HealthCheck::new(self.service, health, summary, repair).with_reason(reason.to_string()));
+        self.checks.push(HealthCheck::new(self.service, health, summary, repair).with_reason(&reason.to_string()));
     }
 
     /// Adds a request that failed. `repair` helps against a refusal only.
