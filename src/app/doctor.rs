@@ -1,5 +1,4 @@
-//! `gantry doctor`: the means to look with, as far as they are given. What is missing is a line among the others, and keeps
-//! nobody from looking at the rest.
+//! `gantry doctor`: builds the clients as far as the configuration allows. A missing one is a finding, and the rest is checked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use crate::config::{Config, Secrets};
 use crate::domain::doctor::HealthCheck;
 use crate::workflow::commands::doctor::{self, Doctor, build_configuration_checks};
 
-/// `environment` is [`crate::config::read_process_variable`], except in tests; `url` is where a Gantry serves.
+/// `url` is the address of a Gantry that serves.
 pub async fn run_checks(
     path: &Path,
     url: Option<&str>,
@@ -31,15 +30,12 @@ pub async fn run_checks(
         let client = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, token);
         client.map_err(|error| say(&error)).ok()
     });
-    let auth = github::client::Auth::from(secrets.github_auth.clone());
-    let github = match github::Client::new(&config.github.api_url, auth, clock.clone()) {
-        Ok(client) => Ok(client),
-        Err(error) => {
-            say(&error);
-            secrets.github_auth = None;
-            github::Client::new(&config.github.api_url, github::client::Auth::None, clock.clone())
-        }
-    };
+    let new_github = |auth| github::Client::new(&config.github.api_url, auth, clock.clone());
+    let github = new_github(secrets.github_auth.clone().into()).or_else(|error| {
+        say(&error);
+        secrets.github_auth = None;
+        new_github(github::client::Auth::None)
+    });
     let registry = registry::Client::new(&config.registry.mirrors, &secrets.registry_logins);
     let (github, registry) = match (github, registry) {
         (Ok(github), Ok(registry)) => (github, registry),
@@ -50,16 +46,14 @@ pub async fn run_checks(
         }
     };
     let mut checks = build_configuration_checks(&wrong);
-    let clients = ClusterClients::new(config.kubeconfig.clone());
-    let (config, secrets) = (Arc::new(config), Arc::new(secrets));
     let doctor = Doctor {
-        config,
-        secrets,
+        cluster_clients: ClusterClients::new(config.kubeconfig.clone()),
+        config: Arc::new(config),
+        secrets: Arc::new(secrets),
         clock: clock.clone(),
         slack,
         github,
         registry,
-        cluster_clients: clients,
         owns_database: false,
     };
     checks.extend(doctor::run_checks(&doctor, url, &|_, _, _| None).await);

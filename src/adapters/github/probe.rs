@@ -124,9 +124,11 @@ struct WireRuleset {
     current_user_can_bypass: Option<RulesetBypass>,
 }
 
+type ProbeAnswer<T> = Result<T, GithubError>;
+
 impl Client {
     /// `None` if requests are not counted, as on a GitHub Enterprise Server without rate limits. This request is free.
-    pub async fn fetch_rate_limit(&self) -> Result<Option<GithubRateLimit>, GithubError> {
+    pub async fn fetch_rate_limit(&self) -> ProbeAnswer<Option<GithubRateLimit>> {
         match self.fetch_uncached::<WireRates>(&self.octocrab, "/rate_limit").await {
             Ok((_, rates)) => Ok(Some(rates.rate)),
             Err(GithubError::NotFound(why)) if why.to_ascii_lowercase().contains("not enabled") => Ok(None),
@@ -134,7 +136,7 @@ impl Client {
         }
     }
 
-    pub async fn fetch_token_owner(&self) -> Result<TokenOwner, GithubError> {
+    pub async fn fetch_token_owner(&self) -> ProbeAnswer<TokenOwner> {
         let (headers, owner): (_, TokenOwner) = self.fetch_uncached(&self.octocrab, "/user").await?;
         let scopes = headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let scopes = scopes.split(',').map(|scope| scope.trim().to_owned()).filter(|scope| !scope.is_empty());
@@ -143,23 +145,20 @@ impl Client {
     }
 
     /// `None` if we use a token.
-    pub async fn fetch_app_installation(&self) -> Result<Option<AppInstallation>, GithubError> {
+    pub async fn fetch_app_installation(&self) -> ProbeAnswer<Option<AppInstallation>> {
         let Some((app, installation)) = &self.app else { return Ok(None) };
         let path = format!("/app/installations/{installation}");
         let (headers, found): (_, AppInstallation) = self.fetch_uncached(app, &path).await?;
         Ok(Some(AppInstallation { server_time: read_date_header(&headers), ..found }))
     }
 
-    pub async fn fetch_app_webhook(&self) -> Result<AppWebhookConfig, GithubError> {
+    pub async fn fetch_app_webhook(&self) -> ProbeAnswer<AppWebhookConfig> {
         let Some((app, _)) = &self.app else { return Ok(AppWebhookConfig::default()) };
         Ok(self.fetch_uncached(app, "/app/hook/config").await?.1)
     }
 
     /// `None` if the repository does not exist, or is hidden from us.
-    pub async fn fetch_repository_settings(
-        &self,
-        repository: &Repository,
-    ) -> Result<Option<RepositorySettings>, GithubError> {
+    pub async fn fetch_repository_settings(&self, repository: &Repository) -> ProbeAnswer<Option<RepositorySettings>> {
         let settings: Option<RepositorySettings> = self.fetch_optional(&format!("/repos/{repository}")).await?;
         // To an installation GitHub tells the role of the App's bot, which has none. The App's permissions count instead.
         let is_role_told = self.app.is_none();
@@ -167,11 +166,7 @@ impl Client {
     }
 
     /// Whether the branch has a classic protection; `None` if it does not exist.
-    pub async fn is_branch_protected(
-        &self,
-        repository: &Repository,
-        branch: &str,
-    ) -> Result<Option<bool>, GithubError> {
+    pub async fn is_branch_protected(&self, repository: &Repository, branch: &str) -> ProbeAnswer<Option<bool>> {
         let Some(name) = encode_ref(branch) else { return Ok(None) };
         let found: Option<WireBranch> = self.fetch_optional(&format!("/repos/{repository}/branches/{name}")).await?;
         // `protected` is also true for a branch that only a ruleset concerns.
@@ -179,40 +174,32 @@ impl Client {
     }
 
     /// Fails if the results of CI are hidden from us.
-    pub async fn probe_checks_access(&self, repository: &Repository, branch: &str) -> Result<(), GithubError> {
+    pub async fn probe_checks_access(&self, repository: &Repository, branch: &str) -> ProbeAnswer<()> {
         let Some(name) = encode_ref(branch) else { return Ok(()) };
         let path = format!("/repos/{repository}/commits/{name}/check-runs?per_page=1");
         self.fetch_json::<IgnoredAny>(&path).await.map(drop)
     }
 
-    pub async fn fetch_branch_rules(
-        &self,
-        repository: &Repository,
-        branch: &str,
-    ) -> Result<Vec<BranchRule>, GithubError> {
+    pub async fn fetch_branch_rules(&self, repository: &Repository, branch: &str) -> ProbeAnswer<Vec<BranchRule>> {
         let Some(name) = encode_ref(branch) else { return Ok(Vec::new()) };
         let path = format!("/repos/{repository}/rules/branches/{name}?per_page=100");
         Ok(self.fetch_optional(&path).await?.unwrap_or_default())
     }
 
     /// Never, if GitHub does not tell.
-    pub async fn fetch_ruleset_bypass(
-        &self,
-        repository: &Repository,
-        ruleset: u64,
-    ) -> Result<RulesetBypass, GithubError> {
+    pub async fn fetch_ruleset_bypass(&self, repository: &Repository, ruleset: u64) -> ProbeAnswer<RulesetBypass> {
         let path = format!("/repos/{repository}/rulesets/{ruleset}");
         let found: Option<WireRuleset> = self.fetch_optional(&path).await?;
         Ok(found.and_then(|found| found.current_user_can_bypass).unwrap_or(RulesetBypass::Never))
     }
 
-    pub async fn can_see_team(&self, organisation: &str, team: &str) -> Result<bool, GithubError> {
+    pub async fn can_see_team(&self, organisation: &str, team: &str) -> ProbeAnswer<bool> {
         let (Some(organisation), Some(team)) = (encode_ref(organisation), encode_ref(team)) else { return Ok(false) };
         let path = format!("/orgs/{organisation}/teams/{team}");
         Ok(self.fetch_optional::<IgnoredAny>(&path).await?.is_some())
     }
 
-    async fn fetch_optional<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, GithubError> {
+    async fn fetch_optional<T: DeserializeOwned>(&self, path: &str) -> ProbeAnswer<Option<T>> {
         Ok(match self.fetch_json(path).await? {
             FetchResult::Found(found) => Some(found),
             FetchResult::Missing(_) => None,
@@ -220,11 +207,7 @@ impl Client {
     }
 
     /// Sends one request without the cache and the pace: there are few such requests.
-    async fn fetch_uncached<T: DeserializeOwned>(
-        &self,
-        by: &Octocrab,
-        path: &str,
-    ) -> Result<(HeaderMap, T), GithubError> {
+    async fn fetch_uncached<T: DeserializeOwned>(&self, by: &Octocrab, path: &str) -> ProbeAnswer<(HeaderMap, T)> {
         let response = by._get(path).await.map_err(|error| self.error_from_octocrab(&error))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = by.body_to_string(response).await.map_err(|error| self.error_from_octocrab(&error))?;

@@ -1,5 +1,4 @@
-//! A request to a Gantry that serves, signed as Slack would sign it: does its endpoint let it in? It is Slack's handshake,
-//! which has no effect.
+//! A request to a Gantry that serves, signed as Slack signs its requests. It is Slack's handshake, which has no effect.
 
 use std::time::Duration;
 
@@ -12,64 +11,51 @@ use crate::clock::Clock;
 
 const CHALLENGE: &str = "does-gantry-let-itself-in";
 const TIMEOUT: Duration = Duration::from_secs(6);
-/// The challenge comes back; more is from somebody else, and not read.
+/// Gantry's answer is the challenge. A longer one comes from another program, and is not read to its end.
 const MAX_RESPONSE_BYTES: usize = 4096;
 
-fn build_handshake() -> String {
-    json!({ "type": "url_verification", "challenge": CHALLENGE, "token": "" }).to_string()
-}
-
-/// What an endpoint elsewhere said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignatureProbeResult {
     Accepted,
-    /// Or somebody else answered.
+    /// The status of the answer, be it Gantry's or another program's.
     Refused(u16),
     Unreachable(String),
 }
 
-/// At an endpoint that serves, the way that Slack goes: proves that it is reached, and that it has the same secret.
+/// Proves that the endpoint can be reached, and that it has the same secret.
 pub async fn probe_signature(url: &str, secret: &SecretString, clock: &Clock) -> SignatureProbeResult {
-    let away = |error: reqwest::Error| {
+    send_handshake(url, secret, clock).await.unwrap_or_else(|error| {
         let mut cause: &dyn std::error::Error = &error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        SignatureProbeResult::Unreachable(if error.is_timeout() {
-            "no answer in 6 s".to_owned()
-        } else {
-            cause.to_string()
-        })
-    };
-    let client = match reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT).build() {
-        Ok(client) => client,
-        Err(error) => return away(error),
-    };
-    let (at, body) = (clock.now().as_second(), build_handshake());
+        let why = if error.is_timeout() { "no answer in 6 s".to_owned() } else { cause.to_string() };
+        SignatureProbeResult::Unreachable(why)
+    })
+}
+
+async fn send_handshake(url: &str, secret: &SecretString, clock: &Clock) -> reqwest::Result<SignatureProbeResult> {
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT).build()?;
+    let at = clock.now().as_second();
+    let body = json!({ "type": "url_verification", "challenge": CHALLENGE, "token": "" }).to_string();
     let request = client
         .post(url)
         .header(header::CONTENT_TYPE, "application/json")
         .header("x-slack-request-timestamp", at)
         .header("x-slack-signature", sign_body(secret, at, &body))
         .body(body);
-    let mut response = match request.send().await {
-        Ok(response) => response,
-        Err(error) => return away(error),
-    };
-    let status = response.status();
+    let mut response = request.send().await?;
     let mut received = Vec::new();
-    while received.len() <= MAX_RESPONSE_BYTES {
-        match response.chunk().await {
-            Ok(Some(more)) => received.extend_from_slice(&more),
-            Ok(None) => break,
-            Err(error) => return away(error),
-        }
+    while received.len() <= MAX_RESPONSE_BYTES
+        && let Some(more) = response.chunk().await?
+    {
+        received.extend_from_slice(&more);
     }
-    if status.is_success() && received == CHALLENGE.as_bytes() {
+    Ok(if response.status().is_success() && received == CHALLENGE.as_bytes() {
         SignatureProbeResult::Accepted
     } else {
-        SignatureProbeResult::Refused(status.as_u16())
-    }
+        SignatureProbeResult::Refused(response.status().as_u16())
+    })
 }
 
 #[cfg(test)]
