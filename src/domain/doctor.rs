@@ -84,21 +84,18 @@ pub fn worst_health(checks: &[HealthCheck]) -> Health {
 /// A line for each check, under the name of its service. `checks` are in the order of the services.
 pub fn render_terminal(checks: &[HealthCheck], now: Timestamp) -> String {
     let mut text = String::new();
-    let mut current_service = None;
-    for check in checks {
-        if current_service != Some(check.service) {
-            text += check.service.name();
-            text.push('\n');
-            current_service = Some(check.service);
+    for checks in checks.chunk_by(|one, next| one.service == next.service) {
+        text.extend([checks[0].service.name(), "\n"]);
+        for check in checks {
+            let mark = match check.health {
+                Health::Good => "\u{2713}",
+                Health::Warning => "!",
+                Health::Bad => "\u{2717}",
+            };
+            // Text from outside must not move the cursor or begin a line.
+            let sentence = check.format_sentence(now).replace(char::is_control, " ");
+            text.extend(["  ", mark, " ", &sentence, "\n"]);
         }
-        let mark = match check.health {
-            Health::Good => "\u{2713}",
-            Health::Warning => "!",
-            Health::Bad => "\u{2717}",
-        };
-        // Text from outside must not move the cursor or begin a line.
-        let sentence = check.format_sentence(now).replace(char::is_control, " ");
-        text.extend(["  ", mark, " ", &sentence, "\n"]);
     }
     let count = |health| checks.iter().filter(|check| check.health == health).count();
     let (good, warnings, bad) = (count(Health::Good), count(Health::Warning), count(Health::Bad));

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::Rendered;
 use super::blocks::{context, section};
 use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
-use crate::domain::doctor::{Health, HealthCheck, Service};
+use crate::domain::doctor::{Health, HealthCheck};
 
 /// Slack takes some more in one message, and nobody reads so much.
 const MAX_CHARACTERS: usize = 10_000;
@@ -47,14 +47,8 @@ pub fn render_doctor(checks: &[HealthCheck], now: Timestamp) -> Rendered {
 
 /// `23 checks are well: Slack 6, GitHub 9 ...`
 fn summarize_healthy(well: &[&HealthCheck]) -> Mrkdwn {
-    let mut services: Vec<(Service, usize)> = Vec::new();
-    for check in well {
-        match services.iter_mut().find(|(service, _)| *service == check.service) {
-            Some((_, count)) => *count += 1,
-            None => services.push((check.service, 1)),
-        }
-    }
-    let services: Vec<String> = services.iter().map(|(service, count)| format!("{} {count}", service.name())).collect();
+    let services = well.chunk_by(|one, next| one.service == next.service);
+    let services: Vec<String> = services.map(|all| format!("{} {}", all[0].service.name(), all.len())).collect();
     let head = if well.len() == 1 { "One check is well".to_owned() } else { format!("{} checks are well", well.len()) };
     Mrkdwn::new(":white_check_mark: ").plain(&format!("{head}: {}", services.join(", ")))
 }
@@ -89,6 +83,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::slack::render::serialize_blocks;
+    use crate::domain::doctor::Service;
 
     fn check(health: Health, what: &str, why: Option<&str>) -> HealthCheck {
         HealthCheck {

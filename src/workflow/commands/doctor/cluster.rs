@@ -36,7 +36,7 @@ pub(super) async fn check_clusters<'a>(run: &DoctorRun<'a>) -> (Findings, Vec<Ru
         let name = context.map_or("cluster".to_owned(), |context| format!("cluster {context}"));
         match info {
             Ok(ClusterInfo { version, server_time }) => {
-                found.add_clock_reading(&format!("the {name}"), server_time, clock);
+                found.add_clock_skew(&format!("the {name}"), server_time, clock);
                 found.add_good(format!("The {name} answers, {version}"));
             }
             Err(error) => {

@@ -74,7 +74,7 @@ pub(super) async fn check_github(run: &DoctorRun<'_>) -> Findings {
     }
     let (GithubIdentity::Token(TokenOwner { server_time, .. })
     | GithubIdentity::App(AppInstallation { server_time, .. }, _)) = &account;
-    found.add_clock_reading("GitHub", *server_time, clock);
+    found.add_clock_skew("GitHub", *server_time, clock);
     check_request_quota(&mut found, rate_limit);
     let teams = list_teams(run);
     check_permissions(&mut found, &account, !teams.is_empty());

@@ -29,7 +29,11 @@ use run::{DoctorRun, Findings};
 /// Answers `/gantry doctor`.
 pub(crate) async fn run_doctor(ctx: &Context) -> Rendered {
     let lookup_proof = |artefact: &Artefact, environment: &EnvironmentName, version: &Version| {
-        find_known_proof(ctx, artefact, environment, version)
+        ctx.image_commits.find_proof(&artefact.image, version).or_else(|| {
+            // A commit that neither tag nor label told was told by a controller.
+            let sighting = ctx.sightings.find_sighting(&artefact.name, environment)?;
+            (sighting.version.is_same_image(version) && sighting.version.commit.is_some()).then_some(Proof::Report)
+        })
     };
     render_doctor(&run_checks(&ctx.doctor, None, &lookup_proof).await, ctx.clock.now())
 }
@@ -59,22 +63,9 @@ pub async fn run_checks(doctor: &Doctor, url: Option<&str>, lookup_proof: ProofL
     );
     let mut all = Findings::new(Service::Configuration);
     all.add_all([slack, github].into_iter().chain(images).chain(database));
-    all.checks.extend(clock::check_clock(&all.clock_readings).checks);
+    all.checks.extend(clock::check_clock(&all.clock_skews).checks);
     all.checks.sort_by_key(|check| check.service);
     all.checks
-}
-
-fn find_known_proof(
-    ctx: &Context,
-    artefact: &Artefact,
-    environment: &EnvironmentName,
-    version: &Version,
-) -> Option<Proof> {
-    ctx.image_commits.find_proof(&artefact.image, version).or_else(|| {
-        // A commit that neither tag nor label told was told by a controller.
-        let sighting = ctx.sightings.find_sighting(&artefact.name, environment)?;
-        (sighting.version.is_same_image(version) && sighting.version.commit.is_some()).then_some(Proof::Report)
-    })
 }
 
 /// The errors of the configuration and the secrets. Each sentence ends with the next step.

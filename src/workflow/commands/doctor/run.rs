@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use url::{Position, Url};
 
@@ -104,19 +104,13 @@ pub(super) fn join_all_bounded<'a, T: Send + 'a>(
 pub(super) struct Findings {
     service: Service,
     pub(super) checks: Vec<HealthCheck>,
-    pub(super) clock_readings: Vec<ClockReading>,
-}
-
-/// The time that a service told, and the local time at which its answer came.
-pub(super) struct ClockReading {
-    pub(super) service: String,
-    pub(super) service_time: Timestamp,
-    pub(super) local_time: Timestamp,
+    /// By how much the local clock is ahead of the clock of a service.
+    pub(super) clock_skews: Vec<(String, SignedDuration)>,
 }
 
 impl Findings {
     pub(super) fn new(service: Service) -> Self {
-        Self { service, checks: Vec::new(), clock_readings: Vec::new() }
+        Self { service, checks: Vec::new(), clock_skews: Vec::new() }
     }
 
     pub(super) fn add_good(&mut self, summary: impl Into<String>) {
@@ -157,36 +151,31 @@ impl Findings {
         self.add_explained(Health::Bad, summary, error, repair);
     }
 
-    pub(super) fn add_clock_reading(&mut self, service: &str, service_time: Option<Timestamp>, clock: &Clock) {
-        let reading = |time| ClockReading { service: service.to_owned(), service_time: time, local_time: clock.now() };
-        self.clock_readings.extend(service_time.map(reading));
+    pub(super) fn add_clock_skew(&mut self, service: &str, service_time: Option<Timestamp>, clock: &Clock) {
+        let skew = service_time.map(|time| (service.to_owned(), clock.now().duration_since(time)));
+        self.clock_skews.extend(skew);
     }
 
     pub(super) fn add_all(&mut self, parts: impl IntoIterator<Item = Self>) {
         for part in parts {
             self.checks.extend(part.checks);
-            self.clock_readings.extend(part.clock_readings);
+            self.clock_skews.extend(part.clock_skews);
         }
     }
 }
 
 /// Why a request failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum ProbeError {
     /// The service answered that it does not allow it.
+    #[error("{0}")]
     Refused(String),
     /// No answer came, or none that can be read.
+    #[error("{0}")]
     Unreachable(String),
 }
 
 pub(super) type ProbeResult<T> = Result<T, ProbeError>;
-
-impl fmt::Display for ProbeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Refused(why) | Self::Unreachable(why)) = self;
-        f.write_str(why)
-    }
-}
 
 impl From<SendError> for ProbeError {
     fn from(error: SendError) -> Self {

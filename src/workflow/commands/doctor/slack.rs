@@ -30,7 +30,7 @@ async fn check_workspace(run: &DoctorRun<'_>, client: &Client) -> Findings {
     let mut found = Findings::new(Service::Slack);
     match run.limit_time(client.inspect_token()).await {
         Ok(TokenInfo { team, bot, scopes, date }) => {
-            found.add_clock_reading("Slack", date, &run.doctor.clock);
+            found.add_clock_skew("Slack", date, &run.doctor.clock);
             found.add_good(format!("I am @{bot} in the workspace {team}"));
             check_scopes(&mut found, scopes.as_deref(), &required_scopes());
             let (channels, members) =
