@@ -48,12 +48,12 @@ pub(crate) struct RowTasks<K, T> {
 }
 
 impl<K, T: Send + 'static> RowTasks<K, T> {
-    pub(crate) fn spawn(&mut self, key: K, work: impl Future<Output = T> + Send + 'static) {
+    pub(crate) fn spawn_row(&mut self, key: K, work: impl Future<Output = T> + Send + 'static) {
         let task = self.tasks.spawn(work);
         self.key_by_task.insert(task.id(), key);
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn running_keys(&self) -> impl Iterator<Item = &K> {
         self.key_by_task.values()
     }
 

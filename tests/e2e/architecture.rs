@@ -17,7 +17,7 @@ use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
-    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 9, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 4, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 0, goal: NO_LARGE_CYCLE },
@@ -29,13 +29,13 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::app"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::telemetry"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::BrokenLaws, limit: 12, goal: "0" },
+    RatchetLimit { figure: Figure::BrokenLaws, limit: 11, goal: "0" },
     RatchetLimit { figure: Figure::ContextMethods, limit: 1, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
-    RatchetLimit { figure: Figure::OneWordFunctions, limit: 77, goal: "under 40 %" },
-    RatchetLimit { figure: Figure::VagueCommentLines, limit: 302, goal: "under 3 %" },
+    RatchetLimit { figure: Figure::OneWordFunctions, limit: 58, goal: "under 40 %" },
+    RatchetLimit { figure: Figure::VagueCommentLines, limit: 279, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
-    RatchetLimit { figure: Figure::LongFiles, limit: 1, goal: "0" },
+    RatchetLimit { figure: Figure::LongFiles, limit: 0, goal: "0" },
 ];
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";
@@ -135,6 +135,8 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::message_keys",
             "crate::workflow::ttl_cache",
             "crate::workflow::metrics",
+            "crate::workflow::activity",
+            "crate::workflow::worker",
         ],
         within: "crate::workflow",
         may_import: &[],
@@ -167,6 +169,7 @@ const LAWS: &[ImportRule] = &[
         of: &["crate::workflow::requests::inbox"],
         within: "crate::workflow",
         may_import: &[
+            "crate::workflow::worker",
             "crate::workflow::context",
             "crate::workflow::error",
             "crate::workflow::message_keys",
@@ -228,6 +231,7 @@ const LAWS: &[ImportRule] = &[
         of: &["crate::workflow::changes::runner"],
         within: "crate::workflow",
         may_import: &[
+            "crate::workflow::worker",
             "crate::workflow::context",
             "crate::workflow::error",
             "crate::workflow::metrics",
@@ -290,6 +294,7 @@ const LAWS: &[ImportRule] = &[
         of: &["crate::workflow::deployments"],
         within: "crate::workflow",
         may_import: &[
+            "crate::workflow::worker",
             "crate::workflow::context",
             "crate::workflow::error",
             "crate::workflow::message_keys",
@@ -303,6 +308,7 @@ const LAWS: &[ImportRule] = &[
         of: &["crate::workflow::notifications"],
         within: "crate::workflow",
         may_import: &[
+            "crate::workflow::worker",
             "crate::workflow::context",
             "crate::workflow::error",
             "crate::workflow::message_keys",
@@ -315,6 +321,7 @@ const LAWS: &[ImportRule] = &[
         of: &["crate::workflow::notifications::home_refresh"],
         within: "crate::workflow",
         may_import: &[
+            "crate::workflow::worker",
             "crate::workflow::context",
             "crate::workflow::error",
             "crate::workflow::facts",
@@ -449,8 +456,10 @@ fn select_counted_files(code: &Codebase) -> impl Iterator<Item = &SourceFile> {
     code.files.iter().filter(|file| !file.is_test)
 }
 
+/// A constructor is `new` by convention, so that it does not count.
 fn find_one_word_functions(file: &SourceFile) -> Vec<String> {
-    file.syntax.functions.iter().filter(|name| !name.trim_matches('_').contains('_')).cloned().collect()
+    let is_one_word = |name: &&String| !name.trim_matches('_').contains('_') && *name != "new";
+    file.syntax.functions.iter().filter(is_one_word).cloned().collect()
 }
 
 fn measure_cycles(code: &Codebase, belongs: impl Fn(&SourceFile) -> bool) -> Measurement {

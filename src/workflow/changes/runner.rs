@@ -60,7 +60,7 @@ impl RowQueue for ChangeQueue {
         self.store_wakeups.mark_unchanged();
         self.change_wakeups.mark_unchanged();
         self.woken.append(&mut self.ctx.open_changes.take_woken());
-        let busy: HashSet<ChangeId> = tasks.keys().copied().collect();
+        let busy: HashSet<ChangeId> = tasks.running_keys().copied().collect();
         let free = tasks.count_free();
         if free == 0 {
             return Ok(None);
@@ -85,7 +85,7 @@ impl RowQueue for ChangeQueue {
                 process_claim(&ctx, claim).await;
                 drop(working);
             };
-            tasks.spawn(id, work.instrument(span));
+            tasks.spawn_row(id, work.instrument(span));
         }
         drop(working);
         ctx.store.find_next_change_due(asked_at).await

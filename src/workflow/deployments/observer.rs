@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::store::Transaction;
+use crate::adapters::cluster::ViewSubscription;
+use crate::adapters::store::{StoreError, Transaction};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Namespace, Place};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Sha, Version};
@@ -18,6 +20,7 @@ use crate::workflow::deployments::arrival_message::SightingUpdate;
 use crate::workflow::deployments::arrivals::{announce_arrivals, commit_sightings};
 use crate::workflow::deployments::provenance::refresh_origins;
 use crate::workflow::error::LookupError;
+use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 
 /// A message about an arrival is completed only while people still read it.
 const COMPLETION_WINDOW: SignedDuration = SignedDuration::from_hours(1);
@@ -25,51 +28,85 @@ const COMPLETION_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// Sightings in one transaction: the first look at a large catalogue writes one for each workload.
 const SIGHTINGS_PER_TRANSACTION: usize = 500;
 
-/// Looks whenever the watch saw something, and every `look_every` in any case. Runs until it is cancelled.
+/// Observes the cluster whenever its watch has news, and every `look_every` in any case. Runs until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let activity = ctx.activity.clone();
-    let mut changes = ctx.cluster_view.subscribe_changes();
-    let mut woken = activity.subscribe_observer_wakeups();
-    let mut observer = Observer { ctx, observed: HashSet::new() };
-    let mut only: Option<BTreeSet<Namespace>> = None;
-    // Replaces what a lost wake-up would have told, and judges rollouts that have no end.
-    let mut next_look = observer.ctx.clock.now() + observer.ctx.config.look_every;
-    loop {
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            () = activity.track_work(observer.observe_namespaces(only.as_ref())) => {}
+    let rounds = ObserverRounds {
+        cluster_updates: ctx.cluster_view.subscribe_changes(),
+        wakeups: ctx.activity.subscribe_observer_wakeups(),
+        only: None,
+        next_full_round: ctx.clock.now() + ctx.config.look_every,
+        observer: Observer { ctx: ctx.clone(), observed: HashSet::new() },
+        cancel: cancel.clone(),
+    };
+    run_rounds(rounds, &ctx.clock, &cancel).await;
+}
+
+struct ObserverRounds {
+    observer: Observer,
+    cluster_updates: ViewSubscription,
+    wakeups: watch::Receiver<u64>,
+    /// The namespaces that the next round looks at; `None`: all.
+    only: Option<BTreeSet<Namespace>>,
+    /// When all namespaces are looked at again: it replaces a wake-up that was lost, and judges rollouts that have no end.
+    next_full_round: Timestamp,
+    cancel: CancellationToken,
+}
+
+impl Rounds for ObserverRounds {
+    const FAILURE: &'static str = "the cluster cannot be observed";
+
+    async fn run_round(&mut self) -> Result<NextRound, StoreError> {
+        let activity = self.observer.ctx.activity.clone();
+        let round = activity.track_work(self.observer.observe_namespaces(self.only.as_ref()));
+        if self.cancel.run_until_cancelled(round).await.is_some() {
+            activity.wake_commit_lookups();
         }
-        activity.wake_commit_lookups();
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            namespaces = changes.next_changed_namespaces() => only = Some(namespaces),
-            alive = woken.changed() => {
+        Ok(NextRound::WhenWoken)
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        let clock = &self.observer.ctx.clock;
+        self.only = tokio::select! {
+            namespaces = self.cluster_updates.next_changed_namespaces() => Some(namespaces),
+            alive = self.wakeups.changed() => {
                 if alive.is_err() {
-                    return;
+                    return false;
                 }
-                only = None;
+                None
             }
-            () = observer.ctx.clock.sleep_until(next_look) => {
-                next_look = observer.ctx.clock.now() + observer.ctx.config.look_every;
-                only = None;
+            () = clock.sleep_until(self.next_full_round) => {
+                self.next_full_round = clock.now() + self.observer.ctx.config.look_every;
+                None
             }
-        }
+        };
+        true
     }
 }
 
-/// Finds out the commits of what runs, apart from the looks: GitHub may take its time. Runs until it is cancelled.
+/// Looks up the commits of the versions that run, apart from the observer, because GitHub may be slow. Runs until it is cancelled.
 pub async fn run_commit_lookups(ctx: Context, cancel: CancellationToken) {
-    let activity = ctx.activity.clone();
-    let mut woken = activity.subscribe_commit_lookup_wakeups();
-    loop {
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            () = activity.track_work(resolve_missing_commits(&ctx)) => {}
-        }
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            changed = woken.changed() => if changed.is_err() { return },
-        }
+    let wakeups = ctx.activity.subscribe_commit_lookup_wakeups();
+    let rounds = CommitLookups { ctx: ctx.clone(), wakeups, cancel: cancel.clone() };
+    run_rounds(rounds, &ctx.clock, &cancel).await;
+}
+
+struct CommitLookups {
+    ctx: Context,
+    wakeups: watch::Receiver<u64>,
+    cancel: CancellationToken,
+}
+
+impl Rounds for CommitLookups {
+    const FAILURE: &'static str = "commits cannot be looked up";
+
+    async fn run_round(&mut self) -> Result<NextRound, StoreError> {
+        let round = self.ctx.activity.track_work(Box::pin(resolve_missing_commits(&self.ctx)));
+        self.cancel.run_until_cancelled(round).await;
+        Ok(NextRound::WhenWoken)
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        self.wakeups.changed().await.is_ok()
     }
 }
 

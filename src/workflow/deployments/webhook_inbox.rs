@@ -6,19 +6,19 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::reports::disposition::ReportDisposition;
 use crate::adapters::reports::github::{Build, GithubNotice};
 use crate::adapters::reports::{ParsedWebhook, Report, ReportSender, UnreadableWebhook};
-use crate::adapters::store::{InboxItem, InboxOrigin, InboxQueue, Receipt, StoreError, Transaction};
+use crate::adapters::store::{InboxItem, InboxOrigin, InboxQueue, Receipt, StoreError, Transaction, Wakeups};
 use crate::domain::runtime::attribution::UnmappedReport;
 use crate::telemetry;
-
 use crate::workflow::context::Context;
 use crate::workflow::deployments::controller_reports::handle_report;
 use crate::workflow::deployments::github_events::{handle_build_event, wake_affected_changes};
-use crate::workflow::worker::{PANIC_RETRY_DELAY, STORE_RETRY_DELAY};
+use crate::workflow::worker::{NextRound, PANIC_RETRY_DELAY, Rounds, run_rounds};
 
 /// Few enough that whoever waits for the writer behind them does not notice.
 const WEBHOOKS_PER_TRANSACTION: u32 = 128;
@@ -96,32 +96,31 @@ fn is_stored<T>(stored: Result<T, StoreError>) -> bool {
     stored.inspect_err(|error| tracing::error!(%error, "what a webhook told could not be stored")).is_ok()
 }
 
-/// Runs until it is cancelled; what is under way then is worked off again by the next start.
+/// Works on stored webhooks until it is cancelled. Webhooks that still wait then are for the next start.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let mut woken = ctx.store.subscribe_wakeups();
-    loop {
-        woken.mark_unchanged();
-        let asked_at = ctx.clock.now();
-        let next_due = match process_due_webhooks(&ctx).await {
-            Ok(true) if !cancel.is_cancelled() => continue,
-            Ok(_) => ctx.store.find_next_inbox_due(InboxQueue::Webhooks, asked_at).await,
-            Err(error) => Err(error),
-        };
-        let later = async {
-            match next_due {
-                Ok(Some(due)) => ctx.clock.sleep_until(due).await,
-                Ok(None) => std::future::pending().await,
-                Err(error) => {
-                    tracing::error!(%error, "webhooks cannot be worked off");
-                    tokio::time::sleep(STORE_RETRY_DELAY).await;
-                }
-            }
-        };
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            alive = woken.changed() => if alive.is_err() { return },
-            () = later => {}
+    let rounds = WebhookRounds { wakeups: ctx.store.subscribe_wakeups(), ctx: ctx.clone() };
+    run_rounds(rounds, &ctx.clock, &cancel).await;
+}
+
+struct WebhookRounds {
+    ctx: Context,
+    wakeups: watch::Receiver<Wakeups>,
+}
+
+impl Rounds for WebhookRounds {
+    const FAILURE: &'static str = "webhooks cannot be worked off";
+
+    async fn run_round(&mut self) -> Result<NextRound, StoreError> {
+        self.wakeups.mark_unchanged();
+        let asked_at = self.ctx.clock.now();
+        if process_due_webhooks(&self.ctx).await? {
+            return Ok(NextRound::AtOnce);
         }
+        Ok(self.ctx.store.find_next_inbox_due(InboxQueue::Webhooks, asked_at).await?.into())
+    }
+
+    async fn wait_for_wakeup(&mut self) -> bool {
+        self.wakeups.changed().await.is_ok()
     }
 }
 

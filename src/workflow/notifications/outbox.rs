@@ -67,7 +67,7 @@ impl RowQueue for ChannelQueues {
         self.seen = self.wakeups.borrow_and_update().outbox;
         let now = self.sender.clock.now();
         self.paused_until = self.paused_until.filter(|until| *until > now);
-        let busy_queues: HashSet<String> = tasks.keys().cloned().collect();
+        let busy_queues: HashSet<String> = tasks.running_keys().cloned().collect();
         let mut later = Transaction::new();
         let mut next: Option<Timestamp> = None;
         let mut soonest = |at: Timestamp| next = Some(next.map_or(at, |next| next.min(at)));
@@ -89,7 +89,7 @@ impl RowQueue for ChannelQueues {
                 continue;
             }
             let sender = self.sender.clone();
-            tasks.spawn(turn.queue, async move { sender.attempt_send(turn.id).await });
+            tasks.spawn_row(turn.queue, async move { sender.attempt_send(turn.id).await });
         }
         self.sender.store.commit(later).await?;
         Ok(next)

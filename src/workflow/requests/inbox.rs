@@ -51,12 +51,12 @@ impl RowQueue for RequestQueue {
         let limit = u32::try_from(MAX_CONCURRENT_ROWS + tasks.count_running()).unwrap_or(u32::MAX);
         let asked_at = ctx.clock.now();
         let mut received = ctx.store.list_due_inbox_items(InboxQueue::Requests, limit).await?;
-        received.retain(|received| !tasks.keys().any(|id| *id == received.id));
+        received.retain(|received| !tasks.running_keys().any(|id| *id == received.id));
         received.truncate(free);
         let next = ctx.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?;
         for received in received {
             let (ctx, id, span) = (ctx.clone(), received.id, received.create_span());
-            tasks.spawn(id, async move { process_request(&ctx, received).await }.instrument(span));
+            tasks.spawn_row(id, async move { process_request(&ctx, received).await }.instrument(span));
         }
         Ok(next)
     }

@@ -4,7 +4,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::run::{DoctorRun, Findings, ProbeResult, format_list};
+use super::run::{DoctorRun, ProbeResult, ServiceFindings, format_list};
 use crate::adapters::github::probe::{BranchRule, RulesetBypass};
 use crate::domain::doctor::{Health, Service, worst_health};
 use crate::domain::model::artefact::Repository;
@@ -30,8 +30,8 @@ pub(super) async fn check_branch(
     repository: &Repository,
     branch: &str,
     usage: &BranchUsage,
-) -> Findings {
-    let mut found = Findings::new(Service::GitHub);
+) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::GitHub);
     let is_used = !usage.by_merge.is_empty() || !usage.by_pull_request.is_empty();
     let (protection, rules) =
         tokio::join!(run.limit_time(run.doctor.github.is_branch_protected(repository, branch)), async {
@@ -91,7 +91,7 @@ async fn fetch_effective_rules(
 }
 
 fn check_branch_rules(
-    found: &mut Findings,
+    found: &mut ServiceFindings,
     repository: &Repository,
     branch: &str,
     usage: &BranchUsage,
@@ -171,7 +171,7 @@ mod tests {
         let names = |yes: bool, name: &str| yes.then(|| EnvironmentName::new(name)).into_iter().collect();
         let (by_merge, by_pull_request) = (names(straight, "qa"), names(!straight, "prod"));
         let usage = BranchUsage { lower_branch: None, by_merge, by_pull_request };
-        let mut found = Findings::new(Service::GitHub);
+        let mut found = ServiceFindings::new(Service::GitHub);
         check_branch_rules(&mut found, &"acme/shop".parse().unwrap(), "main", &usage, rules, is_protected);
         found.checks.into_iter().map(|check| (check.health, check.summary)).collect()
     }

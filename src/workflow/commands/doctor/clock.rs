@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::run::Findings;
+use super::run::ServiceFindings;
 use crate::domain::doctor::{Health, Service};
 
 /// Services tell whole seconds, and an answer takes some time.
@@ -10,8 +10,8 @@ const MAX_UNREMARKED_SKEW: SignedDuration = SignedDuration::from_secs(30);
 /// Beyond this every request of Slack's is refused.
 const MAX_ACCEPTED_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-pub(super) fn check_clock(skews: &[(String, SignedDuration)]) -> Findings {
-    let mut found = Findings::new(Service::Clock);
+pub(super) fn check_clock(skews: &[(String, SignedDuration)]) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Clock);
     let mut agreeing = Vec::new();
     for (service, skew) in skews {
         let (seconds, way) = (skew.abs().as_secs(), if skew.is_positive() { "ahead of" } else { "behind" });

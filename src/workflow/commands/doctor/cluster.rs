@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::FutureExt;
 
-use super::run::{Doctor, DoctorRun, Findings, ProbeResult, format_list, join_all_bounded};
+use super::run::{Doctor, DoctorRun, ProbeResult, ServiceFindings, format_list, join_all_bounded};
 use crate::adapters::cluster::access::{ClusterPermission, list_required_permissions};
 use crate::adapters::cluster::{ClusterInfo, Container};
 use crate::domain::change::Proof;
@@ -26,8 +26,8 @@ pub(super) struct RunningImage<'a> {
 }
 
 /// Also returns the images that run.
-pub(super) async fn check_clusters<'a>(run: &DoctorRun<'a>) -> (Findings, Vec<RunningImage<'a>>) {
-    let mut found = Findings::new(Service::Cluster);
+pub(super) async fn check_clusters<'a>(run: &DoctorRun<'a>) -> (ServiceFindings, Vec<RunningImage<'a>>) {
+    let mut found = ServiceFindings::new(Service::Cluster);
     let Doctor { cluster_clients: clients, clock, .. } = run.doctor;
     let mut places = run.list_places();
     let contexts: BTreeSet<_> = places.iter().map(|(_, _, place)| place.namespace.context.as_ref()).collect();
@@ -74,8 +74,8 @@ pub(super) async fn check_clusters<'a>(run: &DoctorRun<'a>) -> (Findings, Vec<Ru
     (found, running)
 }
 
-async fn check_access(run: &DoctorRun<'_>, namespaces: BTreeSet<&Namespace>) -> Findings {
-    let mut found = Findings::new(Service::Cluster);
+async fn check_access(run: &DoctorRun<'_>, namespaces: BTreeSet<&Namespace>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Cluster);
     let required = list_required_permissions();
     let answers = namespaces.iter().map(|namespace| list_refused_permissions(run, namespace, &required).boxed());
     let mut usable = Vec::new();
@@ -116,7 +116,7 @@ async fn list_refused_permissions<'p>(
 
 /// The artefact's image that the workload runs. Adds a finding unless there is exactly one.
 fn check_workload<'c>(
-    found: &mut Findings,
+    found: &mut ServiceFindings,
     (artefact, environment, place): (&Artefact, &EnvironmentName, &Place),
     workload: &Workload,
     containers: &'c ProbeResult<Option<Box<[Container]>>>,
@@ -170,8 +170,8 @@ pub(super) async fn check_commit_proofs(
     run: &DoctorRun<'_>,
     running: &[RunningImage<'_>],
     lookup_proof: ProofLookup<'_>,
-) -> Findings {
-    let mut found = Findings::new(Service::Cluster);
+) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Cluster);
     let proofs = running.iter().map(|image| find_commit_proof(run, image, lookup_proof).boxed());
     let mut known: BTreeMap<&str, Vec<&ArtefactName>> = BTreeMap::new();
     for (RunningImage { artefact, image, environments }, proof) in running.iter().zip(join_all_bounded(proofs).await) {
@@ -249,7 +249,7 @@ mod tests {
         let place = Place { namespace, workloads: Vec::new(), container: container.map(Into::into) };
         let container = |(name, image): &(&str, &str)| Container { name: (*name).into(), image: Image::parse(image) };
         let containers = Ok(Some(containers.iter().map(container).collect()));
-        let mut found = Findings::new(Service::Cluster);
+        let mut found = ServiceFindings::new(Service::Cluster);
         let image = check_workload(&mut found, (&artefact, &environment, &place), &workload, &containers);
         let check = found.checks.pop();
         assert_eq!(image.is_some(), check.as_ref().is_none_or(|check| check.health == Health::Warning));

@@ -7,7 +7,9 @@ use futures::FutureExt;
 use jiff::Timestamp;
 
 use super::branch_rules::{BranchUsage, check_branch};
-use super::run::{Doctor, DoctorRun, Findings, ProbeError, ProbeResult, format_list, join_all_bounded, redact_url};
+use super::run::{
+    Doctor, DoctorRun, ProbeError, ProbeResult, ServiceFindings, format_list, join_all_bounded, redact_url,
+};
 use crate::adapters::github::probe::{
     AppInstallation, AppWebhookConfig, GithubRateLimit, RepositoryPermissions, TokenOwner,
 };
@@ -35,8 +37,8 @@ enum GithubIdentity {
 /// The branches that promotions need, by repository. `None` is the default branch.
 type RequiredBranches = BTreeMap<Repository, BTreeMap<Option<String>, BranchUsage>>;
 
-pub(super) async fn check_github(run: &DoctorRun<'_>) -> Findings {
-    let mut found = Findings::new(Service::GitHub);
+pub(super) async fn check_github(run: &DoctorRun<'_>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::GitHub);
     let Doctor { secrets, github: client, clock, .. } = run.doctor;
     if secrets.github_auth.is_none() {
         // Credentials that cannot be used are among the findings on the configuration.
@@ -97,7 +99,7 @@ async fn probe_account(run: &DoctorRun<'_>) -> ProbeResult<GithubIdentity> {
     })
 }
 
-fn check_request_quota(found: &mut Findings, rate_limit: ProbeResult<Option<GithubRateLimit>>) {
+fn check_request_quota(found: &mut ServiceFindings, rate_limit: ProbeResult<Option<GithubRateLimit>>) {
     let GithubRateLimit { limit, remaining, reset } = match rate_limit {
         Ok(Some(rate_limit)) => rate_limit,
         Ok(None) => return found.add_good("My requests are not limited"),
@@ -117,7 +119,7 @@ fn check_request_quota(found: &mut Findings, rate_limit: ProbeResult<Option<Gith
     }
 }
 
-fn check_permissions(found: &mut Findings, account: &GithubIdentity, has_teams: bool) {
+fn check_permissions(found: &mut ServiceFindings, account: &GithubIdentity, has_teams: bool) {
     let (lacking, missing, repair, complete) = match account {
         GithubIdentity::Token(TokenOwner { scopes: None, .. }) => return,
         GithubIdentity::Token(TokenOwner { scopes: Some(scopes), .. }) => {
@@ -145,7 +147,7 @@ fn check_permissions(found: &mut Findings, account: &GithubIdentity, has_teams: 
     }
 }
 
-fn check_webhooks(found: &mut Findings, account: &GithubIdentity, has_secret: bool) {
+fn check_webhooks(found: &mut ServiceFindings, account: &GithubIdentity, has_secret: bool) {
     let look = "without webhooks I look once a minute.";
     if !has_secret {
         let repair = format!("Set it to the secret of the webhook; {look}");
@@ -187,8 +189,8 @@ fn check_webhooks(found: &mut Findings, account: &GithubIdentity, has_secret: bo
     }
 }
 
-async fn check_repositories(run: &DoctorRun<'_>, must_try_checks: bool) -> Findings {
-    let mut found = Findings::new(Service::GitHub);
+async fn check_repositories(run: &DoctorRun<'_>, must_try_checks: bool) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::GitHub);
     let required = list_required_branches(run);
     let checked = required.iter().map(|(name, usages)| check_repository(run, name, usages, must_try_checks).boxed());
     let mut hidden: Vec<(&Repository, ProbeError)> = Vec::new();
@@ -237,8 +239,8 @@ async fn check_repository(
     name: &Repository,
     usages: &BTreeMap<Option<String>, BranchUsage>,
     must_try_checks: bool,
-) -> (Findings, ProbeResult<()>) {
-    let mut found = Findings::new(Service::GitHub);
+) -> (ServiceFindings, ProbeResult<()>) {
+    let mut found = ServiceFindings::new(Service::GitHub);
     let Doctor { config, github: client, .. } = run.doctor;
     let settings = match run.limit_time(client.fetch_repository_settings(name)).await {
         Ok(Some(settings)) => settings,
@@ -296,8 +298,8 @@ async fn check_repository(
     (found, checks)
 }
 
-async fn check_manifests(run: &DoctorRun<'_>) -> Findings {
-    let mut found = Findings::new(Service::GitHub);
+async fn check_manifests(run: &DoctorRun<'_>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::GitHub);
     let places = run.list_places();
     let reads = places.iter().map(|(artefact, environment, _)| read_manifest(run, artefact, &environment.name).boxed());
     let mut usable = 0;
@@ -354,8 +356,8 @@ fn list_teams<'a>(run: &DoctorRun<'a>) -> BTreeSet<(&'a str, &'a str)> {
     run.list_rule_members().into_iter().filter_map(team).collect()
 }
 
-async fn check_teams(run: &DoctorRun<'_>, teams: &BTreeSet<(&str, &str)>) -> Findings {
-    let mut found = Findings::new(Service::GitHub);
+async fn check_teams(run: &DoctorRun<'_>, teams: &BTreeSet<(&str, &str)>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::GitHub);
     let client = &run.doctor.github;
     let answers =
         teams.iter().map(|(organisation, team)| run.limit_time(client.can_see_team(organisation, team)).boxed());
@@ -380,8 +382,8 @@ mod tests {
     use super::*;
     use crate::domain::doctor::HealthCheck;
 
-    fn collect_checks(check: impl FnOnce(&mut Findings)) -> Vec<HealthCheck> {
-        let mut found = Findings::new(Service::GitHub);
+    fn collect_checks(check: impl FnOnce(&mut ServiceFindings)) -> Vec<HealthCheck> {
+        let mut found = ServiceFindings::new(Service::GitHub);
         check(&mut found);
         found.checks
     }

@@ -24,7 +24,7 @@ use crate::workflow::context::Context;
 
 pub use cluster::ProofLookup;
 pub use run::Doctor;
-use run::{DoctorRun, Findings};
+use run::{DoctorRun, ServiceFindings};
 
 /// Answers `/gantry doctor`.
 pub(crate) async fn run_doctor(ctx: &Context) -> Rendered {
@@ -61,7 +61,7 @@ pub async fn run_checks(doctor: &Doctor, url: Option<&str>, lookup_proof: ProofL
         check_running_images.boxed(),
         check_database.boxed(),
     );
-    let mut all = Findings::new(Service::Configuration);
+    let mut all = ServiceFindings::new(Service::Configuration);
     all.add_all([slack, github].into_iter().chain(images).chain(database));
     all.checks.extend(clock::check_clock(&all.clock_skews).checks);
     all.checks.sort_by_key(|check| check.service);

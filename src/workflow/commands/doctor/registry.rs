@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::FutureExt;
 
 use super::cluster::RunningImage;
-use super::run::{DoctorRun, Findings, ProbeResult, format_list, join_all_bounded};
+use super::run::{DoctorRun, ProbeResult, ServiceFindings, format_list, join_all_bounded};
 use crate::domain::doctor::Service;
 use crate::domain::model::version::Image;
 
@@ -16,7 +16,7 @@ enum ImageUsage {
     Unused { has_tags: bool },
 }
 
-pub(super) async fn check_registry(run: &DoctorRun<'_>, running: &[RunningImage<'_>]) -> Findings {
+pub(super) async fn check_registry(run: &DoctorRun<'_>, running: &[RunningImage<'_>]) -> ServiceFindings {
     let names: BTreeSet<&str> = run.doctor.config.catalogue.artefacts.iter().map(|it| &*it.image).collect();
     let usages = names.iter().map(|name| probe_image(run, name, running).boxed());
     let usages = join_all_bounded(usages).await;
@@ -40,8 +40,8 @@ async fn probe_image(run: &DoctorRun<'_>, name: &str, running: &[RunningImage<'_
     Ok(ImageUsage::InUse { missing })
 }
 
-fn describe_images<'a>(images: impl IntoIterator<Item = (&'a str, ProbeResult<ImageUsage>)>) -> Findings {
-    let mut found = Findings::new(Service::Registry);
+fn describe_images<'a>(images: impl IntoIterator<Item = (&'a str, ProbeResult<ImageUsage>)>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Registry);
     let (mut present, mut unused) = (Vec::new(), Vec::new());
     for (image, usage) in images {
         match usage {

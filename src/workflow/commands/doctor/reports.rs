@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::run::{Doctor, DoctorRun, Findings};
+use super::run::{Doctor, DoctorRun, ServiceFindings};
 use crate::adapters::reports::Report;
 use crate::adapters::store::{self, LedgerDetails, ReportSummary};
 use crate::domain::doctor::{Health, HealthCheck, Service};
@@ -18,7 +18,7 @@ struct WebhookStatus {
 }
 
 /// Without a readable database only the configuration is checked.
-pub(super) async fn check_reports(run: &DoctorRun<'_>, is_database_readable: bool) -> Findings {
+pub(super) async fn check_reports(run: &DoctorRun<'_>, is_database_readable: bool) -> ServiceFindings {
     let Doctor { config, secrets, clock, .. } = run.doctor;
     let names: Vec<_> = config.catalogue.ladder.environments().iter().map(|it| it.name.clone()).collect();
     let summary = if is_database_readable {
@@ -29,7 +29,7 @@ pub(super) async fn check_reports(run: &DoctorRun<'_>, is_database_readable: boo
     let summary = match summary {
         Ok(summary) => summary,
         Err(error) => {
-            let mut found = Findings::new(Service::Reports);
+            let mut found = ServiceFindings::new(Service::Reports);
             let repair = "Ask the Gantry that serves, with `/gantry doctor`.";
             found.add_explained(Health::Warning, "What was reported cannot be read here", error, repair);
             return found;
@@ -53,8 +53,8 @@ pub(super) async fn check_reports(run: &DoctorRun<'_>, is_database_readable: boo
 }
 
 /// First the reports about no artefact, newest first; then the environments, in the given order.
-fn describe_reports(unmapped: &[UnmappedReportGroup], environments: &[WebhookStatus]) -> Findings {
-    let mut found = Findings::new(Service::Reports);
+fn describe_reports(unmapped: &[UnmappedReportGroup], environments: &[WebhookStatus]) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Reports);
     for UnmappedReportGroup { last, count, .. } in unmapped {
         let object = last.object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();
         let environment = last.environment.as_ref().map(|name| format!(" for {name}")).unwrap_or_default();

@@ -101,14 +101,14 @@ pub(super) fn join_all_bounded<'a, T: Send + 'a>(
 }
 
 /// The findings on one service, in the order in which they are shown.
-pub(super) struct Findings {
+pub(super) struct ServiceFindings {
     service: Service,
     pub(super) checks: Vec<HealthCheck>,
     /// By how much the local clock is ahead of the clock of a service.
     pub(super) clock_skews: Vec<(String, SignedDuration)>,
 }
 
-impl Findings {
+impl ServiceFindings {
     pub(super) fn new(service: Service) -> Self {
         Self { service, checks: Vec::new(), clock_skews: Vec::new() }
     }

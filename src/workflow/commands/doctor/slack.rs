@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::run::{Doctor, DoctorRun, Findings, ProbeError, ProbeResult, format_list, redact_url};
+use super::run::{Doctor, DoctorRun, ProbeError, ProbeResult, ServiceFindings, format_list, redact_url};
 use crate::adapters::slack::client::{Client, JoinedChannel, SlackAccount, TokenInfo, UserGroup, required_scopes};
 use crate::adapters::slack::signature_probe::{SignatureProbeResult, probe_signature};
 use crate::domain::doctor::{Health, Service};
 use crate::domain::model::actor::{Member, PersonId, Role};
 
 /// `url` is the address of a Gantry that serves.
-pub(super) async fn check_slack(run: &DoctorRun<'_>, url: Option<&str>) -> Findings {
-    let mut found = Findings::new(Service::Slack);
+pub(super) async fn check_slack(run: &DoctorRun<'_>, url: Option<&str>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Slack);
     let Doctor { secrets, slack, .. } = run.doctor;
     if let Some(client) = slack {
         let (workspace, signing, sockets) =
@@ -26,8 +26,8 @@ pub(super) async fn check_slack(run: &DoctorRun<'_>, url: Option<&str>) -> Findi
     found
 }
 
-async fn check_workspace(run: &DoctorRun<'_>, client: &Client) -> Findings {
-    let mut found = Findings::new(Service::Slack);
+async fn check_workspace(run: &DoctorRun<'_>, client: &Client) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Slack);
     match run.limit_time(client.inspect_token()).await {
         Ok(TokenInfo { team, bot, scopes, date }) => {
             found.add_clock_skew("Slack", date, &run.doctor.clock);
@@ -50,8 +50,8 @@ async fn check_workspace(run: &DoctorRun<'_>, client: &Client) -> Findings {
     found
 }
 
-async fn check_app_token(run: &DoctorRun<'_>, client: &Client) -> Findings {
-    let mut found = Findings::new(Service::Slack);
+async fn check_app_token(run: &DoctorRun<'_>, client: &Client) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Slack);
     if let Some(token) = &run.doctor.secrets.slack_app_token {
         match run.limit_time(client.check_app_token(token)).await {
             Ok(()) => found.add_good("The app-level token opens sockets"),
@@ -65,7 +65,7 @@ async fn check_app_token(run: &DoctorRun<'_>, client: &Client) -> Findings {
     found
 }
 
-fn check_scopes(found: &mut Findings, granted: Option<&[String]>, needed: &[String]) {
+fn check_scopes(found: &mut ServiceFindings, granted: Option<&[String]>, needed: &[String]) {
     let Some(granted) = granted else {
         let repair = "Compare the app's scopes with deploy/slack/manifest.yaml.";
         return found.add_warning("Slack does not tell which scopes the token has", repair);
@@ -88,7 +88,12 @@ fn list_configured_channels(doctor: &Doctor) -> BTreeSet<&str> {
     environments.map(|it| it.channel.as_str()).chain(doctor.config.audience.iter_channels()).collect()
 }
 
-fn check_channels(found: &mut Findings, wanted: &BTreeSet<&str>, joined: &ProbeResult<Vec<JoinedChannel>>, bot: &str) {
+fn check_channels(
+    found: &mut ServiceFindings,
+    wanted: &BTreeSet<&str>,
+    joined: &ProbeResult<Vec<JoinedChannel>>,
+    bot: &str,
+) {
     let joined = match joined {
         Ok(joined) => joined,
         Err(error) => {
@@ -117,8 +122,8 @@ fn check_channels(found: &mut Findings, wanted: &BTreeSet<&str>, joined: &ProbeR
 }
 
 /// Sends a signed request to the Gantry at `url`, if there is a secret to sign it with.
-async fn check_signing_secret(run: &DoctorRun<'_>, url: Option<&str>) -> Findings {
-    let mut found = Findings::new(Service::Slack);
+async fn check_signing_secret(run: &DoctorRun<'_>, url: Option<&str>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Slack);
     let Doctor { secrets, clock, .. } = run.doctor;
     let url = url.map(|url| {
         let url = url.split(['?', '#']).next().unwrap_or(url);
@@ -164,8 +169,8 @@ async fn check_signing_secret(run: &DoctorRun<'_>, url: Option<&str>) -> Finding
 }
 
 /// Looks up the groups and people of the rules, and counts the people who may approve.
-async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> Findings {
-    let mut found = Findings::new(Service::Slack);
+async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Slack);
     let rules = run.list_rule_members();
     let mut groups = Ok(Vec::new());
     if rules.iter().any(|(_, member)| matches!(member, Member::Handle(_) | Member::Group(_))) {
@@ -244,7 +249,12 @@ fn find_group(
 }
 
 /// Besides the person who asks, enough others must be able to approve. `None` in `from` is a group of unknown people.
-fn check_approver_count(found: &mut Findings, environment: &str, required: u32, from: &[Option<&BTreeSet<PersonId>>]) {
+fn check_approver_count(
+    found: &mut ServiceFindings,
+    environment: &str,
+    required: u32,
+    from: &[Option<&BTreeSet<PersonId>>],
+) {
     let Some(groups) = from.iter().copied().collect::<Option<Vec<_>>>() else { return };
     let (available, needed) = (groups.into_iter().flatten().collect::<BTreeSet<_>>().len(), required as usize);
     let summary = format!("{environment} wants {required} approvals, and {available} may give one");
@@ -267,7 +277,7 @@ mod tests {
     #[test]
     fn who_asks_does_not_approve_so_one_more_is_needed() {
         let health = |from: &[Option<&BTreeSet<PersonId>>]| {
-            let mut found = Findings::new(Service::Slack);
+            let mut found = ServiceFindings::new(Service::Slack);
             check_approver_count(&mut found, "prod", 2, from);
             found.checks.first().map(|check| check.health)
         };
@@ -285,7 +295,7 @@ mod tests {
         let deploys = JoinedChannel { id: "C1".to_owned(), name: "deploys".to_owned(), is_archived: false };
         let old = JoinedChannel { id: "C2".to_owned(), name: "old".to_owned(), is_archived: true };
         let wanted = ["#deploys", "C1", "#old", "#other"].into();
-        let mut found = Findings::new(Service::Slack);
+        let mut found = ServiceFindings::new(Service::Slack);
         check_channels(&mut found, &wanted, &Ok(vec![deploys, old]), "gantry");
         let said: Vec<_> = found.checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         let expected = [

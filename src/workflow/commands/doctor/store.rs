@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::run::{Doctor, DoctorRun, Findings};
+use super::run::{Doctor, DoctorRun, ServiceFindings};
 use crate::adapters::store::{self, DatabaseProbe};
 use crate::domain::doctor::{Health, Service};
 
-pub(super) async fn check_store(run: &DoctorRun<'_>) -> Findings {
-    let mut found = Findings::new(Service::Store);
+pub(super) async fn check_store(run: &DoctorRun<'_>) -> ServiceFindings {
+    let mut found = ServiceFindings::new(Service::Store);
     let Doctor { secrets, owns_database, .. } = run.doctor;
     match run.limit_time(store::probe(&secrets.database_url, *owns_database)).await {
         Ok(DatabaseProbe::New { file }) => {

@@ -2,6 +2,8 @@
 
 mod files;
 
+use std::time::Duration;
+
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
