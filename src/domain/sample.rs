@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::change::{Change, ChangeId, Stage};
+use super::change::{Change, Stage};
 use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState, MergeCondition};
 use crate::domain::change::plan::{CiChecks, ConflictingChange, PendingCommits, Plan, PromotionFacts};
 use crate::domain::git::commit_summary::CommitSummary;
@@ -12,9 +12,11 @@ use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
 use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
 use crate::domain::model::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromotionMethod};
+use crate::domain::model::ids::ChangeId;
+use crate::domain::model::ids::LockId;
 use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::rules::gate::GateInputs;
-use crate::domain::rules::lock::{Lock, LockId};
+use crate::domain::rules::lock::Lock;
 use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};

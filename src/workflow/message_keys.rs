@@ -1,6 +1,6 @@
 //! The keys of messages: a message with the key of an earlier one replaces it, and others can link to it.
 
-use crate::domain::change::ChangeId;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::message::MessageKey;
 
 /// The card of a change.

@@ -10,9 +10,10 @@ use super::commit::{GithubCommit, WireCommit, WireObjectSha};
 use super::error::{GithubError, parse_sha};
 use super::request::FetchResult;
 use super::request_path::{encode_ref, percent_encode_path};
-use crate::domain::change::ChangeId;
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::Repository;
+use crate::domain::model::ids::ChangeId;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 const PAGE_SIZE: usize = 100;

@@ -13,9 +13,9 @@ use super::history::OpenRollback;
 use super::request::FetchResult;
 use super::request_path::encode_ref;
 use super::write::MergeOutcome;
-use crate::domain::change::ChangeId;
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::Repository;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 /// What became of moving a branch forward.

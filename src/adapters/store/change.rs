@@ -8,10 +8,11 @@ use super::handle::Store;
 use super::stored::{read_or_log, write_body};
 use super::time::{to_micros, to_micros_ceil, to_timestamp};
 use super::transaction::{Operation, Transaction, Wakeups};
-use crate::domain::change::{Change, ChangeId, ChangeLockKey};
+use crate::domain::change::{Change, ChangeLockKey};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 
 pub(super) mod stored;
 

@@ -9,10 +9,10 @@ use super::handle::Store;
 use super::stored::{Stored, StoredBody, read_body, stored, write_body};
 use super::stored_parts::StoredCommit;
 use super::transaction::{Operation, Transaction};
-use crate::domain::change::ChangeId;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::Repository;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Commit, Sha};
 
 impl Store {

@@ -9,10 +9,10 @@ use super::handle::Store;
 use super::stored::{StoredBody, read_or_log, stored, write_body};
 use super::stored_parts::StoredVersion;
 use super::transaction::{Operation, Transaction};
-use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::rules::quarantine::Hold;
 
 impl Store {

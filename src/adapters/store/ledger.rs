@@ -15,10 +15,11 @@ use super::stored::{StoredBody, read_or_log, stored, stored_by_name, write_body}
 use super::stored_parts::{StoredCommit, StoredLock, StoredQuarantine, StoredVersion};
 use super::time::{to_micros, to_timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::gate::GateOverride;

@@ -11,7 +11,8 @@ use super::transaction::{Operation, Transaction, Wakeups};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::rules::lock::{Lock, LockId};
+use crate::domain::model::ids::LockId;
+use crate::domain::rules::lock::Lock;
 
 /// How long a lock may stand before its owner is asked about it, and then again.
 const REMIND_AFTER: SignedDuration = SignedDuration::from_hours(24);

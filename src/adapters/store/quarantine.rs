@@ -10,8 +10,8 @@ use super::stored::{StoredBody, read_or_log, write_body};
 use super::stored_parts::StoredQuarantine;
 use super::time::to_micros;
 use super::transaction::{Operation, Transaction, Wakeups};
-use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::rules::quarantine::Quarantine;
 
 impl Store {

@@ -9,13 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::to_encode_error;
-use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::{ChangeId, LockId};
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::Sha;
-use crate::domain::rules::lock::LockId;
 
 /// A type of the database and the domain's type of the same meaning.
 pub(super) trait Stored {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::stored::stored;
-use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
+use crate::domain::model::ids::LockId;
 use crate::domain::model::version::{Commit, Sha, Version};
-use crate::domain::rules::lock::{Lock, LockId};
+use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 
 stored! {

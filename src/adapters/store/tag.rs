@@ -6,8 +6,8 @@ use sqlx::SqliteConnection;
 use super::error::StoreError;
 use super::handle::Store;
 use super::transaction::{Operation, Transaction};
-use crate::domain::change::ChangeId;
 use crate::domain::model::artefact::Repository;
+use crate::domain::model::ids::ChangeId;
 
 impl Store {
     /// The names of our tags in a repository that begin so.

@@ -1,56 +1,16 @@
-//! One artefact in one environment going from one version to another: its id, what it moves, and where it stands.
-
-use std::fmt;
+//! One artefact in one environment going from one version to another: what it moves, and where it stands.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use uuid::{NoContext, Uuid};
 
 use crate::domain::change::plan::{ManifestFile, Plan};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::PromotionMethod;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 use super::{ResultBranch, Stage};
-
-/// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ChangeId(Uuid);
-
-impl ChangeId {
-    pub fn new(now: Timestamp) -> Self {
-        Self(new_uuid_at(now))
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Uuid::try_parse(text).ok().map(Self)
-    }
-
-    /// What people call it.
-    pub fn to_short_id(self) -> String {
-        let text = self.0.simple().to_string();
-        text[text.len() - SHORT_ID_LENGTH..].to_owned()
-    }
-}
-
-/// Of version 7, so that ids sort by time.
-pub(in crate::domain) fn new_uuid_at(now: Timestamp) -> Uuid {
-    let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    let nanos = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
-    Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos))
-}
-
-/// How many digits of a change's id people see.
-pub const SHORT_ID_LENGTH: usize = 8;
-
-impl fmt::Display for ChangeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -155,23 +115,4 @@ impl Change {
 
 pub fn format_change_trailer(id: ChangeId) -> String {
     Trailers::Change(id).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_second(seconds).unwrap()
-    }
-
-    #[test]
-    fn an_id_grows_with_time_and_is_known_by_its_end() {
-        let (early, late) = (ChangeId::new(at(1_000)), ChangeId::new(at(2_000)));
-        assert!(early < late);
-        assert_ne!(ChangeId::new(at(1_000)), early, "two of the same moment differ");
-        assert_eq!(early.to_short_id().len(), SHORT_ID_LENGTH);
-        assert!(early.to_string().ends_with(&early.to_short_id()));
-        assert_eq!(ChangeId::parse(&early.to_string()), Some(early));
-    }
 }

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::ChangeId;
 use super::stage::RetryState;
 use super::stall::StallDiagnosis;
 use crate::domain::change::approval::Approval;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

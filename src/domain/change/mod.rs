@@ -12,8 +12,7 @@ mod stall;
 pub mod subscription;
 mod timeline;
 
-pub(in crate::domain) use change::new_uuid_at;
-pub use change::{Change, ChangeId, ChangeLockKey, SHORT_ID_LENGTH, format_change_trailer};
+pub use change::{Change, ChangeLockKey, format_change_trailer};
 pub use deploying::{
     CoDeployedState, CoDeployedStatus, DeployState, Proof, ResultTag, RollbackStatus, RolloutProgress, TriggerOutcome,
 };

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::change::{Change, ChangeId, ChangeLockKey, Stage};
+use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFiles, Comparison, ListedCommit};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::model::environment::{Catalogue, Environment, EnvironmentName, PromotionMethod};
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::rules::gate::{GateInputs, GateOverride};
 use crate::domain::rules::promotion::Permit;

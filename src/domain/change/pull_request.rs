@@ -1,7 +1,7 @@
 //! The branch on which the result of a promotion is made, and the pull request that shows it: frozen, so that what is
 //! merged is what was seen.
 
-use super::ChangeId;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

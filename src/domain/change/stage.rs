@@ -3,11 +3,11 @@
 
 use jiff::Timestamp;
 
-use super::ChangeId;
 use super::deploying::{DeployState, Proof, ResultTag, RollbackStatus};
 use super::failure::FailureEvidence;
 use crate::domain::change::approval::ApprovalState;
 use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{COMMANDS, Command, CommandParseError, Verb};
-use crate::domain::change::SHORT_ID_LENGTH;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::ids::SHORT_ID_LENGTH;
 use crate::domain::model::nearest::find_nearest;
 
 pub(super) const FILLER_WORDS: &[&str] =

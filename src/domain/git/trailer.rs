@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::domain::change::ChangeId;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 const CHANGE: &str = "Gantry-Change";

@@ -4,6 +4,7 @@ pub mod actor;
 pub mod artefact;
 pub mod environment;
 pub mod glob;
+pub mod ids;
 pub mod message;
 pub mod nearest;
 pub mod version;

@@ -4,12 +4,12 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::freeze::FreezeWindow;
-use super::lock::{Lock, LockId};
+use super::lock::Lock;
 use super::quarantine::{Hold, Quarantine};
-use crate::domain::change::ChangeId;
 use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::{ChangeId, LockId};
 use crate::domain::rules::promotion::Refusal;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,39 +1,14 @@
 //! Locks: nobody may change an environment, or one artefact there, because a person said so for a reason.
 
-use std::fmt;
-
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use crate::domain::change::new_uuid_at;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::LockId;
 
 /// Nobody plans further; what is typed beyond is a slip of the finger.
 const MAX_DURATION: SignedDuration = SignedDuration::from_hours(366 * 24);
-
-/// Another owner makes it another lock, so that a button names what its reader saw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LockId(Uuid);
-
-impl LockId {
-    pub fn new(now: Timestamp) -> Self {
-        Self(new_uuid_at(now))
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Uuid::try_parse(text).ok().map(Self)
-    }
-}
-
-impl fmt::Display for LockId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {

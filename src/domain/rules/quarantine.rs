@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::{Change, ChangeId};
+use crate::domain::change::Change;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{EnvironmentName, Ladder};
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 
 /// A version that was rolled back from: it may not come back there or above until it is released. Its descendants may.

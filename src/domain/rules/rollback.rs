@@ -6,8 +6,9 @@ use jiff::Timestamp;
 
 use super::lock::Lock;
 use super::quarantine::Quarantine;
-use crate::domain::change::{Change, ChangeId};
+use crate::domain::change::Change;
 use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::sighting::Sighting;
 

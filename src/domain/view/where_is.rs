@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::{ChangeId, PullRequestRef};
+use crate::domain::change::PullRequestRef;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Commit, Sha};
 
 /// The answer for one commit.

@@ -1,11 +1,11 @@
 //! What stands between an artefact and an environment: the first of it, which is a refusal, or all that can be known.
 //! Both go one way through the rules, so that the one can never disagree with the other.
 
-use crate::domain::change::ChangeId;
 use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::Plan;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
 use crate::domain::rules::promotion::Refusal;
 

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use tokio::sync::watch;
 
-use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::change::{Change, Stage};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::telemetry::metrics::{LabelledCounter, LabelledHistogram};
 
 const PROMOTION: &str = "promotion";

@@ -10,8 +10,9 @@ use tracing::{Instrument, Span};
 
 use crate::adapters::cluster::ViewSubscription;
 use crate::adapters::store::{Claim, StoreError, Transaction, Wakeups};
-use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::change::{Change, Stage};
 use crate::domain::model::artefact::Namespace;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 use crate::workflow::changes::await_approval::await_approval;

@@ -2,8 +2,8 @@
 
 use crate::adapters::slack::render::status;
 use crate::adapters::store::Transaction;
-use crate::domain::change::ChangeId;
 use crate::domain::change::plan::Plan;
+use crate::domain::model::ids::ChangeId;
 use crate::workflow::changes::begin::{begin_change, is_plan_valid, supersede_change};
 use crate::workflow::commands::promote::show_plan;
 use crate::workflow::commands::rollback::{OnConflict, confirm_rollback};

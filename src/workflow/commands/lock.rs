@@ -8,8 +8,9 @@ use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, Transaction
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::LockId;
 use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
-use crate::domain::rules::lock::{Lock, LockId};
+use crate::domain::rules::lock::Lock;
 use crate::domain::rules::promotion::Refusal;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;

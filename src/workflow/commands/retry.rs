@@ -3,8 +3,9 @@
 use crate::adapters::slack::render::status;
 use crate::adapters::store::Transaction;
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{Change, ChangeId, ResultBranch};
+use crate::domain::change::{Change, ResultBranch};
 use crate::domain::model::actor::PersonId;
+use crate::domain::model::ids::ChangeId;
 use crate::workflow::changes::transition::build_retry_transaction;
 use crate::workflow::commands::promote::promote;
 use crate::workflow::commands::rollback::retry_rollback;

@@ -18,7 +18,7 @@ use crate::adapters::store::{
     Wakeups,
 };
 use crate::clock::Clock;
-use crate::domain::change::ChangeId;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::message::{Message, MessageKey};
 use crate::workflow::facts::table_support::{TABLE_SUPPORT_SETTING, TableSupport, TableSupportCache};
 use crate::workflow::worker::{RowQueue, RowTasks, run_queue};

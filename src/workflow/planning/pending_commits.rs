@@ -1,11 +1,12 @@
 //! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
 
 use crate::adapters::github::BranchComparison;
+use crate::domain::change::ChangeLockKey;
 use crate::domain::change::plan::PendingCommits;
-use crate::domain::change::{ChangeId, ChangeLockKey};
 use crate::domain::git::comparison::ChangedFiles;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::Environment;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::rollback::SourceMap;

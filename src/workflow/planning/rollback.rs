@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use crate::domain::change::plan::{CoDeployed, ConflictingChange, PendingCommits, Plan};
-use crate::domain::change::{Change, ChangeId, ChangeLockKey, ResultTag, Stage};
+use crate::domain::change::{Change, ChangeLockKey, ResultTag, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::promotion::{self, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};

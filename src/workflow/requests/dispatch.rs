@@ -7,9 +7,9 @@ use crate::adapters::slack::render::{
 };
 use crate::adapters::store::InboxItem;
 use crate::config::ListVisibility;
-use crate::domain::change::ChangeId;
 use crate::domain::command::{self, Command};
 use crate::domain::model::actor::Role;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::view::list::ListFilter;
 use crate::workflow::commands::approve::{
     handle_approve_click, handle_modal_submission, handle_reject_command, open_reject_modal,

@@ -3,8 +3,9 @@
 use crate::adapters::slack::incoming::RequestOrigin;
 use crate::adapters::slack::render::{Rendered, plan, refusal};
 use crate::adapters::store::{InboxItem, Transaction};
-use crate::domain::change::{Change, ChangeId};
+use crate::domain::change::Change;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
 use crate::domain::rules::promotion::Refusal;
 use crate::workflow::error::{LookupError, RetryLater};

@@ -1,7 +1,8 @@
 //! `status`: what is under way, for how long, what it waits for, and where there is more; and one change in detail.
 
 use gantry::adapters::store::Transaction;
-use gantry::domain::change::{Change, ChangeId, Stage};
+use gantry::domain::change::{Change, Stage};
+use gantry::domain::model::ids::ChangeId;
 use gantry::sim::faults::Fault;
 use gantry::sim::world::BOT_TOKEN;
 use insta::assert_snapshot;

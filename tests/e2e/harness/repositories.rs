@@ -9,9 +9,9 @@ use gantry::adapters::github::{
     BuildPromotionOutcome, Client, FastForwardOutcome, MergeOutcome, OpenRollback, PromotionMerge,
 };
 use gantry::clock::Clock;
-use gantry::domain::change::ChangeId;
 use gantry::domain::git::trailer::Trailers;
 use gantry::domain::model::artefact::Repository;
+use gantry::domain::model::ids::ChangeId;
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Faults;
 use gantry::sim::github::{Author, BranchMove, GitHub, NewCommit};

@@ -4,7 +4,8 @@ pub(crate) mod scrape;
 
 use std::time::{Duration, Instant};
 
-use gantry::domain::change::{Change, ChangeId};
+use gantry::domain::change::Change;
+use gantry::domain::model::ids::ChangeId;
 use gantry::sim::faults::Fault;
 use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;

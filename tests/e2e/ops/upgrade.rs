@@ -8,7 +8,7 @@ use gantry::adapters::reports::github::{Build, GithubNotice};
 use gantry::adapters::slack::incoming::IncomingRequest;
 use gantry::adapters::store::{InboxQueue, LedgerDetails, LedgerEntry, LedgerFilter, LedgerKind, Store, Transaction};
 use gantry::clock::Clock;
-use gantry::domain::change::ChangeId;
+use gantry::domain::model::ids::ChangeId;
 use gantry::domain::model::message::{Destination, Message};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;

@@ -3,10 +3,10 @@
 use super::Rendered;
 use super::blocks::{Button, actions, button, context, section};
 use super::mrkdwn::Mrkdwn;
-use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::view::history::LedgerPosition;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Page};

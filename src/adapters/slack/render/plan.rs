@@ -5,9 +5,10 @@ use super::blocks::{Block, actions, button, context, section};
 use super::commit_summary::MAX_COMMITS;
 use super::effects::{render_effects, render_superseded_change};
 use super::mrkdwn::Mrkdwn;
-use crate::domain::change::ChangeId;
 use crate::domain::change::plan::Plan;
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
+use crate::domain::model::ids::ChangeId;
+use crate::domain::model::ids::ChangeId;
 
 pub const CONFIRM: &str = "plan_confirm";
 pub const CANCEL: &str = "plan_cancel";

@@ -14,7 +14,8 @@ use crate::adapters::slack::render::page_buttons::{PageItem, PageRequest, Viewer
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
 use crate::domain::change::approval::{ApprovalState, MergeCondition};
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{Change, ChangeId, DeployState, MergeState, Stage};
+use crate::domain::change::{Change, DeployState, MergeState, Stage};
+use crate::domain::model::ids::ChangeId;
 use crate::domain::view::history::ChangeEvent;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Page;

@@ -10,13 +10,14 @@ use crate::domain::change::approval::{
     VoidedApprovals,
 };
 use crate::domain::change::{
-    BranchFinding, BuildFinding, CancelledBy, Change, ChangeId, CoDeployedState, CoDeployedStatus, ControllerMessage,
+    BranchFinding, BuildFinding, CancelledBy, Change, CoDeployedState, CoDeployedStatus, ControllerMessage,
     DeployState, FailureEvidence, ImageFinding, MergeState, Proof, PullRequestRef, ReportedOutcome, ResultBranch,
     ResultCommit, ResultTag, RetryState, RollbackStatus, RolloutProgress, RunningInstead, Stage, StallDiagnosis,
     TriggerOutcome,
 };
 use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 impl StoredBody for StoredChange {

@@ -14,7 +14,7 @@ use crate::adapters::store::outbox::StoredMessage;
 use crate::adapters::store::plan::StoredPlan;
 use crate::adapters::store::stored::{StoredBody, read_body};
 use crate::adapters::store::stored_parts::{StoredCommit, StoredQuarantine};
-use crate::domain::change::ChangeId;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Cursor;

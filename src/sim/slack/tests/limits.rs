@@ -11,14 +11,13 @@ use crate::adapters::slack::render::status::{PAGE_SIZE, StatusCounts, StatusDeta
 use crate::adapters::slack::render::{Rendered, diff, text_diff};
 use crate::domain::change::approval::{ApprovalState, MergeCondition};
 use crate::domain::change::plan::CoDeployed;
-use crate::domain::change::{
-    Change, ChangeId, FailureEvidence, MergeState, PullRequestRef, ResultBranch, RetryState, Stage,
-};
+use crate::domain::change::{Change, FailureEvidence, MergeState, PullRequestRef, ResultBranch, RetryState, Stage};
 use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
 use crate::domain::git::text_diff::LineDiff;
 use crate::domain::model::actor::{Actor, MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Catalogue, EnvironmentName, Ladder};
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::model::version::{Commit, Version};
 use crate::domain::rules::gate::{Gate, GateOverride};

@@ -5,9 +5,10 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::domain::change::plan::CoDeployed;
-use crate::domain::change::{ChangeId, FailureEvidence, Proof, PullRequestRef, ResultBranch};
+use crate::domain::change::{FailureEvidence, Proof, PullRequestRef, ResultBranch};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::model::message::Destination;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::gate::{Gate, GateOverride};

@@ -4,9 +4,10 @@ use insta::assert_snapshot;
 use jiff::Timestamp;
 
 use super::*;
-use crate::domain::change::{ChangeId, PullRequestRef};
+use crate::domain::change::PullRequestRef;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
 use crate::domain::sample;
 use crate::domain::view::where_is::Tally;
 
