@@ -2,9 +2,9 @@
 
 use super::{SMALL, problems, with};
 use crate::config::Config;
-use crate::domain::git::manifest::Pin;
 use crate::domain::model::artefact::Delivery;
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
+use crate::domain::model::version::Pin;
 
 const WORKLOAD: &str = "    workload: deployment/checkout";
 const FILE: &str = "repository: acme/gitops, file: 'envs/{environment}/app.yaml'";

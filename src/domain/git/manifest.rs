@@ -9,12 +9,10 @@ mod problem;
 mod tests;
 mod tree;
 
-use serde::{Deserialize, Serialize};
-
 pub use path::check_path;
 pub use problem::ManifestError;
 
-use crate::domain::model::version::Version;
+use crate::domain::model::version::{Pin, Version};
 use tree::ManifestTree;
 
 /// Where a file says which version of an image is to run.
@@ -25,15 +23,6 @@ pub struct ImageSelector<'a> {
     /// To the scalar: `image.tag`, `images[0].newTag`. When absent the place is looked for.
     pub path: Option<&'a str>,
     pub pin: Pin,
-}
-
-/// What of a version is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pin {
-    #[default]
-    Tag,
-    Digest,
 }
 
 /// How the place was recognised.

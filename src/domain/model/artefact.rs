@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::EnvironmentName;
 use super::glob::is_path_match;
-use crate::domain::git::manifest::Pin;
 use crate::domain::model::nearest::find_nearest;
+use crate::domain::model::version::Pin;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -174,6 +174,15 @@ impl fmt::Display for Image {
     }
 }
 
+/// What of a version is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pin {
+    #[default]
+    Tag,
+    Digest,
+}
+
 const MAX_TAG_LENGTH: usize = 128;
 
 /// Whether a registry can have such a tag.

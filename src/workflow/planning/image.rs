@@ -2,10 +2,10 @@
 
 use crate::adapters::registry::RegistryError;
 use crate::domain::change::plan::ManifestFile;
-use crate::domain::git::manifest::{self, Pin};
+use crate::domain::git::manifest;
 use crate::domain::model::artefact::{Artefact, Delivery};
 use crate::domain::model::environment::Environment;
-use crate::domain::model::version::{Image, Version};
+use crate::domain::model::version::{Image, Pin, Version};
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::rollback::ImagePresence;
 use crate::workflow::context::Context;

@@ -3,8 +3,8 @@
 
 use super::problem::{MAX_NAMED, ManifestError};
 use super::tree::{ManifestTree, ManifestValue, NodeId};
-use super::{ImageSelector, ManifestFormat, Pin, path};
-use crate::domain::model::version::{Image, Version, is_valid_digest, is_valid_tag};
+use super::{ImageSelector, ManifestFormat, path};
+use crate::domain::model::version::{Image, Pin, Version, is_valid_digest, is_valid_tag};
 
 /// A place and the scalars in it, as far as they are there.
 pub(super) struct ImageLocation {
