@@ -10,11 +10,12 @@ use crate::domain::change::plan::{CiChecks, ConflictingChange, PendingCommits, P
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
 use crate::domain::model::actor::{MemberLabel, PersonId};
-use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Place};
 use crate::domain::model::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::ids::LockId;
 use crate::domain::model::version::{Commit, Sha, Version};
+use crate::domain::model::workload::Namespace;
 use crate::domain::rules::gate::GateInputs;
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};

@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::domain::model::artefact::Workload;
 use crate::domain::model::version::Sha;
+use crate::domain::model::workload::Workload;
 use crate::domain::runtime::sighting::Sighting;
 
 use super::ci::{BuildConfig, BuiltImage, Ci, TagStyle};

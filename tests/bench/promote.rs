@@ -10,10 +10,11 @@ use gantry::domain::change::plan::Plan;
 use gantry::domain::change::{Change, DeployState, ResultTag, Stage};
 use gantry::domain::git::commit_summary::CommitSummary;
 use gantry::domain::model::actor::PersonId;
-use gantry::domain::model::artefact::{ArtefactName, Workload};
+use gantry::domain::model::artefact::ArtefactName;
 use gantry::domain::model::environment::{EnvironmentName, PromotionMethod};
 use gantry::domain::model::ids::ChangeId;
 use gantry::domain::model::version::{Sha, Version};
+use gantry::domain::model::workload::Workload;
 use gantry::domain::rules::rollback::ImagePresence;
 use jiff::SignedDuration;
 

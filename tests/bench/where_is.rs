@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::git::comparison::{ChangedFiles, Comparison, ListedCommit};
-use gantry::domain::model::artefact::{Repository, Workload};
+use gantry::domain::model::artefact::Repository;
 use gantry::domain::model::version::{Commit, Sha};
+use gantry::domain::model::workload::Workload;
 use gantry::sim::world::ENVIRONMENTS;
 
 use crate::Outcome;

@@ -13,7 +13,7 @@ pub mod workload_status;
 
 use std::time::Duration;
 
-use crate::domain::model::artefact::Namespace;
+use crate::domain::model::workload::Namespace;
 
 pub use client::{ClusterClients, ClusterError};
 pub use probe::ClusterInfo;

@@ -11,7 +11,7 @@ use kube::api::ListParams;
 
 use super::client::ClusterClients;
 use super::truncate_text;
-use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
+use crate::domain::model::workload::{Namespace, Workload, WorkloadKind};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Enough to meet a failing one; a workload may have thousands.

@@ -13,7 +13,7 @@ use super::access::ClusterPermission;
 use super::client::{ClusterClients, ClusterError};
 use super::{describe_error, root_cause, truncate_text};
 use crate::adapters::cluster::workload_status::{Container, WorkloadResource};
-use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
+use crate::domain::model::workload::{Namespace, Workload, WorkloadKind};
 use crate::http::parse_date_header;
 
 /// The version of a cluster.

@@ -17,8 +17,8 @@ use crate::adapters::cluster::pod_reasons::format_selector;
 use crate::adapters::cluster::workload_status::{
     Container, WorkloadResource, creation_time, find_container, read_containers,
 };
-use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
 use crate::domain::model::version::Image;
+use crate::domain::model::workload::{Namespace, Workload, WorkloadKind};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// More than anybody keeps, even where several workloads have the same labels.

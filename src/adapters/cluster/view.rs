@@ -11,7 +11,8 @@ use tokio::sync::watch;
 
 use crate::adapters::cluster::workload_status::{Container, WorkloadStatus, find_container};
 use crate::clock::Clock;
-use crate::domain::model::artefact::{Namespace, Place, Workload, WorkloadKind};
+use crate::domain::model::artefact::Place;
+use crate::domain::model::workload::{Namespace, Workload, WorkloadKind};
 use crate::domain::runtime::attribution::AppliedWorkload;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 

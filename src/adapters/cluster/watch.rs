@@ -16,7 +16,7 @@ use super::client::ClusterClients;
 use super::view::ClusterView;
 use super::{describe_error, describe_timeout, root_cause, truncate_text};
 use crate::adapters::cluster::workload_status::{WorkloadResource, WorkloadStatus};
-use crate::domain::model::artefact::{Namespace, WorkloadKind};
+use crate::domain::model::workload::{Namespace, WorkloadKind};
 
 /// Workloads take about 50 KB each on the wire and in memory until they are read, so pages are small.
 const PAGE_SIZE: u32 = 100;

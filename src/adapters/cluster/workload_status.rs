@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::truncate_text;
 use crate::adapters::cluster::applied_by::detect_applier;
-use crate::domain::model::artefact::WorkloadKind;
 use crate::domain::model::version::Image;
+use crate::domain::model::workload::WorkloadKind;
 use crate::domain::runtime::rollout::RolloutState;
 
 /// What one look at a workload told.

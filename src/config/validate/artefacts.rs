@@ -7,10 +7,11 @@ use super::Validator;
 use crate::config::problem::{Position, ProblemDescription};
 use crate::config::tree::Located;
 use crate::config::{file, scalar};
-use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place, Repository, Workload};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Place, Repository};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::nearest::find_nearest;
 use crate::domain::model::version::Pin;
+use crate::domain::model::workload::{Namespace, Workload};
 
 const MAX_WORKLOADS: usize = 50;
 

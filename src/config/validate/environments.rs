@@ -12,8 +12,8 @@ use crate::config::scalar::FreezeBound;
 use crate::config::tree::Located;
 use crate::config::{Approvals, Policy, ReconcileTrigger, SecretSource, scalar, secrets};
 use crate::domain::model::actor::Member;
-use crate::domain::model::artefact::Namespace;
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
+use crate::domain::model::workload::Namespace;
 use crate::domain::rules::freeze::{Freeze, Period};
 
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(15);

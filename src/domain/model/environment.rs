@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::artefact::{Artefact, Delivery, Namespace};
+use super::artefact::{Artefact, Delivery};
+use super::workload::Namespace;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

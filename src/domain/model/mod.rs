@@ -8,3 +8,4 @@ pub mod ids;
 pub mod message;
 pub mod nearest;
 pub mod version;
+pub mod workload;

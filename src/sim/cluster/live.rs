@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::domain::model::artefact::{Workload, WorkloadKind};
+use crate::domain::model::workload::{Workload, WorkloadKind};
 
 /// As Kubernetes keeps them by default.
 const REVISION_HISTORY: usize = 10;

@@ -21,14 +21,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::model::artefact::{Workload, WorkloadKind};
-
 use self::access::Access;
 pub use self::access::TOKEN;
 use self::live::{LiveWorkload, Phase, Serial};
 use self::store::{Key, Store};
 use super::faults::{Fault, Faults};
 use super::pace::Pace;
+use crate::domain::model::workload::{Workload, WorkloadKind};
 use crate::sim::scheduler::Scheduler;
 use crate::sim::unknown_requests::UnknownRequests;
 

@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::domain::model::artefact::WorkloadKind;
+use crate::domain::model::workload::WorkloadKind;
 
 use super::live::{Container, LiveWorkload, Phase, Pod, Revision};
 use super::pods::pod;

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::model::artefact::Workload;
+use crate::domain::model::workload::Workload;
 
 use super::live::{LiveWorkload, RolloutProgress, Serial};
 use super::{Cluster, EndedRollout, RolloutId, State, notify_listeners};

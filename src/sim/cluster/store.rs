@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::domain::model::artefact::WorkloadKind;
+use crate::domain::model::workload::WorkloadKind;
 
 /// As much history as a watch may have missed before it must list again.
 const HISTORY: usize = 10_000;

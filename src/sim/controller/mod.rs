@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::domain::model::artefact::{Workload, WorkloadKind};
 use crate::domain::model::version::{Image, Sha};
+use crate::domain::model::workload::{Workload, WorkloadKind};
 
 pub use self::webhook::WebhookFaults;
 use self::webhook::{FluxEvent, InvolvedObject, Metadata, SignedEvent};

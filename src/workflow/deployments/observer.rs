@@ -8,9 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::cluster::ViewSubscription;
 use crate::adapters::store::{StoreError, Transaction};
-use crate::domain::model::artefact::{Artefact, ArtefactName, Namespace, Place};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Place};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Sha, Version};
+use crate::domain::model::workload::Namespace;
 use crate::domain::runtime::arrival::Observation;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;

@@ -1,6 +1,6 @@
 //! `/gantry doctor`: what it says where all is well, and of each thing that is broken in turn.
 
-use gantry::domain::model::artefact::Workload;
+use gantry::domain::model::workload::Workload;
 use gantry::sim::github::{FaultTiming, RequestFault, Rules};
 use gantry::sim::slack::Channel;
 use gantry::sim::world::GITHUB_TOKEN;

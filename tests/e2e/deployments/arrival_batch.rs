@@ -1,7 +1,7 @@
 //! A burst of arrivals is one card, edited as they go on; what of it fails is said in its thread and in the channel.
 
 use gantry::adapters::store::LedgerFilter;
-use gantry::domain::model::artefact::Workload;
+use gantry::domain::model::workload::Workload;
 use gantry::sim::cluster::RolloutOrder;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::slack::Message;

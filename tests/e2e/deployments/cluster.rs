@@ -1,7 +1,7 @@
 //! What the bot sees of a cluster that is forbidden, away, or forgets.
 
 use gantry::adapters::cluster::fetch_image_history;
-use gantry::domain::model::artefact::{Namespace, Workload};
+use gantry::domain::model::workload::{Namespace, Workload};
 use jiff::SignedDuration;
 
 use crate::harness::world::World;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gantry::adapters::cluster::NamespaceReadability;
 use gantry::clock::Clock;
-use gantry::domain::model::artefact::{Namespace, WorkloadKind};
+use gantry::domain::model::workload::{Namespace, WorkloadKind};
 use gantry::sim::demo::Demo;
 use gantry::sim::github::Cost;
 use gantry::sim::pace::Pace;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gantry::adapters::cluster::access::list_required_permissions;
-use gantry::domain::model::artefact::Workload;
+use gantry::domain::model::workload::Workload;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::world::World as Sim;

@@ -1,8 +1,8 @@
 //! Many at once: one branch is moved by one change, and a hundred branches by a hundred.
 
 use futures::future::join_all;
-use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
+use gantry::domain::model::workload::Workload;
 
 use crate::harness::world::World;
 

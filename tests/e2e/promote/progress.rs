@@ -1,6 +1,6 @@
 //! How far a change has come: a line of steps, edited every few seconds; and at its end those are told whom it concerns, once.
 
-use gantry::domain::model::artefact::Workload;
+use gantry::domain::model::workload::Workload;
 use gantry::sim::faults::Fault;
 use gantry::sim::slack::Message;
 use insta::assert_snapshot;

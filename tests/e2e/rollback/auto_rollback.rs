@@ -1,8 +1,8 @@
 //! `auto_rollback` acts on the cluster's own verdict, on a report that the commit could not be built or applied, and on a
 //! deadline without proof. A health report, or a condition that the cluster may still overcome, triggers nothing before that.
 
-use gantry::domain::model::artefact::{Workload, WorkloadKind};
 use gantry::domain::model::version::Sha;
+use gantry::domain::model::workload::{Workload, WorkloadKind};
 use gantry::sim::cluster::RolloutOrder;
 use gantry::sim::faults::Fault;
 use gantry::sim::pace::Pace;

@@ -1,8 +1,8 @@
 //! A bot that came today knows of no version that ran before: Git is asked, then the cluster, and at last the registry's
 //! tags are a guess. Each is told as what it is, and needs a yes.
 
-use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
+use gantry::domain::model::workload::Workload;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::world::World as Sim;
 use insta::assert_snapshot;

@@ -10,9 +10,10 @@ use crate::adapters::cluster::access::{ClusterPermission, list_required_permissi
 use crate::adapters::cluster::{ClusterInfo, Container};
 use crate::domain::change::Proof;
 use crate::domain::doctor::{Health, Service};
-use crate::domain::model::artefact::{Artefact, ArtefactName, Namespace, Place, Workload};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Place};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Image, Version};
+use crate::domain::model::workload::{Namespace, Workload};
 use crate::workflow::facts::image_commits;
 
 /// How the commit of a version that runs is known already.

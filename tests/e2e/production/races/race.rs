@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use gantry::domain::model::artefact::Workload;
 use gantry::domain::model::version::Sha;
+use gantry::domain::model::workload::Workload;
 use gantry::sim::github::{Author, FaultTiming, GraphCommit, NewCommit, Pull, RequestFault, Verdict};
 use gantry::sim::slack::Message;
 use gantry::sim::world as sim;
