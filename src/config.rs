@@ -20,7 +20,8 @@ use jiff::SignedDuration;
 
 use crate::domain::change::subscription::SubscriptionRules;
 use crate::domain::model::actor::{Member, PersonId};
-use crate::domain::model::environment::{Catalogue, EnvironmentName, PromotionMethod};
+use crate::domain::model::catalogue::Catalogue;
+use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::rules::freeze::Freeze;
 use crate::domain::runtime::attribution::AttributionRule;
 

@@ -15,7 +15,7 @@ use super::problem::{Findings, Position, ProblemDescription, describe_problem};
 use super::tree::Located;
 use super::{Config, GithubConfig, ListVisibility, RegistryConfig, SlackConfig, scalar};
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::environment::{Catalogue, Ladder};
+use crate::domain::model::catalogue::{Catalogue, Ladder};
 
 const DEFAULT_LOOK_EVERY: SignedDuration = SignedDuration::from_mins(1);
 const MIN_LOOK_EVERY: SignedDuration = SignedDuration::from_secs(10);

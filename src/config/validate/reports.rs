@@ -5,7 +5,8 @@ use super::artefacts::suggest_environment;
 use crate::config::tree::Located;
 use crate::config::{file, scalar};
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::catalogue::Catalogue;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::nearest::find_nearest;
 use crate::domain::runtime::attribution::AttributionRule;
 

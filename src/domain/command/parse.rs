@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{COMMANDS, Command, CommandParseError, Verb};
 use crate::domain::model::artefact::ArtefactName;
-use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::catalogue::Catalogue;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::SHORT_ID_LENGTH;
 use crate::domain::model::nearest::find_nearest;
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::parse::{FILLER_WORDS, is_separator, next_word, normalise_word, truncate_word};
 use super::{Command, CommandParseError, Verb};
 use crate::domain::model::artefact::ArtefactName;
-use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::catalogue::Catalogue;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::nearest::find_nearest;
 use crate::domain::rules::lock::parse_duration;
 

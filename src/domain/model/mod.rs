@@ -2,6 +2,7 @@
 
 pub mod actor;
 pub mod artefact;
+pub mod catalogue;
 pub mod environment;
 pub mod glob;
 pub mod ids;

@@ -11,7 +11,8 @@ use crate::domain::change::Change;
 use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
-use crate::domain::model::environment::{Environment, EnvironmentName, Ladder};
+use crate::domain::model::catalogue::Ladder;
+use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
@@ -422,7 +423,7 @@ mod tests {
     use crate::domain::sample;
 
     fn facts(
-        catalogue: &crate::domain::model::environment::Catalogue,
+        catalogue: &crate::domain::model::catalogue::Catalogue,
         pending: PendingCommits,
         checks: CiChecks,
     ) -> PromotionFacts<'_> {

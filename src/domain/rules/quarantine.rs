@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use crate::domain::change::Change;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
-use crate::domain::model::environment::{EnvironmentName, Ladder};
+use crate::domain::model::catalogue::Ladder;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 

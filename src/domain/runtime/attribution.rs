@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::domain::model::artefact::{Artefact, ArtefactName, Place, Repository};
-use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::catalogue::Catalogue;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::glob::is_name_match;
 use crate::domain::model::nearest::find_nearest;
 use crate::domain::model::version::{Image, Version};

@@ -6,7 +6,8 @@ use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::text_diff::LineDiff;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Environment, EnvironmentName, Ladder};
+use crate::domain::model::catalogue::Ladder;
+use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::rollout::RolloutState;
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::catalogue::Catalogue;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::rollout::RolloutState;
 
 /// Lines on one page: far inside Slack's limits on a table and on a message, whatever the names are.
@@ -117,7 +118,7 @@ mod tests {
     use std::cell::Cell as Counter;
 
     use super::*;
-    use crate::domain::model::environment::Ladder;
+    use crate::domain::model::catalogue::Ladder;
     use crate::domain::sample;
 
     fn running(_: &Artefact, _: &EnvironmentName) -> ListCell {

@@ -4,7 +4,7 @@ use super::Rendered;
 use super::blocks::{context, section};
 use super::mrkdwn::Mrkdwn;
 use crate::domain::command::{COMMANDS, CommandParseError, CommandSpec, Verb};
-use crate::domain::model::environment::Catalogue;
+use crate::domain::model::catalogue::Catalogue;
 
 pub fn render_help(about: Option<Verb>, catalogue: &Catalogue) -> Rendered {
     match about {

@@ -9,7 +9,8 @@ use crate::adapters::slack::render::commit_summary::format_count;
 use crate::adapters::slack::render::page_buttons;
 use crate::adapters::slack::render::page_buttons::{PageRequest, Viewer};
 use crate::adapters::slack::render::promote_button;
-use crate::domain::model::environment::{EnvironmentName, Ladder};
+use crate::domain::model::catalogue::Ladder;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, NextPromotion, UndeployedCommits};
 
