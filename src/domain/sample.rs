@@ -6,9 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, Stage};
 use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState, MergeCondition};
-use crate::domain::change::plan::{CiChecks, ConflictingChange, PendingCommits, Plan, PromotionFacts};
+use crate::domain::change::plan::{CiChecks, ConflictingChange, Plan, PromotionFacts};
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
+use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Place};
 use crate::domain::model::catalogue::{Catalogue, Ladder};

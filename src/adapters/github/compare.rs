@@ -8,8 +8,9 @@ use super::commit::{WireCommit, WireObjectSha};
 use super::error::{GithubError, parse_sha};
 use super::request::FetchResult;
 use super::request_path::encode_ref;
-use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
+use crate::domain::git::pending::PendingCommits;
+use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 

@@ -1,7 +1,7 @@
 //! What one side has that the other does not, as people read it: in a diff, a plan, a question and a pull request.
 
 use super::comparison::{ChangedFile, ChangedFiles, collapse_merges};
-use crate::domain::change::plan::PendingCommits;
+use super::pending::PendingCommits;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::Commit;
 

@@ -4,5 +4,6 @@ pub mod commit_summary;
 pub mod comparison;
 pub mod containment;
 pub mod manifest;
+pub mod pending;
 pub mod text_diff;
 pub mod trailer;

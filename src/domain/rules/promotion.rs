@@ -418,8 +418,9 @@ pub fn check_environment_gates(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::change::plan::{CiChecks, PendingCommits};
+    use crate::domain::change::plan::CiChecks;
     use crate::domain::git::comparison::ListedCommit;
+    use crate::domain::git::pending::PendingCommits;
     use crate::domain::sample;
 
     fn facts(

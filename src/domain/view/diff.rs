@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::commit_summary::CommitSummary;
+use crate::domain::git::pending::PendingCommits;
 use crate::domain::git::text_diff::LineDiff;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::catalogue::Ladder;

@@ -5,11 +5,10 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, FetchResult};
 use crate::adapters::store::{Store, Transaction};
 use crate::clock::Clock;
-use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::Comparison;
+use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::{Artefact, Repository};
 use crate::domain::model::version::Sha;
-
 use crate::workflow::error::LookupError;
 use crate::workflow::ttl_cache::TtlCache;
 

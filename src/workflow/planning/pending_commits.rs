@@ -2,8 +2,8 @@
 
 use crate::adapters::github::BranchComparison;
 use crate::domain::change::ChangeLockKey;
-use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::ChangedFiles;
+use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::Environment;
 use crate::domain::model::ids::ChangeId;

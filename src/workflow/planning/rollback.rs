@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::change::plan::{CoDeployed, ConflictingChange, PendingCommits, Plan};
+use crate::domain::change::plan::{CoDeployed, ConflictingChange, Plan};
 use crate::domain::change::{Change, ChangeLockKey, ResultTag, Stage};
+use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};

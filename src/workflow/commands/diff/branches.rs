@@ -1,8 +1,8 @@
 //! The part of a diff that GitHub answers for branches: the commits between two environments, and whether each branch is
 //! ahead of the version that runs.
 
-use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::{Comparison, ListedCommit, collapse_merges};
+use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Commit, Sha};
