@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, Stage};
 use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState, MergeCondition};
-use crate::domain::change::plan::{CiChecks, ConflictingChange, Plan, PromotionFacts};
+use crate::domain::change::plan::{ConflictingChange, Plan, PromotionFacts};
+use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
 use crate::domain::git::pending::PendingCommits;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::change::{Change, ChangeLockKey, Stage};
+use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::PersonId;
@@ -128,14 +129,6 @@ pub struct PromotionFacts<'a> {
     /// Who wants to pass the gates that are shut, and why; they may.
     pub overriding: Option<(PersonId, Arc<str>)>,
     pub supersedes: Option<ConflictingChange>,
-}
-
-/// What CI says of a commit, by the names of what it ran.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CiChecks {
-    pub green: usize,
-    pub red: Vec<String>,
-    pub running: Vec<String>,
 }
 
 impl Plan {

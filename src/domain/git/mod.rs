@@ -1,5 +1,6 @@
 //! What Git knows: commits and how they compare, manifests, differences of texts.
 
+pub mod checks;
 pub mod commit_summary;
 pub mod comparison;
 pub mod containment;

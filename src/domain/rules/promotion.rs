@@ -418,7 +418,7 @@ pub fn check_environment_gates(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::change::plan::CiChecks;
+    use crate::domain::git::checks::CiChecks;
     use crate::domain::git::comparison::ListedCommit;
     use crate::domain::git::pending::PendingCommits;
     use crate::domain::sample;

@@ -94,7 +94,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::change::plan::{CiChecks, ManifestFile, PromotionFacts};
+    use crate::domain::change::plan::{ManifestFile, PromotionFacts};
+    use crate::domain::git::checks::CiChecks;
     use crate::domain::git::pending::PendingCommits;
     use crate::domain::model::actor::PersonId;
     use crate::domain::rules::freeze::FreezeWindow;

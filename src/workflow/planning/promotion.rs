@@ -195,7 +195,7 @@ pub(crate) async fn gather_facts_and_check(
     };
     let (mut pending, undoes) = coming.unwrap_or_else(|| (assume_unknown_pending(), Vec::new()));
     let checks = match (&pinned, pending.ahead_by) {
-        (None, _) | (_, 0) => crate::domain::change::plan::CiChecks::default(),
+        (None, _) | (_, 0) => crate::domain::git::checks::CiChecks::default(),
         (Some(pinned), _) => ctx.github.fetch_checks(&artefact.repository, pinned).await?,
     };
     let errored = find_errored_change(ctx, artefact, target, &version).await?;
