@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::plan::{ManifestFile, Plan};
+use crate::domain::change::plan::Plan;
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::artefact::Repository;
+use crate::domain::model::artefact::{ManifestFile, Repository};
 use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;

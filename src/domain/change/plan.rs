@@ -9,7 +9,7 @@ use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
+use crate::domain::model::artefact::{Artefact, ArtefactName, ManifestFile, Repository};
 use crate::domain::model::catalogue::Catalogue;
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
@@ -66,14 +66,6 @@ pub struct Plan {
     pub image: ImagePresence,
     /// It goes back, not up.
     pub rollback: Option<Rollback>,
-}
-
-/// Where a manifest says which version is to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ManifestFile {
-    pub repository: Repository,
-    pub branch: String,
-    pub file: String,
 }
 
 /// A change that waits for approval or, once Git has it, for the cluster.

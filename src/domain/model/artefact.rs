@@ -116,6 +116,14 @@ pub enum Delivery {
     },
 }
 
+/// Where a manifest says which version is to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestFile {
+    pub repository: Repository,
+    pub branch: String,
+    pub file: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artefact {
     pub name: ArtefactName,

@@ -94,10 +94,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::change::plan::{ManifestFile, PromotionFacts};
+    use crate::domain::change::plan::PromotionFacts;
     use crate::domain::git::checks::CiChecks;
     use crate::domain::git::pending::PendingCommits;
     use crate::domain::model::actor::PersonId;
+    use crate::domain::model::artefact::ManifestFile;
     use crate::domain::rules::freeze::FreezeWindow;
     use crate::domain::rules::gate::{GateInputs, HealthySince};
     use crate::domain::rules::promotion;

@@ -3,9 +3,8 @@
 
 use crate::adapters::github::{self, BranchComparison, GithubError, PromotionMerge};
 use crate::domain::change::Change;
-use crate::domain::change::plan::ManifestFile;
 use crate::domain::git::manifest;
-use crate::domain::model::artefact::Delivery;
+use crate::domain::model::artefact::{Delivery, ManifestFile};
 use crate::domain::model::version::Sha;
 use crate::workflow::changes::transition::describe_missing_commit;
 use crate::workflow::context::Context;

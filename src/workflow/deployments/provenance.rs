@@ -2,9 +2,8 @@
 
 use jiff::SignedDuration;
 
-use crate::domain::change::plan::ManifestFile;
 use crate::domain::git::manifest;
-use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::artefact::{Artefact, Delivery, ManifestFile};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::provenance::Provenance;

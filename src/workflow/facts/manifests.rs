@@ -1,9 +1,8 @@
 //! Reads manifests: the file of an artefact in an environment, and the version that it names.
 
 use crate::adapters::github::GithubError;
-use crate::domain::change::plan::ManifestFile;
 use crate::domain::git::manifest;
-use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::artefact::{Artefact, Delivery, ManifestFile};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::Version;
 use crate::domain::rules::promotion::Refusal;

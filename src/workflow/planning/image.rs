@@ -1,9 +1,8 @@
 //! Checks that the registry has the image that a manifest would name.
 
 use crate::adapters::registry::RegistryError;
-use crate::domain::change::plan::ManifestFile;
 use crate::domain::git::manifest;
-use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::artefact::{Artefact, Delivery, ManifestFile};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Image, Pin, Version};
 use crate::domain::rules::promotion::Refusal;

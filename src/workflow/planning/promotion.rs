@@ -8,7 +8,7 @@ use crate::config::Policy;
 use crate::domain::change::plan::{ConflictingChange, Plan, PromotionFacts};
 use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::artefact::{Artefact, ArtefactName, ManifestFile};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::gate::{GateInputs, HealthySince};

@@ -7,10 +7,9 @@ mod prerequisite;
 use std::collections::{HashMap, HashSet};
 
 use crate::adapters::slack::render::where_is as render;
-use crate::domain::change::plan::ManifestFile;
 use crate::domain::change::{Change, ChangeLockKey};
 use crate::domain::git::containment::Containment;
-use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Repository};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, ManifestFile, Repository};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::rules::rollback::SourceMap;
