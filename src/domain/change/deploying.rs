@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::stage::RetryState;
+use super::retry::RetryState;
 use super::stall::StallDiagnosis;
 use crate::domain::change::approval::Approval;
 use crate::domain::model::actor::PersonId;

@@ -5,20 +5,24 @@ pub mod approval;
 mod change;
 mod deploying;
 mod failure;
+mod lock_key;
 pub mod plan;
 mod pull_request;
+mod retry;
 mod stage;
 mod stall;
 pub mod subscription;
 mod timeline;
 
-pub use change::{Change, ChangeLockKey, format_change_trailer};
+pub use change::{Change, format_change_trailer};
 pub use deploying::{
     CoDeployedState, CoDeployedStatus, DeployState, Proof, ResultTag, RollbackStatus, RolloutProgress, TriggerOutcome,
 };
 pub use failure::FailureEvidence;
+pub use lock_key::ChangeLockKey;
 pub use pull_request::{PullRequestRef, ResultBranch, ResultCommit};
-pub use stage::{CancelledBy, InvalidTransition, MergeState, RetryState, Stage};
+pub use retry::RetryState;
+pub use stage::{CancelledBy, InvalidTransition, MergeState, Stage};
 pub use stall::{
     BranchFinding, BuildFinding, ControllerMessage, ImageFinding, ReportedOutcome, RunningInstead, StallDiagnosis,
 };

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::deploying::{DeployState, Proof, ResultTag, RollbackStatus};
 use super::failure::FailureEvidence;
+use super::retry::RetryState;
 use crate::domain::change::approval::ApprovalState;
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::ids::ChangeId;
@@ -91,24 +92,6 @@ pub struct MergeState {
     pub trouble: Option<RetryState>,
     /// The approvals that let it be merged; back to them where what they were for is no longer what would be merged.
     pub awaiting: Option<Box<ApprovalState>>,
-}
-
-/// Why something takes longer; it is tried again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RetryState {
-    pub since: Timestamp,
-    pub tries: u32,
-    pub why: String,
-}
-
-impl RetryState {
-    /// The same trouble once more, or the first of it.
-    pub fn record_failure(before: Option<Self>, why: String, now: Timestamp) -> Self {
-        match before {
-            Some(before) => Self { tries: before.tries.saturating_add(1), why, ..before },
-            None => Self { since: now, tries: 1, why },
-        }
-    }
 }
 
 /// A transition that the stage does not have.
