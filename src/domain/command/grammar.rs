@@ -375,7 +375,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::command::parse::{MAX_ECHO_CHARS, parse};
+    use crate::domain::command::parse::parse;
+    use crate::domain::command::words::MAX_ECHO_CHARS;
     use crate::domain::sample::catalogue;
 
     fn parsed(text: &str) -> Result<Command, CommandParseError> {

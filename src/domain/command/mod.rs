@@ -3,6 +3,7 @@
 mod grammar;
 mod parse;
 mod parse_lock;
+mod words;
 
 pub use grammar::{COMMANDS, Command, CommandParseError, CommandSpec, Verb};
 pub use parse::{is_reserved, parse};

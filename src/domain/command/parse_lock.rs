@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::parse::{FILLER_WORDS, is_separator, next_word, normalise_word, truncate_word};
+use super::words::{FILLER_WORDS, is_separator, next_word, normalise_word, truncate_word};
 use super::{Command, CommandParseError, Verb};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::catalogue::Catalogue;
