@@ -5,38 +5,17 @@ mod edit;
 mod find;
 mod path;
 mod problem;
+mod selector;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 pub use path::check_path;
 pub use problem::ManifestError;
+pub use selector::{ImageSelector, ManifestFormat};
 
-use crate::domain::model::version::{Pin, Version};
+use crate::domain::model::version::Version;
 use tree::ManifestTree;
-
-/// Where a file says which version of an image is to run.
-#[derive(Clone, Copy, Debug)]
-pub struct ImageSelector<'a> {
-    /// Without tag and digest.
-    pub image: &'a str,
-    /// To the scalar: `image.tag`, `images[0].newTag`. When absent the place is looked for.
-    pub path: Option<&'a str>,
-    pub pin: Pin,
-}
-
-/// How the place was recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ManifestFormat {
-    /// An entry in `images:` of a kustomization.
-    Kustomize,
-    /// `repository:` with `tag:` or `digest:` beside it, as in the values of a chart.
-    Helm,
-    /// `image:` with the whole reference.
-    Raw,
-    /// By the configured path.
-    Path,
-}
 
 /// What a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]

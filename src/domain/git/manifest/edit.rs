@@ -7,8 +7,8 @@ use similar::{ChangeTag, TextDiff};
 
 use super::find::{ImageLocation, split_tag_and_digest};
 use super::problem::ManifestError;
+use super::selector::{ImageSelector, ManifestFormat};
 use super::tree::{ManifestTree, ManifestValue, NodeId, NodeSharing, new_parser};
-use super::{ImageSelector, ManifestFormat};
 use crate::domain::model::version::{Pin, Version, is_valid_digest, is_valid_tag};
 
 /// What has to be written, and into which scalar.

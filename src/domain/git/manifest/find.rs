@@ -1,9 +1,10 @@
 //! Where a file says which version of an image is to run: the forms that kustomize, Helm charts and plain manifests
 //! have for it.
 
+use super::path;
 use super::problem::{MAX_NAMED, ManifestError};
+use super::selector::{ImageSelector, ManifestFormat};
 use super::tree::{ManifestTree, ManifestValue, NodeId};
-use super::{ImageSelector, ManifestFormat, path};
 use crate::domain::model::version::{Image, Pin, Version, is_valid_digest, is_valid_tag};
 
 /// A place and the scalars in it, as far as they are there.

@@ -9,12 +9,6 @@ enum PathSegment {
     Index(usize),
 }
 
-/// How a key is written in a path, with what parts it from what is before it.
-pub(super) fn format_key(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '$' | '<');
-    if !name.is_empty() && name.chars().all(plain) { format!(".{name}") } else { format!("[\"{name}\"]") }
-}
-
 /// Whether it is a path at all, to be asked before any file is at hand.
 pub fn check_path(path: &str) -> Result<(), ManifestError> {
     parse_path(path).map(|_| ())

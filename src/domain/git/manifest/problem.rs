@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::tree::{MOST_BYTES, MOST_NODES};
+pub(super) const MOST_BYTES: usize = 1024 * 1024;
+pub(super) const MOST_NODES: usize = 200_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {

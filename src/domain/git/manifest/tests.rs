@@ -4,6 +4,7 @@ mod any;
 mod refused;
 
 use super::*;
+use crate::domain::model::version::Pin;
 
 const SEARCH: &str = "ghcr.io/acme/search";
 const NO_PATH: Option<&str> = None;

@@ -7,10 +7,7 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StrInput};
 
-use super::problem::ManifestError;
-
-pub(super) const MOST_BYTES: usize = 1024 * 1024;
-pub(super) const MOST_NODES: usize = 200_000;
+use super::problem::{MOST_BYTES, MOST_NODES, ManifestError};
 
 /// A node's number, in the order of the file.
 pub(super) type NodeId = usize;
@@ -252,10 +249,16 @@ impl<'t> ManifestTree<'t> {
                     let index = items.iter().position(|item| *item == id).unwrap_or_default();
                     steps.push(format!("[{index}]"));
                 }
-                _ => steps.push(super::path::format_key(self.key(id).unwrap_or("?"))),
+                _ => steps.push(format_key(self.key(id).unwrap_or("?"))),
             }
         }
         let path: String = steps.iter().rev().map(String::as_str).collect();
         path.strip_prefix('.').unwrap_or(&path).to_owned()
     }
+}
+
+/// How a key is written in a path, with what parts it from what is before it.
+fn format_key(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '$' | '<');
+    if !name.is_empty() && name.chars().all(plain) { format!(".{name}") } else { format!("[\"{name}\"]") }
 }
