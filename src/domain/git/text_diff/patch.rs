@@ -1,6 +1,6 @@
 //! The hunks of a unified patch, read by their counts as `git apply` reads them. Anything may stand in it.
 
-use super::{DiffLine, DiffMark, Hunk};
+use super::hunk::{DiffLine, DiffMark, Hunk};
 
 /// A hunk that is being read, and how many of its lines are still to come on each side.
 struct OpenHunk {

@@ -1,0 +1,113 @@
+//! The lines of a difference that stand together, and how each of them differs.
+
+use std::fmt::Write;
+
+use similar::{ChangeTag, DiffOp, TextDiff};
+
+/// Lines that changed near each other, with what stands around them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// The number of its first line, or of the line before where it has none on that side.
+    pub old_start: usize,
+    pub new_start: usize,
+    /// What stands above, as in the name of a function; often nothing.
+    pub heading: String,
+    pub lines: Vec<DiffLine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffLine {
+    pub mark: DiffMark,
+    /// In order; together they are the line, without its end. None is empty.
+    pub segments: Vec<Segment>,
+    /// Only the last line of a text may lack its end.
+    pub has_newline: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffMark {
+    Unchanged,
+    Removed,
+    Added,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// It is what differs from the line on the other side.
+    pub emphasised: bool,
+    pub text: String,
+}
+
+impl Hunk {
+    pub(super) fn from_ops(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Self {
+        let lines: Vec<DiffLine> = ops
+            .iter()
+            .flat_map(|op| diff.iter_changes(op))
+            .map(|change| {
+                let mark = match change.tag() {
+                    ChangeTag::Equal => DiffMark::Unchanged,
+                    ChangeTag::Delete => DiffMark::Removed,
+                    ChangeTag::Insert => DiffMark::Added,
+                };
+                let text: &str = change.value();
+                let ended = text.strip_suffix('\n');
+                DiffLine::new_plain(mark, ended.unwrap_or(text), ended.is_some())
+            })
+            .collect();
+        let (old, new) = ops.first().map_or((0, 0), |op| (op.old_range().start, op.new_range().start));
+        let mut hunk = Self { old_start: old, new_start: new, heading: String::new(), lines };
+        let (old, new) = hunk.count_sides();
+        hunk.old_start += usize::from(old > 0);
+        hunk.new_start += usize::from(new > 0);
+        hunk
+    }
+
+    /// As in `@@ -1,3 +1,4 @@`.
+    pub fn to_range_header(&self) -> String {
+        let (old, new) = self.count_sides();
+        let mut range = "@@".to_owned();
+        for (side, start, length) in [('-', self.old_start, old), ('+', self.new_start, new)] {
+            // Writing to a string cannot fail.
+            let _ = match length {
+                1 => write!(range, " {side}{start}"),
+                length => write!(range, " {side}{start},{length}"),
+            };
+        }
+        range + " @@"
+    }
+
+    /// On the old side and on the new one.
+    pub(super) fn count_sides(&self) -> (usize, usize) {
+        let (gone, come) = (self.count_marked(DiffMark::Removed), self.count_marked(DiffMark::Added));
+        (self.lines.len() - come, self.lines.len() - gone)
+    }
+
+    pub(super) fn count_marked(&self, mark: DiffMark) -> usize {
+        self.lines.iter().filter(|line| line.mark == mark).count()
+    }
+}
+
+impl DiffLine {
+    pub(super) fn new_plain(mark: DiffMark, text: &str, ends: bool) -> Self {
+        let segments = match text {
+            "" => vec![],
+            text => vec![Segment { emphasised: false, text: text.to_owned() }],
+        };
+        Self { mark, segments, has_newline: ends }
+    }
+
+    pub fn to_text(&self) -> String {
+        self.segments.iter().map(|segment| segment.text.as_str()).collect()
+    }
+}
+
+impl DiffMark {
+    /// What stands before the line in a patch.
+    pub fn as_char(self) -> char {
+        match self {
+            Self::Unchanged => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
+        }
+    }
+}
