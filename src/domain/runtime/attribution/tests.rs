@@ -1,6 +1,7 @@
 //! Every way from a report to artefacts, in their order, and every reason why there is none.
 
 use super::*;
+use crate::domain::model::artefact::Repository;
 use crate::domain::sample;
 
 fn qa() -> EnvironmentName {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{AttributionSubject, ControllerObject, MAX_QUOTED_CHARS, truncate_text};
+use super::subject::{AttributionSubject, ControllerObject, MAX_QUOTED_CHARS, truncate_text};
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
 

@@ -1,0 +1,79 @@
+//! The subject of a report as its sender tells it: an object of a controller, an artefact, images or a repository.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::environment::EnvironmentName;
+
+/// Names in Kubernetes have no more; whatever is longer is nobody's name.
+pub(super) const MAX_NAME_LENGTH: usize = 253;
+/// As much of somebody's text as is repeated in a sentence.
+pub(super) const MAX_QUOTED_CHARS: usize = 100;
+
+/// An object by which a controller applies others: a `Kustomization`, a `HelmRelease`, an `Application`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ControllerObject {
+    pub kind: String,
+    /// Empty where nobody tells it.
+    pub namespace: String,
+    pub name: String,
+}
+
+impl ControllerObject {
+    /// `None` for what has no name, or one that no object can have.
+    pub fn new(kind: &str, namespace: &str, name: &str) -> Option<Self> {
+        let fits = !name.is_empty() && [kind, namespace, name].iter().all(|part| part.len() <= MAX_NAME_LENGTH);
+        fits.then(|| Self { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+
+    /// The same in one word, as a view keeps it: `Kustomization/flux-system/checkout`.
+    pub fn to_reference(&self) -> String {
+        [&*self.kind, &*self.namespace, &*self.name].join("/")
+    }
+
+    /// Is this the object that the word names? A namespace that one of them does not tell is no difference.
+    pub fn has_reference(&self, reference: &str) -> bool {
+        let mut parts = reference.splitn(3, '/');
+        let (kind, namespace, name) = (parts.next(), parts.next().unwrap_or_default(), parts.next());
+        kind == Some(&*self.kind)
+            && name == Some(&*self.name)
+            && (namespace == self.namespace || namespace.is_empty() || self.namespace.is_empty())
+    }
+}
+
+impl fmt::Display for ControllerObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [&self.kind, &self.namespace, &self.name].map(|part| truncate_text(part, MAX_QUOTED_CHARS));
+        let [kind, namespace, name] = parts;
+        match (&*kind, &*namespace) {
+            ("", "") => write!(f, "{name}"),
+            ("", _) => write!(f, "{namespace}/{name}"),
+            (_, "") => write!(f, "{kind} {name}"),
+            _ => write!(f, "{kind} {namespace}/{name}"),
+        }
+    }
+}
+
+/// What a report tells of what it is about. Its environment is the one whose secret signed it.
+#[derive(Clone, Debug)]
+pub struct AttributionSubject<'a> {
+    /// Who speaks, as people call it.
+    pub sender: &'a str,
+    /// Where an artefact can be named to this sender: `in the Alert's eventMetadata`.
+    pub naming_hint: &'a str,
+    pub environment: &'a EnvironmentName,
+    pub object: Option<ControllerObject>,
+    pub artefact: Option<&'a str>,
+    /// With or without tag and digest.
+    pub images: &'a [String],
+    pub repository: Option<&'a Repository>,
+}
+
+/// At most so many characters.
+pub(super) fn truncate_text(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]).into(),
+        None => text.into(),
+    }
+}
