@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, Stage};
 use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState, MergeCondition};
-use crate::domain::change::plan::{ConflictingChange, Plan, PromotionFacts};
+use crate::domain::change::plan::{Plan, PromotionFacts};
 use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
@@ -227,7 +227,7 @@ pub(crate) fn free(text: &str) -> WhyAnswer {
     let plan = Plan {
         environment: EnvironmentName::new("prod"),
         holds_to_lift: vec![hold; 5],
-        supersedes: ConflictingChange::from_change(&waiting()),
+        supersedes: waiting().to_conflicting_change(),
         image: ImagePresence::Unknown { why: text.to_owned() },
         ..plan()
     };

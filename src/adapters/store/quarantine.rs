@@ -97,7 +97,6 @@ mod tests {
     use crate::adapters::store::Transaction;
     use crate::clock::Clock;
     use crate::domain::model::environment::EnvironmentName;
-    use crate::domain::rules::quarantine::Hold;
     use crate::domain::sample;
 
     #[tokio::test]
@@ -108,8 +107,8 @@ mod tests {
         let store = Store::open(&url, clock).await.unwrap();
         let mut rollback = sample::change();
         rollback.plan.rollback = Some(sample::rollback());
-        let left = Quarantine::from_rollback(&rollback, sample::quarantine().at).unwrap();
-        let hold = Hold::from_rollback(&rollback, left.at).unwrap();
+        let left = rollback.to_quarantine(sample::quarantine().at).unwrap();
+        let hold = rollback.to_hold(left.at).unwrap();
         let both = || Transaction::new().insert_quarantine(left.clone()).insert_hold(hold.clone());
         store.commit(both()).await.unwrap();
         store.commit(both()).await.expect("said twice, it is the same");

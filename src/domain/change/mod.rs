@@ -9,6 +9,7 @@ mod lock_key;
 pub mod plan;
 mod pull_request;
 mod retry;
+mod rule_inputs;
 mod stage;
 mod stall;
 pub mod subscription;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::change::{Change, ChangeLockKey, Stage};
+use crate::domain::change::ChangeLockKey;
 use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::pending::PendingCommits;
@@ -77,19 +77,6 @@ pub struct ConflictingChange {
     pub since: Timestamp,
     /// Git has it: only a rollback takes its place.
     pub merged: bool,
-}
-
-impl ConflictingChange {
-    /// `None` where the change does not wait, or not any more.
-    pub fn from_change(change: &Change) -> Option<Self> {
-        let (since, merged) = match &change.stage {
-            Stage::AwaitingApproval(awaiting) => (awaiting.since, false),
-            Stage::Deploying(deploying) => (deploying.merged_at, true),
-            _ => return None,
-        };
-        let (id, requester) = (change.id, change.requester.clone());
-        Some(Self { id, requester, version: change.plan.version.clone(), since, merged })
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -265,23 +265,6 @@ pub enum AskerRole {
     Other,
 }
 
-impl From<&Change> for ChangeInProgress {
-    fn from(change: &Change) -> Self {
-        Self {
-            id: change.id,
-            artefact: change.plan.artefact.clone(),
-            environment: change.plan.environment.clone(),
-            requester: change.requester.clone(),
-            since: change.asked_at,
-            stage: change.stage.display_name(),
-            can_cancel: change.stage.can_cancel(),
-            is_rollback: change.plan.rollback.is_some(),
-            awaiting_approval: change.stage.awaiting().is_some().then(|| Box::new(change.clone())),
-            asker_role: AskerRole::Other,
-        }
-    }
-}
-
 /// What somebody may do in an environment, or may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestrictedAction {

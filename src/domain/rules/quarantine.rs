@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::Change;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::catalogue::Ladder;
@@ -28,23 +27,6 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// `None` where it is not known what was rolled back from.
-    pub fn from_rollback(rollback: &Change, now: Timestamp) -> Option<Self> {
-        let plan = &rollback.plan;
-        let about = plan.rollback.as_ref()?;
-        Some(Self {
-            change: rollback.id,
-            environment: plan.environment.clone(),
-            artefacts: plan.list_artefacts(),
-            version: plan.from.clone()?,
-            commits: about.bad.commits.clone(),
-            trees: about.bad.trees.clone(),
-            by: (!about.automatic).then(|| rollback.requester.clone()),
-            at: now,
-            reason: about.reason.clone(),
-        })
-    }
-
     /// Is the environment the one that was rolled back, or above it?
     pub fn is_effective_in(&self, environment: &EnvironmentName, ladder: &Ladder) -> bool {
         let place = |name: &EnvironmentName| ladder.environments().iter().position(|rung| rung.name == *name);
@@ -98,20 +80,6 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub fn from_rollback(rollback: &Change, now: Timestamp) -> Option<Self> {
-        let plan = &rollback.plan;
-        let about = plan.rollback.as_ref()?;
-        Some(Self {
-            change: rollback.id,
-            environment: plan.environment.clone(),
-            artefacts: plan.list_artefacts(),
-            from: plan.from.clone(),
-            by: (!about.automatic).then(|| rollback.requester.clone()),
-            at: now,
-            reason: about.reason.clone(),
-        })
-    }
-
     pub fn has_any_artefact(&self, artefacts: &[ArtefactName]) -> bool {
         self.artefacts.iter().any(|held| artefacts.contains(held))
     }

@@ -6,8 +6,6 @@ use jiff::Timestamp;
 
 use super::lock::Lock;
 use super::quarantine::Quarantine;
-use crate::domain::change::Change;
-use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::sighting::Sighting;
@@ -89,26 +87,15 @@ pub struct SourceMap {
 }
 
 impl SourceMap {
-    /// Of all changes that moved the same as the artefact.
-    pub fn from_changes(changes: &[Change], artefact: &ArtefactName) -> Self {
-        let mut map = Self::default();
-        for change in changes {
-            let Some(result) = change.stage.result_commit() else { continue };
-            let plan = &change.plan;
-            if let Some(pinned) = &plan.pinned {
-                map.sources.insert(result.clone(), pinned.clone());
-            }
-            if plan.rollback.is_some() {
-                // Of what was carried along only the commit is known: the tag is another artefact's.
-                let own = |version: &Version| {
-                    let commit = version.commit.clone();
-                    if plan.artefact == *artefact { version.clone() } else { Version { commit, ..Version::default() } }
-                };
-                map.restored.insert(result.clone(), own(&plan.version));
-                map.rolled_back_versions.extend(plan.from.as_ref().map(own));
-            }
-        }
-        map
+    /// A change made the commit `result` of `source`.
+    pub(in crate::domain) fn record_source(&mut self, result: Sha, source: Sha) {
+        self.sources.insert(result, source);
+    }
+
+    /// A rollback made the commit `result`: it restored one version, and took back another if that is known.
+    pub(in crate::domain) fn record_rollback(&mut self, result: Sha, restored: Version, rolled_back: Option<Version>) {
+        self.restored.insert(result, restored);
+        self.rolled_back_versions.extend(rolled_back);
     }
 
     /// A rollback counts as the version that it restored.
@@ -202,7 +189,8 @@ pub fn find_previous_versions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::change::Stage;
+    use crate::domain::change::{Change, Stage};
+    use crate::domain::model::artefact::ArtefactName;
     use crate::domain::model::environment::EnvironmentName;
     use crate::domain::sample;
 
@@ -279,7 +267,7 @@ mod tests {
         ];
         for (name, history, changes, expected) in cases {
             let stays = stays(history);
-            let codes = SourceMap::from_changes(&changes, &ArtefactName::new("checkout"));
+            let codes = Change::build_source_map(&changes, &ArtefactName::new("checkout"));
             let found = find_previous_versions(&stays, &codes, Some(&stays[0].version), &[]);
             assert_eq!(found.first().and_then(|it| it.version.commit.clone()), expected.map(sha), "{name}");
         }
@@ -302,7 +290,7 @@ mod tests {
     #[test]
     fn codes_that_lead_in_a_circle_end_somewhere() {
         let both = [change('a', 'b', Some('c')), change('b', 'a', Some('c'))];
-        let codes = SourceMap::from_changes(&both, &ArtefactName::new("checkout"));
+        let codes = Change::build_source_map(&both, &ArtefactName::new("checkout"));
         let _ = codes.resolve_source(&sha('a'));
         let _ = codes.resolve_restored(&version('a'));
     }

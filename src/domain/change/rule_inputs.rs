@@ -1,0 +1,94 @@
+//! A change as the rules see it: in the way of another one, or as the origin of a quarantine, a hold or a restored version.
+
+use jiff::Timestamp;
+
+use super::plan::ConflictingChange;
+use super::{Change, Stage};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::version::Version;
+use crate::domain::rules::promotion::{AskerRole, ChangeInProgress};
+use crate::domain::rules::quarantine::{Hold, Quarantine};
+use crate::domain::rules::rollback::SourceMap;
+
+impl Change {
+    /// `None` where the change does not wait, or not any more.
+    pub fn to_conflicting_change(&self) -> Option<ConflictingChange> {
+        let (since, merged) = match &self.stage {
+            Stage::AwaitingApproval(awaiting) => (awaiting.since, false),
+            Stage::Deploying(deploying) => (deploying.merged_at, true),
+            _ => return None,
+        };
+        let (id, requester) = (self.id, self.requester.clone());
+        Some(ConflictingChange { id, requester, version: self.plan.version.clone(), since, merged })
+    }
+
+    /// The quarantine that a rollback begins. `None` where it is not known what was rolled back from.
+    pub fn to_quarantine(&self, now: Timestamp) -> Option<Quarantine> {
+        let plan = &self.plan;
+        let about = plan.rollback.as_ref()?;
+        Some(Quarantine {
+            change: self.id,
+            environment: plan.environment.clone(),
+            artefacts: plan.list_artefacts(),
+            version: plan.from.clone()?,
+            commits: about.bad.commits.clone(),
+            trees: about.bad.trees.clone(),
+            by: (!about.automatic).then(|| self.requester.clone()),
+            at: now,
+            reason: about.reason.clone(),
+        })
+    }
+
+    /// The hold that a rollback leaves on its environment.
+    pub fn to_hold(&self, now: Timestamp) -> Option<Hold> {
+        let plan = &self.plan;
+        let about = plan.rollback.as_ref()?;
+        Some(Hold {
+            change: self.id,
+            environment: plan.environment.clone(),
+            artefacts: plan.list_artefacts(),
+            from: plan.from.clone(),
+            by: (!about.automatic).then(|| self.requester.clone()),
+            at: now,
+            reason: about.reason.clone(),
+        })
+    }
+
+    /// Of all changes that moved the same as the artefact.
+    pub fn build_source_map(changes: &[Self], artefact: &ArtefactName) -> SourceMap {
+        let mut map = SourceMap::default();
+        for change in changes {
+            let Some(result) = change.stage.result_commit() else { continue };
+            let plan = &change.plan;
+            if let Some(pinned) = &plan.pinned {
+                map.record_source(result.clone(), pinned.clone());
+            }
+            if plan.rollback.is_some() {
+                // Of what was carried along only the commit is known: the tag is another artefact's.
+                let own = |version: &Version| {
+                    let commit = version.commit.clone();
+                    if plan.artefact == *artefact { version.clone() } else { Version { commit, ..Version::default() } }
+                };
+                map.record_rollback(result.clone(), own(&plan.version), plan.from.as_ref().map(own));
+            }
+        }
+        map
+    }
+}
+
+impl From<&Change> for ChangeInProgress {
+    fn from(change: &Change) -> Self {
+        Self {
+            id: change.id,
+            artefact: change.plan.artefact.clone(),
+            environment: change.plan.environment.clone(),
+            requester: change.requester.clone(),
+            since: change.asked_at,
+            stage: change.stage.display_name(),
+            can_cancel: change.stage.can_cancel(),
+            is_rollback: change.plan.rollback.is_some(),
+            awaiting_approval: change.stage.awaiting().is_some().then(|| Box::new(change.clone())),
+            asker_role: AskerRole::Other,
+        }
+    }
+}
