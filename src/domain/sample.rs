@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, Stage};
-use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState, MergeCondition};
+use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState};
 use crate::domain::change::plan::{Plan, PromotionFacts};
 use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
@@ -21,6 +21,7 @@ use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::model::workload::Namespace;
 use crate::domain::rules::gate::GateInputs;
 use crate::domain::rules::lock::Lock;
+use crate::domain::rules::merge_condition::MergeCondition;
 use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};

@@ -3,6 +3,7 @@
 pub mod freeze;
 pub mod gate;
 pub mod lock;
+pub mod merge_condition;
 pub mod promotion;
 pub mod quarantine;
 mod refusal_code;

@@ -4,13 +4,12 @@ use jiff::SignedDuration;
 
 use crate::adapters::github::{GithubError, MergeReadiness, PullRequest, Review, ReviewVerdict};
 use crate::adapters::store::{Claim, Transaction};
-use crate::domain::change::approval::{
-    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition,
-};
+use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason};
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{CancelledBy, Change, ResultBranch, Stage};
 use crate::domain::model::version::Sha;
 use crate::domain::rules::gate::Gate;
+use crate::domain::rules::merge_condition::MergeCondition;
 use crate::workflow::changes::pull_request::{PullRequestCheck, merge_pull_request, sync_pull_request};
 use crate::workflow::changes::transition::{
     StageResult, advance_stage, apply_transition, mark_errored, retry_approval_later, store_approval_state,

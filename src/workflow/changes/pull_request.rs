@@ -6,12 +6,13 @@ use crate::adapters::github::{
 };
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, LedgerKind, Transaction};
-use crate::domain::change::approval::{MergeCondition, VoidReason};
+use crate::domain::change::approval::VoidReason;
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{CancelledBy, Change, DeployState, PullRequestRef, ResultBranch, ResultCommit, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::ManifestFile;
 use crate::domain::model::version::Sha;
+use crate::domain::rules::merge_condition::MergeCondition;
 use crate::workflow::changes::after_merge::record_merge;
 use crate::workflow::changes::build_commit::{BuildCommitOutcome, build_result_commit};
 use crate::workflow::changes::git_writes;

@@ -3,7 +3,6 @@
 use crate::adapters::store::StoreError;
 use crate::config::Policy;
 use crate::domain::change::Change;
-use crate::domain::change::approval::MergeCondition;
 use crate::domain::change::plan::Plan;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
@@ -12,6 +11,7 @@ use crate::domain::model::version::Version;
 use crate::domain::rules::freeze;
 use crate::domain::rules::gate::{Gate, GateInputs, GateOverride, HealthySince};
 use crate::domain::rules::lock::Lock;
+use crate::domain::rules::merge_condition::MergeCondition;
 use crate::domain::rules::quarantine::Quarantine;
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;

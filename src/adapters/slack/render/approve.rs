@@ -7,10 +7,11 @@ use super::blocks::{Block, Button, ConfirmDialog, actions, button, section};
 use super::headline::format_headline;
 use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::change::approval::{
-    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
+    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, VoidReason,
 };
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::MemberLabel;
+use crate::domain::rules::merge_condition::MergeCondition;
 
 pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";

@@ -6,8 +6,7 @@ use crate::adapters::store::plan::StoredPlan;
 use crate::adapters::store::stored::{StoredBody, stored};
 use crate::adapters::store::stored_parts::{StoredLock, StoredQuarantine};
 use crate::domain::change::approval::{
-    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
-    VoidedApprovals,
+    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, VoidReason, VoidedApprovals,
 };
 use crate::domain::change::{
     BranchFinding, BuildFinding, CancelledBy, Change, CoDeployedState, CoDeployedStatus, ControllerMessage,
@@ -19,6 +18,7 @@ use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
+use crate::domain::rules::merge_condition::MergeCondition;
 
 impl StoredBody for StoredChange {
     const VERSION: u32 = 1;

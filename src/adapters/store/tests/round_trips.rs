@@ -8,8 +8,7 @@ use crate::adapters::store::ledger::StoredLedgerDetails;
 use crate::adapters::store::outbox::StoredMessage;
 use crate::adapters::store::stored::{StoredBody, read_body, write_body};
 use crate::domain::change::approval::{
-    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
-    VoidedApprovals,
+    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, VoidReason, VoidedApprovals,
 };
 use crate::domain::change::{
     BranchFinding, BuildFinding, CancelledBy, Change, CoDeployedState, CoDeployedStatus, ControllerMessage,
@@ -19,6 +18,7 @@ use crate::domain::change::{
 };
 use crate::domain::model::actor::MemberLabel;
 use crate::domain::model::message::{FallbackRecipient, MessageFile, MessageLink};
+use crate::domain::rules::merge_condition::MergeCondition;
 use crate::domain::view::history::ArrivalDetails;
 
 fn assert_comes_back<B: StoredBody>(value: &B::Domain)
