@@ -6,7 +6,7 @@ use super::plan::ConflictingChange;
 use super::{Change, Stage};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::version::Version;
-use crate::domain::rules::promotion::{AskerRole, ChangeInProgress};
+use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, PendingApproval};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::SourceMap;
 
@@ -20,6 +20,20 @@ impl Change {
         };
         let (id, requester) = (self.id, self.requester.clone());
         Some(ConflictingChange { id, requester, version: self.plan.version.clone(), since, merged })
+    }
+
+    /// The approvals and conditions that it waits for. `None` in every other stage.
+    fn to_pending_approval(&self) -> Option<PendingApproval> {
+        let awaiting = self.stage.awaiting()?;
+        Some(PendingApproval {
+            version: self.plan.version.clone(),
+            commit: self.commit_to_approve().cloned(),
+            branch: self.plan.write_target().1.to_owned(),
+            missing: awaiting.count_missing(),
+            asked: awaiting.asked.clone(),
+            approved_by: awaiting.approvals.iter().map(|approval| approval.by.clone()).collect(),
+            waits_for: awaiting.waits_for.clone(),
+        })
     }
 
     /// The quarantine that a rollback begins. `None` where it is not known what was rolled back from.
@@ -87,7 +101,7 @@ impl From<&Change> for ChangeInProgress {
             stage: change.stage.display_name(),
             can_cancel: change.stage.can_cancel(),
             is_rollback: change.plan.rollback.is_some(),
-            awaiting_approval: change.stage.awaiting().is_some().then(|| Box::new(change.clone())),
+            awaiting_approval: change.to_pending_approval().map(Box::new),
             asker_role: AskerRole::Other,
         }
     }

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::gate::{self, GateInputs, GateOverride};
 use super::lock::Lock;
+use super::merge_condition::MergeCondition;
 use super::quarantine::Quarantine;
-use crate::domain::change::Change;
 use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
@@ -250,9 +250,25 @@ pub struct ChangeInProgress {
     /// Not merged yet: it can be cancelled.
     pub can_cancel: bool,
     pub is_rollback: bool,
-    /// The change itself, where it waits for approval.
-    pub awaiting_approval: Option<Box<Change>>,
+    /// Set where it waits for approval.
+    pub awaiting_approval: Option<Box<PendingApproval>>,
     pub asker_role: AskerRole,
+}
+
+/// The approvals and conditions that a change still waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingApproval {
+    pub version: Version,
+    /// The commit that people approve. `None` while there is nothing to see.
+    pub commit: Option<Sha>,
+    /// The branch of Git that it would move.
+    pub branch: String,
+    /// How many people must still approve.
+    pub missing: u32,
+    /// The people who may approve.
+    pub asked: Vec<MemberLabel>,
+    pub approved_by: Vec<PersonId>,
+    pub waits_for: Vec<MergeCondition>,
 }
 
 /// What whoever asks is to a change of somebody's.

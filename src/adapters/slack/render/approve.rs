@@ -10,8 +10,13 @@ use crate::domain::change::approval::{
     Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, VoidReason,
 };
 use crate::domain::change::{Change, Stage};
-use crate::domain::model::actor::MemberLabel;
+use crate::domain::model::actor::{MemberLabel, PersonId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::ids::ChangeId;
+use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::merge_condition::MergeCondition;
+use crate::domain::rules::promotion::{ChangeInProgress, PendingApproval};
 
 pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";
@@ -25,9 +30,54 @@ const MAX_REASON: usize = 300;
 /// Longer reasons are nobody's who is in a hurry; the modal takes no more.
 pub const MAX_REASON_INPUT: usize = 500;
 
-/// What the buttons carry: the change, and the commit that whoever presses has seen.
+/// The parts of a change that the texts on its approval name.
+pub(super) struct ApprovalSubject<'a> {
+    id: ChangeId,
+    requester: &'a PersonId,
+    artefact: &'a ArtefactName,
+    environment: &'a EnvironmentName,
+    version: &'a Version,
+    /// The branch of Git that it would move.
+    branch: &'a str,
+    /// The commit that people approve. `None` while there is nothing to see.
+    commit: Option<&'a Sha>,
+}
+
+impl<'a> ApprovalSubject<'a> {
+    pub(super) fn from_pending(change: &'a ChangeInProgress, approval: &'a PendingApproval) -> Self {
+        Self {
+            id: change.id,
+            requester: &change.requester,
+            artefact: &change.artefact,
+            environment: &change.environment,
+            version: &approval.version,
+            branch: &approval.branch,
+            commit: approval.commit.as_ref(),
+        }
+    }
+
+    /// What the buttons carry: the change, and the commit that whoever presses has seen.
+    pub(super) fn encode_button_value(&self) -> Option<String> {
+        self.commit.map(|shown| format!("{}:{shown}", self.id))
+    }
+}
+
+impl<'a> From<&'a Change> for ApprovalSubject<'a> {
+    fn from(change: &'a Change) -> Self {
+        Self {
+            id: change.id,
+            requester: &change.requester,
+            artefact: &change.plan.artefact,
+            environment: &change.plan.environment,
+            version: &change.plan.version,
+            branch: change.plan.write_target().1,
+            commit: change.commit_to_approve(),
+        }
+    }
+}
+
 pub fn encode_button_value(change: &Change) -> Option<String> {
-    change.commit_to_approve().map(|shown| format!("{}:{shown}", change.id))
+    ApprovalSubject::from(change).encode_button_value()
 }
 
 /// How far a change that waits has come.
@@ -65,7 +115,7 @@ pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<B
                 .waits_for
                 .iter()
                 .filter(|waits| **waits != MergeCondition::Mergeability)
-                .map(|waits| describe_merge_condition(change, waits)),
+                .map(|waits| describe_merge_condition(&change.into(), waits)),
         )
         .chain(awaiting.ignored.iter().map(|ignored| describe_ignored_review(change, ignored)))
         .collect();
@@ -97,20 +147,19 @@ pub(super) fn render_buttons(change: &Change, awaiting: &ApprovalState) -> Block
     if awaiting.is_approved() {
         return actions(vec![reject, cancel]);
     }
-    actions(vec![build_approve_button(change, value), reject, cancel])
+    actions(vec![build_approve_button(&change.into(), value), reject, cancel])
 }
 
 /// For those who may say yes to what is shown: `value` says what that is.
-pub(super) fn build_approve_button(change: &Change, value: String) -> Button {
-    let plan = &change.plan;
+pub(super) fn build_approve_button(change: &ApprovalSubject<'_>, value: String) -> Button {
     let text = Mrkdwn::default()
-        .bold(plan.artefact.as_str())
+        .bold(change.artefact.as_str())
         .raw(" ")
-        .code(plan.version.label())
+        .code(change.version.label())
         .raw(" goes to ")
-        .bold(plan.environment.as_str())
+        .bold(change.environment.as_str())
         .raw(", frozen at ")
-        .code(change.commit_to_approve().map_or("", |shown| shown.short()))
+        .code(change.commit.map_or("", |shown| shown.short()))
         .raw(".");
     let confirm = ConfirmDialog { title: "Approve this change?", text, confirm_label: "Approve", deny_label: "Back" };
     button("Approve", APPROVE, value).primary().with_confirm(confirm)
@@ -118,22 +167,24 @@ pub(super) fn build_approve_button(change: &Change, value: String) -> Button {
 
 /// Whose yes a change still needs, who gave theirs, and what else it waits for; what holds the environment itself is said
 /// apart from that.
-pub(super) fn describe_open_conditions(change: &Change, awaiting: &ApprovalState) -> Mrkdwn {
-    let text = match awaiting.count_missing() {
+pub(super) fn describe_open_conditions(change: &ApprovalSubject<'_>, approval: &PendingApproval) -> Mrkdwn {
+    let text = match approval.missing {
         0 => Mrkdwn::default(),
         1 => Mrkdwn::new(" It still needs 1 approval of "),
         missing => Mrkdwn::default().plain(&format!(" It still needs {missing} approvals of ")),
     };
-    let text = match awaiting.count_missing() {
+    let text = match approval.missing {
         0 => text,
-        _ => text.name_people(&awaiting.asked).raw(", not of ").person(&change.requester).raw("."),
+        _ => text.name_people(&approval.asked).raw(", not of ").person(change.requester).raw("."),
     };
-    let text =
-        awaiting.approvals.iter().take(MAX_NAMES).enumerate().fold(text, |text, (at, approval)| {
-            text.raw(if at == 0 { " Approved by " } else { ", " }).person(&approval.by)
-        });
-    let text = if awaiting.approvals.is_empty() { text } else { text.raw(".") };
-    let own = awaiting.waits_for.iter().filter(|waits| match waits {
+    let text = approval
+        .approved_by
+        .iter()
+        .take(MAX_NAMES)
+        .enumerate()
+        .fold(text, |text, (at, person)| text.raw(if at == 0 { " Approved by " } else { ", " }).person(person));
+    let text = if approval.approved_by.is_empty() { text } else { text.raw(".") };
+    let own = approval.waits_for.iter().filter(|waits| match waits {
         MergeCondition::Mergeability
         | MergeCondition::Locked { .. }
         | MergeCondition::Frozen { .. }
@@ -155,8 +206,7 @@ pub fn render_approved(change: &Change) -> Rendered {
     render_sentence(Mrkdwn::new("Approved: ").append(&format_headline(change)).raw(", <{link}|follow it here>."))
 }
 
-pub(super) fn describe_merge_condition(change: &Change, waits: &MergeCondition) -> Mrkdwn {
-    let plan = &change.plan;
+pub(super) fn describe_merge_condition(change: &ApprovalSubject<'_>, waits: &MergeCondition) -> Mrkdwn {
     let text = Mrkdwn::new(":hourglass_flowing_sand: ");
     let stop = Mrkdwn::new(":no_entry: ");
     match waits {
@@ -165,7 +215,7 @@ pub(super) fn describe_merge_condition(change: &Change, waits: &MergeCondition) 
             append_names(stop.raw("checks are red: "), names).raw(". Repair them, or run them again on GitHub")
         }
         MergeCondition::NoCheck => {
-            stop.bold(plan.environment.as_str()).raw(" requires a green check, and none ran on the frozen branch")
+            stop.bold(change.environment.as_str()).raw(" requires a green check, and none ran on the frozen branch")
         }
         MergeCondition::ChangesRequested { logins } => {
             append_names(stop.raw("changes are requested on GitHub by "), logins)
@@ -174,27 +224,27 @@ pub(super) fn describe_merge_condition(change: &Change, waits: &MergeCondition) 
         MergeCondition::Mergeability => text.raw("GitHub computes whether it can be merged"),
         MergeCondition::GithubRules { reviews: 0 } => text
             .raw("GitHub's own rules for ")
-            .code(plan.write_target().1)
+            .code(change.branch)
             .raw(" ask for something that is still missing there"),
         MergeCondition::GithubRules { reviews } => text
             .raw("GitHub's own rules for ")
-            .code(plan.write_target().1)
+            .code(change.branch)
             .plain(&format!(" want {reviews} approving {} there", if *reviews == 1 { "review" } else { "reviews" }))
             .raw(": an approval in Slack is none"),
         MergeCondition::Retargeted { base } => stop
             .raw("somebody pointed the pull request at ")
             .code(base)
             .raw(". Point it back at ")
-            .code(plan.write_target().1)
+            .code(change.branch)
             .raw(" on GitHub, or cancel"),
         MergeCondition::Locked { lock } => {
-            let text = stop.bold(plan.environment.as_str()).raw(" is locked by ").person(&lock.by).raw(": ");
+            let text = stop.bold(change.environment.as_str()).raw(" is locked by ").person(&lock.by).raw(": ");
             text.plain(&truncate_middle(&lock.reason, MAX_REASON))
                 .raw(". It goes on after ")
                 .code(&super::lock::format_unlock_command(lock))
         }
         MergeCondition::Frozen { until, reason } => {
-            let text = stop.bold(plan.environment.as_str()).raw(" is frozen until ").date_time(*until);
+            let text = stop.bold(change.environment.as_str()).raw(" is frozen until ").date_time(*until);
             match reason {
                 Some(reason) => text.raw(": ").plain(&truncate_middle(reason, MAX_REASON)),
                 None => text,
@@ -204,14 +254,14 @@ pub(super) fn describe_merge_condition(change: &Change, waits: &MergeCondition) 
             .raw("it is quarantined: ")
             .append(&super::quarantine::describe_quarantine(quarantine))
             .raw(". It goes on after ")
-            .code(&format!("/gantry release {} {}", plan.artefact, quarantine.version.label())),
+            .code(&format!("/gantry release {} {}", change.artefact, quarantine.version.label())),
         MergeCondition::RightLost => stop
-            .person(&change.requester)
+            .person(change.requester)
             .raw(" may not promote to ")
-            .bold(plan.environment.as_str())
+            .bold(change.environment.as_str())
             .raw(" any more. Somebody who may must ask for it anew"),
         MergeCondition::RightsUnknown { why } => stop
-            .bold(plan.environment.as_str())
+            .bold(change.environment.as_str())
             .raw(" stays shut while nobody can tell who may: ")
             .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.')),
     }

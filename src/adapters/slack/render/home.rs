@@ -71,7 +71,7 @@ fn push_waiting(blocks: &mut Vec<Block>, home: &HomeContent<'_>) {
         blocks.push(render_change(change, home));
         if let Some(value) = encode_button_value(change) {
             let reject = button("Reject", REJECT, value.clone()).danger();
-            blocks.push(actions(vec![build_approve_button(change, value), reject]));
+            blocks.push(actions(vec![build_approve_button(&(*change).into(), value), reject]));
         }
     }
     if home.waiting.is_empty() && home.unknown_reason.is_none() {

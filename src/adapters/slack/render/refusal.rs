@@ -5,7 +5,7 @@ use super::blocks::{actions, context, section};
 use super::mrkdwn::{Mrkdwn, truncate_middle};
 use super::refusal_buttons::build_buttons;
 use super::{lock, quarantine};
-use crate::adapters::slack::render::approve;
+use crate::adapters::slack::render::approve::{self, ApprovalSubject};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
@@ -448,9 +448,11 @@ fn explain_under_way(under_way: &ChangeInProgress) -> (Mrkdwn, Mrkdwn) {
         .raw(": it is ")
         .raw(under_way.stage)
         .raw(", <{link}|follow it here>.");
-    let waits = under_way.awaiting_approval.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
-    let why = match waits {
-        Some((change, awaiting)) => why.append(&approve::describe_open_conditions(change, awaiting)),
+    let why = match under_way.awaiting_approval.as_deref() {
+        Some(approval) => {
+            let change = ApprovalSubject::from_pending(under_way, approval);
+            why.append(&approve::describe_open_conditions(&change, approval))
+        }
         None => why,
     };
     let next = if under_way.can_cancel {

@@ -1,5 +1,6 @@
 //! The buttons under a refusal: each resolves it with one click, as far as a click can.
 
+use super::approve::ApprovalSubject;
 use super::blocks::{Button, ConfirmDialog, button};
 use super::command_button::{build_command_button, escape_argument};
 use super::mrkdwn::{Mrkdwn, truncate_middle};
@@ -49,10 +50,12 @@ fn build_rollback_button(artefact: &ArtefactName, environment: &EnvironmentName)
 
 /// What whoever asks may decide of a change that is under way.
 fn build_decision_buttons(under_way: &ChangeInProgress) -> Vec<Button> {
-    let waits = under_way.awaiting_approval.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
-    let approve = waits
-        .filter(|(_, awaiting)| under_way.asker_role == AskerRole::Approver && !awaiting.is_approved())
-        .and_then(|(change, _)| Some(approve::build_approve_button(change, approve::encode_button_value(change)?)));
+    let approve = under_way
+        .awaiting_approval
+        .as_deref()
+        .filter(|approval| under_way.asker_role == AskerRole::Approver && approval.missing > 0)
+        .map(|approval| ApprovalSubject::from_pending(under_way, approval))
+        .and_then(|change| Some(approve::build_approve_button(&change, change.encode_button_value()?)));
     let cancel = (under_way.can_cancel && under_way.asker_role != AskerRole::Other).then(|| {
         let text = Mrkdwn::default()
             .raw("What ")

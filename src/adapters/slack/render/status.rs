@@ -194,7 +194,7 @@ fn describe_waits(change: &Change) -> Vec<Mrkdwn> {
             let others = awaiting.waits_for.iter().filter(|waits| **waits != MergeCondition::Mergeability);
             describe_approvals(awaiting)
                 .into_iter()
-                .chain(others.map(|waits| approve::describe_merge_condition(change, waits)))
+                .chain(others.map(|waits| approve::describe_merge_condition(&change.into(), waits)))
                 .chain(awaiting.trouble.as_ref().map(|trouble| still(&trouble.why)))
                 .collect()
         }

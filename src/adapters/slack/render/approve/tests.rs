@@ -56,7 +56,8 @@ fn everything_that_a_change_can_wait_for_has_its_words() {
         MergeCondition::RightsUnknown { why: "Slack cannot tell me who is in @developers right now.".into() },
     ];
     let change = change(awaiting(1));
-    let words: Vec<_> = all.iter().map(|waits| describe_merge_condition(&change, waits).into_string()).collect();
+    let words: Vec<_> =
+        all.iter().map(|waits| describe_merge_condition(&(&change).into(), waits).into_string()).collect();
     assert_snapshot!(words.join("\n"), @"
     :hourglass_flowing_sand: checks are still running: `build`, `browser &lt;tests&gt;`
     :no_entry: checks are red: `check-0`, `check-1`, `check-2`, `check-3`, `check-4`, `check-5`, `check-6`, `check-7` and 2 more. Repair them, or run them again on GitHub
