@@ -11,13 +11,14 @@ use super::stored::{StoredBody, read_or_log, stored, write_body};
 use super::stored_parts::{StoredCommit, StoredLock, StoredVersion};
 use super::time::{to_micros, to_timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::change::plan::{CoDeployed, ConflictingChange, PLAN_VALIDITY, Plan};
+use crate::domain::change::plan::{CoDeployed, PLAN_VALIDITY, Plan};
 use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{ArtefactName, ManifestFile, Repository};
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::{ChangeId, LockId};
 use crate::domain::model::version::Sha;
+use crate::domain::rules::conflict::ConflictingChange;
 use crate::domain::rules::gate::{Gate, GateOverride};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 

@@ -14,6 +14,7 @@ use crate::domain::model::catalogue::Catalogue;
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::conflict::ConflictingChange;
 use crate::domain::rules::gate::{GateInputs, GateOverride};
 use crate::domain::rules::promotion::Permit;
 use crate::domain::rules::quarantine::Hold;
@@ -66,17 +67,6 @@ pub struct Plan {
     pub image: ImagePresence,
     /// It goes back, not up.
     pub rollback: Option<Rollback>,
-}
-
-/// A change that waits for approval or, once Git has it, for the cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConflictingChange {
-    pub id: ChangeId,
-    pub requester: PersonId,
-    pub version: Version,
-    pub since: Timestamp,
-    /// Git has it: only a rollback takes its place.
-    pub merged: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

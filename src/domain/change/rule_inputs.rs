@@ -2,11 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::plan::ConflictingChange;
 use super::{Change, Stage};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::version::Version;
-use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, PendingApproval};
+use crate::domain::rules::conflict::{AskerRole, ChangeInProgress, ConflictingChange, PendingApproval};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::SourceMap;
 

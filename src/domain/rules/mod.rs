@@ -1,5 +1,6 @@
 //! What may be done: gates, locks, freezes, quarantine, and the rules of promotion and rollback.
 
+pub mod conflict;
 pub mod freeze;
 pub mod gate;
 pub mod lock;

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::conflict::ChangeInProgress;
 use super::gate::{self, GateInputs, GateOverride};
 use super::lock::Lock;
-use super::merge_condition::MergeCondition;
 use super::quarantine::Quarantine;
 use crate::domain::change::plan::PromotionFacts;
-use crate::domain::model::actor::{MemberLabel, PersonId};
+use crate::domain::model::actor::MemberLabel;
 use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::model::catalogue::Ladder;
 use crate::domain::model::environment::{Environment, EnvironmentName};
-use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 use crate::domain::view::why::Obstacles;
@@ -236,49 +235,6 @@ pub enum Refusal {
         soak: SignedDuration,
         until: Option<Timestamp>,
     },
-}
-
-/// Somebody else is moving what would move.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangeInProgress {
-    pub id: ChangeId,
-    pub artefact: ArtefactName,
-    pub environment: EnvironmentName,
-    pub requester: PersonId,
-    pub since: Timestamp,
-    pub stage: &'static str,
-    /// Not merged yet: it can be cancelled.
-    pub can_cancel: bool,
-    pub is_rollback: bool,
-    /// Set where it waits for approval.
-    pub awaiting_approval: Option<Box<PendingApproval>>,
-    pub asker_role: AskerRole,
-}
-
-/// The approvals and conditions that a change still waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PendingApproval {
-    pub version: Version,
-    /// The commit that people approve. `None` while there is nothing to see.
-    pub commit: Option<Sha>,
-    /// The branch of Git that it would move.
-    pub branch: String,
-    /// How many people must still approve.
-    pub missing: u32,
-    /// The people who may approve.
-    pub asked: Vec<MemberLabel>,
-    pub approved_by: Vec<PersonId>,
-    pub waits_for: Vec<MergeCondition>,
-}
-
-/// What whoever asks is to a change of somebody's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskerRole {
-    /// Asked for it, and so can cancel it and not approve it.
-    Requester,
-    /// May approve there, and so can cancel it as well.
-    Approver,
-    Other,
 }
 
 /// What somebody may do in an environment, or may not.

@@ -3,11 +3,12 @@
 
 use crate::adapters::slack::render;
 use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, ShownPlan, Transaction};
-use crate::domain::change::plan::{ConflictingChange, PLAN_VALIDITY, Plan};
+use crate::domain::change::plan::{PLAN_VALIDITY, Plan};
 use crate::domain::change::{Change, ResultBranch, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::ids::ChangeId;
+use crate::domain::rules::conflict::ConflictingChange;
 use crate::workflow::changes::transition::{
     build_advance_transaction, build_begin_transaction, build_entry_by_person, build_post_destination,
     build_thread_reply,

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use crate::adapters::slack::render::{rollback, status};
 use crate::adapters::store::{ShownPlan, Transaction};
-use crate::domain::change::plan::{ConflictingChange, Plan};
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
-use crate::domain::rules::promotion::{ChangeInProgress, Refusal};
+use crate::domain::rules::conflict::{ChangeInProgress, ConflictingChange};
+use crate::domain::rules::promotion::Refusal;
 use crate::workflow::changes::begin::build_shown_plan;
 use crate::workflow::commands::confirm::begin_confirmed_plan;
 use crate::workflow::commands::retry::retry_change;

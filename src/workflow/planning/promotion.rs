@@ -5,14 +5,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::config::Policy;
-use crate::domain::change::plan::{ConflictingChange, Plan, PromotionFacts};
+use crate::domain::change::plan::{Plan, PromotionFacts};
 use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::artefact::{Artefact, ArtefactName, ManifestFile};
+use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::conflict::{AskerRole, ChangeInProgress, ConflictingChange};
 use crate::domain::rules::gate::{GateInputs, HealthySince};
-use crate::domain::rules::promotion::{self, AskerRole, ChangeInProgress, Refusal, RestrictedAction};
+use crate::domain::rules::promotion::{self, Refusal, RestrictedAction};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::why::Obstacles;

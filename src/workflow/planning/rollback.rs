@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::change::plan::{CoDeployed, ConflictingChange, Plan};
+use crate::domain::change::plan::{CoDeployed, Plan};
 use crate::domain::change::{Change, ChangeLockKey, ResultTag, Stage};
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::PersonId;
@@ -11,7 +11,8 @@ use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::promotion::{self, ChangeInProgress, Refusal, RestrictedAction};
+use crate::domain::rules::conflict::{ChangeInProgress, ConflictingChange};
+use crate::domain::rules::promotion::{self, Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};

@@ -15,8 +15,8 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::conflict::{ChangeInProgress, PendingApproval};
 use crate::domain::rules::merge_condition::MergeCondition;
-use crate::domain::rules::promotion::{ChangeInProgress, PendingApproval};
 
 pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";

@@ -9,7 +9,9 @@ use crate::adapters::slack::render::approve::{self, ApprovalSubject};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::promotion::{ChangeInProgress, Refusal, RestrictedAction};
+use crate::domain::rules::conflict::ChangeInProgress;
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::promotion::RestrictedAction;
 
 const MAX_REASON: usize = 600;
 const MAX_NAMES: usize = 8;

@@ -7,7 +7,9 @@ use super::mrkdwn::{Mrkdwn, truncate_middle};
 use super::{approve, card, lock, rollback};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal};
+use crate::domain::rules::conflict::AskerRole;
+use crate::domain::rules::conflict::ChangeInProgress;
+use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::quarantine::Quarantine;
 
 pub(super) fn build_buttons(refusal: &Refusal) -> Vec<Button> {

@@ -13,8 +13,9 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
+use crate::domain::rules::conflict::ChangeInProgress;
+use crate::domain::rules::conflict::ChangeInProgress;
 use crate::domain::rules::lock::Lock;
-use crate::domain::rules::promotion::ChangeInProgress;
 use crate::domain::rules::quarantine::Quarantine;
 use crate::domain::rules::rollback::HealthyPeriod;
 
