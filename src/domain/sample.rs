@@ -23,8 +23,8 @@ use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
 use crate::domain::rules::gate::GateInputs;
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::merge_condition::MergeCondition;
-use crate::domain::rules::promotion::{Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
+use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 

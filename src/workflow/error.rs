@@ -5,7 +5,7 @@ use crate::adapters::registry::RegistryError;
 use crate::adapters::slack::render::Rendered;
 use crate::adapters::slack::render::notice;
 use crate::adapters::store::StoreError;
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::view::why::Obstacles;
 
 /// Somebody who should know could not be asked.

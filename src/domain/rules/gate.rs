@@ -10,7 +10,7 @@ use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::{ChangeId, LockId};
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {

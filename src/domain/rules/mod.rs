@@ -7,5 +7,6 @@ pub mod lock;
 pub mod merge_condition;
 pub mod promotion;
 pub mod quarantine;
+pub mod refusal;
 mod refusal_code;
 pub mod rollback;

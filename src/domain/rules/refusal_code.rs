@@ -1,6 +1,6 @@
 //! What each refusal is called by machines: no name, version or word of a person is in it.
 
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 
 impl Refusal {
     pub fn code(&self) -> &'static str {

@@ -7,7 +7,7 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 
 /// Gathers what stands in the way, in the order in which the rules look.
 #[derive(Debug)]

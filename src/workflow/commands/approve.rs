@@ -8,7 +8,7 @@ use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
-use crate::domain::rules::promotion::{Refusal, RestrictedAction};
+use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::workflow::changes::transition::{build_advance_transaction, build_ledger_entry};
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;

@@ -2,7 +2,7 @@
 
 use crate::adapters::slack::render::status;
 use crate::adapters::store::LedgerKind;
-use crate::domain::rules::promotion::RestrictedAction;
+use crate::domain::rules::refusal::RestrictedAction;
 use crate::workflow::changes::transition::build_entry_by_person;
 use crate::workflow::commands::approve::build_approval_refusal;
 use crate::workflow::context::Context;

@@ -11,7 +11,7 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::LockId;
 use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
 use crate::domain::rules::lock::Lock;
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::requests::reply::LockReply;

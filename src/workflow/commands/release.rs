@@ -5,7 +5,7 @@ use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::message::{Destination, FallbackRecipient as AskedBy};
-use crate::domain::rules::promotion::{Refusal, RestrictedAction};
+use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::message_keys;

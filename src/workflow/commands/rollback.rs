@@ -11,7 +11,7 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
 use crate::domain::rules::conflict::{ChangeInProgress, ConflictingChange};
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::workflow::changes::begin::build_shown_plan;
 use crate::workflow::commands::confirm::begin_confirmed_plan;
 use crate::workflow::commands::retry::retry_change;

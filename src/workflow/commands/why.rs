@@ -5,7 +5,7 @@ use crate::domain::change::plan::Plan;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::view::why::{Obstacles, ReadyPromotion, WhyAnswer};
 
 use crate::workflow::context::Context;

@@ -5,7 +5,7 @@ use crate::domain::git::manifest;
 use crate::domain::model::artefact::{Artefact, Delivery, ManifestFile};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Image, Pin, Version};
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::rules::rollback::ImagePresence;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};

@@ -8,7 +8,7 @@ use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::Environment;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::rules::rollback::SourceMap;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};

@@ -13,7 +13,8 @@ use crate::domain::model::environment::{Environment, EnvironmentName, PromotionM
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress, ConflictingChange};
 use crate::domain::rules::gate::{GateInputs, HealthySince};
-use crate::domain::rules::promotion::{self, Refusal, RestrictedAction};
+use crate::domain::rules::promotion;
+use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::why::Obstacles;

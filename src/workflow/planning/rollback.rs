@@ -12,7 +12,8 @@ use crate::domain::model::environment::{Environment, EnvironmentName, PromotionM
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::{ChangeInProgress, ConflictingChange};
-use crate::domain::rules::promotion::{self, Refusal, RestrictedAction};
+use crate::domain::rules::promotion;
+use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};

@@ -1,7 +1,7 @@
 //! The image of a rollback: whether the registry still has it, and whether its tag is still the image that ran.
 
 use crate::domain::model::version::Version;
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
 use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;

@@ -7,7 +7,7 @@ use crate::domain::change::Change;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::message_keys;
 

@@ -10,8 +10,8 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::ChangeInProgress;
-use crate::domain::rules::promotion::Refusal;
-use crate::domain::rules::promotion::RestrictedAction;
+use crate::domain::rules::refusal::Refusal;
+use crate::domain::rules::refusal::RestrictedAction;
 
 const MAX_REASON: usize = 600;
 const MAX_NAMES: usize = 8;

@@ -9,8 +9,8 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::conflict::AskerRole;
 use crate::domain::rules::conflict::ChangeInProgress;
-use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::quarantine::Quarantine;
+use crate::domain::rules::refusal::Refusal;
 
 pub(super) fn build_buttons(refusal: &Refusal) -> Vec<Button> {
     match refusal {

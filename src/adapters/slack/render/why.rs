@@ -6,7 +6,7 @@ use super::mrkdwn::{Mrkdwn, truncate_middle};
 use super::{effects, quarantine, refusal, refusal_buttons};
 use crate::adapters::slack::render::{command_button, promote_button};
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 
 /// Slack takes 50 blocks; each blocker has three at most.

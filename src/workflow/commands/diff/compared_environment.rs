@@ -4,7 +4,7 @@ use crate::domain::change::ChangeLockKey;
 use crate::domain::model::artefact::{Artefact, Delivery};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::rules::rollback::SourceMap;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::diff::{DiffResult, DiffSide, GitState};
