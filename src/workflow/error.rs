@@ -5,8 +5,8 @@ use crate::adapters::registry::RegistryError;
 use crate::adapters::slack::render::Rendered;
 use crate::adapters::slack::render::notice;
 use crate::adapters::store::StoreError;
+use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::view::why::Obstacles;
 
 /// Somebody who should know could not be asked.
 #[derive(Debug, thiserror::Error)]

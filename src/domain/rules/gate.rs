@@ -139,9 +139,9 @@ fn find_check_refusal(facts: &PromotionFacts<'_>) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::rules::obstacles::Obstacles;
     use crate::domain::rules::promotion;
     use crate::domain::sample;
-    use crate::domain::view::why::Obstacles;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()

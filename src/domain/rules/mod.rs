@@ -5,6 +5,7 @@ pub mod freeze;
 pub mod gate;
 pub mod lock;
 pub mod merge_condition;
+pub mod obstacles;
 pub mod promotion;
 pub mod quarantine;
 pub mod refusal;

@@ -1,6 +1,7 @@
 //! Facts to [`Permit`] or [`Refusal`]: the rules of a promotion, without I/O and without words for people.
 
 use super::gate::{self, GateInputs, GateOverride};
+use super::obstacles::Obstacles;
 use super::refusal::Refusal;
 use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::artefact::Artefact;
@@ -8,7 +9,6 @@ use crate::domain::model::catalogue::Ladder;
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
-use crate::domain::view::why::Obstacles;
 
 /// The proof that the rules said yes. Nothing takes effect without one, and only [`check_promotion`] gives it.
 #[derive(Debug)]

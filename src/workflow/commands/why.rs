@@ -5,8 +5,9 @@ use crate::domain::change::plan::Plan;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
+use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::view::why::{Obstacles, ReadyPromotion, WhyAnswer};
+use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError, RetryLater};

@@ -13,11 +13,11 @@ use crate::domain::model::environment::{Environment, EnvironmentName, PromotionM
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress, ConflictingChange};
 use crate::domain::rules::gate::{GateInputs, HealthySince};
+use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::promotion;
 use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
-use crate::domain::view::why::Obstacles;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError, record_obstacle};
 use crate::workflow::facts::manifests::resolve_manifest_file;

@@ -1,0 +1,130 @@
+//! What stands between an artefact and an environment: the first of it, which is a refusal, or all that can be known.
+//! Both go one way through the rules, so that the one can never disagree with the other.
+
+use super::refusal::Refusal;
+use crate::domain::model::version::Version;
+
+/// Gathers what stands in the way, in the order in which the rules look.
+#[derive(Debug)]
+pub struct Obstacles {
+    collects_all: bool,
+    refusals: Vec<Refusal>,
+    version: Option<Version>,
+}
+
+impl Obstacles {
+    /// The first is enough: nothing behind it is looked at.
+    pub fn new_first_only() -> Self {
+        Self { collects_all: false, refusals: Vec::new(), version: None }
+    }
+
+    /// All that can be known. Where a blocker leaves nothing more to look at, it comes back as an error here as well.
+    pub fn new_collecting_all() -> Self {
+        Self { collects_all: true, ..Self::new_first_only() }
+    }
+
+    /// Something stands in the way. It comes back where it is enough.
+    pub fn record_refusal(&mut self, refusal: Refusal) -> Result<(), Refusal> {
+        if !self.collects_all {
+            return Err(refusal);
+        }
+        self.refusals.push(refusal);
+        Ok(())
+    }
+
+    /// There is nothing more to look at: the last comes back, if there was any. Only with `Ok` is the way free.
+    pub fn finish_check(&mut self) -> Result<(), Refusal> {
+        self.refusals.pop().map_or(Ok(()), Err)
+    }
+
+    /// What would go is known.
+    pub fn set_version(&mut self, version: &Version) {
+        self.version = Some(version.clone());
+    }
+
+    /// What would go, as far as that is known, and what was gathered.
+    pub fn into_parts(self) -> (Option<Version>, Vec<Refusal>) {
+        (self.version, self.refusals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::change::plan::PromotionFacts;
+    use crate::domain::git::checks::CiChecks;
+    use crate::domain::git::pending::PendingCommits;
+    use crate::domain::model::actor::PersonId;
+    use crate::domain::model::artefact::ManifestFile;
+    use crate::domain::rules::freeze::FreezeWindow;
+    use crate::domain::rules::gate::{GateInputs, HealthySince};
+    use crate::domain::rules::promotion;
+    use crate::domain::sample;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn watch() -> impl Strategy<Value = GateInputs> {
+        (0..3_usize, 0..3_usize, any::<bool>(), any::<bool>(), prop::option::of(0..1_000_i64)).prop_map(
+            |(locks, quarantines, frozen, soaks, well)| GateInputs {
+                locks: vec![sample::lock(); locks],
+                quarantines: vec![sample::quarantine(); quarantines],
+                freeze: frozen.then(|| FreezeWindow { from: at(0), until: at(2_000), reason: None }),
+                soak: soaks.then(|| SignedDuration::from_secs(500)),
+                healthy_since: well.map(|since| HealthySince { since: at(since), until: None }),
+                holds: Vec::new(),
+                now: at(1_000),
+            },
+        )
+    }
+
+    fn checks() -> impl Strategy<Value = CiChecks> {
+        let names = || prop::collection::vec(Just("build".to_owned()), 0..2);
+        (0..2_usize, names(), names()).prop_map(|(green, red, running)| CiChecks { green, red, running })
+    }
+
+    fn pending() -> impl Strategy<Value = PendingCommits> {
+        let path = prop::sample::select(vec!["mailer/a.rs", "storefront/a.rs"]);
+        (0..2_u64, 0..2_u64, path).prop_map(|(ahead_by, behind_by, path)| {
+            let mut pending = PendingCommits { ahead_by, behind_by, ..PendingCommits::default() };
+            pending.files.changed.extend(sample::files(&[path]).changed);
+            pending
+        })
+    }
+
+    proptest! {
+        /// Whoever asks for all hears first what whoever asks for one is refused because of.
+        #[test]
+        fn the_first_of_all_is_the_first(
+            watch in watch(),
+            checks in checks(),
+            pending in pending(),
+            (checks_required, by_manifest, overrides, may) in any::<(bool, bool, bool, bool)>(),
+        ) {
+            let catalogue = sample::catalogue();
+            let manifest = by_manifest.then(|| ManifestFile {
+                repository: sample::plan().repository,
+                branch: "main".to_owned(),
+                file: "tag.yaml".to_owned(),
+            });
+            let overriding = overrides.then(|| (PersonId::new("U0BOB"), "it burns".into()));
+            let facts =
+                PromotionFacts { manifest, pending, checks, checks_required, overriding, ..sample::facts(&catalogue, watch) };
+            // What the facts do not tell was found before.
+            let before = sample::blockers("").swap_remove(0);
+            let judged = |mut blockers: Obstacles| {
+                let added = if may { Ok(()) } else { blockers.record_refusal(before.clone()) };
+                let end = added.and_then(|()| promotion::check_promotion(&facts, &mut blockers).map(drop));
+                (end.clone().err(), [blockers.into_parts().1, end.err().into_iter().collect()].concat())
+            };
+            let (refused, one) = judged(Obstacles::new_first_only());
+            let (_, all) = judged(Obstacles::new_collecting_all());
+            prop_assert_eq!(refused.as_ref(), all.first(), "{:?}", all);
+            prop_assert_eq!(one.len(), all.len().min(1));
+        }
+    }
+}
