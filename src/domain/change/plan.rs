@@ -16,7 +16,7 @@ use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::ConflictingChange;
 use crate::domain::rules::gate::{GateInputs, GateOverride};
-use crate::domain::rules::promotion::Permit;
+use crate::domain::rules::permit::Permit;
 use crate::domain::rules::quarantine::Hold;
 use crate::domain::rules::rollback::{ImagePresence, Rollback};
 

@@ -6,6 +6,7 @@ pub mod gate;
 pub mod lock;
 pub mod merge_condition;
 pub mod obstacles;
+pub mod permit;
 pub mod promotion;
 pub mod quarantine;
 pub mod refusal;

@@ -2,6 +2,7 @@
 
 use super::gate::{self, GateInputs, GateOverride};
 use super::obstacles::Obstacles;
+use super::permit::Permit;
 use super::refusal::Refusal;
 use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::artefact::Artefact;
@@ -9,19 +10,6 @@ use crate::domain::model::catalogue::Ladder;
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
-
-/// The proof that the rules said yes. Nothing takes effect without one, and only [`check_promotion`] gives it.
-#[derive(Debug)]
-pub struct Permit {
-    gate_override: Option<GateOverride>,
-}
-
-impl Permit {
-    /// What would have held it back, had nobody overridden it.
-    pub(in crate::domain) fn into_gate_override(self) -> Option<GateOverride> {
-        self.gate_override
-    }
-}
 
 /// May the artefact be promoted into that rung at all? Gives the rung below, where it comes from.
 pub fn require_environment_below<'a>(
@@ -130,7 +118,7 @@ pub fn check_promotion(facts: &PromotionFacts<'_>, obstacles: &mut Obstacles) ->
         reason: reason.to_string(),
         gates: overridden,
     });
-    Ok(Permit { gate_override: overridden })
+    Ok(Permit::new(overridden))
 }
 
 /// Nothing tells what would go: what is shut around the environment is known without that.
