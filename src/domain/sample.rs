@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, Stage};
 use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState};
-use crate::domain::change::plan::{Plan, PromotionFacts};
+use crate::domain::change::plan::Plan;
 use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
@@ -20,7 +20,8 @@ use crate::domain::model::ids::LockId;
 use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::model::workload::Namespace;
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
-use crate::domain::rules::gate::GateInputs;
+use crate::domain::rules::facts::GateInputs;
+use crate::domain::rules::facts::PromotionFacts;
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::merge_condition::MergeCondition;
 use crate::domain::rules::quarantine::{Hold, Quarantine};

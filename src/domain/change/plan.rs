@@ -1,21 +1,18 @@
 //! What a change would do, computed without any effect. Not a change, and holds no lock.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::change::ChangeLockKey;
-use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::pending::PendingCommits;
-use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName, ManifestFile, Repository};
 use crate::domain::model::catalogue::Catalogue;
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::ConflictingChange;
-use crate::domain::rules::gate::{GateInputs, GateOverride};
+use crate::domain::rules::facts::PromotionFacts;
+use crate::domain::rules::gate::GateOverride;
 use crate::domain::rules::permit::Permit;
 use crate::domain::rules::quarantine::Hold;
 use crate::domain::rules::rollback::{ImagePresence, Rollback};
@@ -74,30 +71,6 @@ pub struct CoDeployed {
     pub artefact: ArtefactName,
     /// Something changes that concerns it; else it is only built anew.
     pub changes: bool,
-}
-
-/// What is known when a promotion is asked for.
-#[derive(Debug)]
-pub struct PromotionFacts<'a> {
-    pub artefact: &'a Artefact,
-    pub target: &'a Environment,
-    pub below: &'a Environment,
-    pub version: Version,
-    /// `None` only by manifest, where nothing tells it.
-    pub pinned: Option<Sha>,
-    pub from: Option<Version>,
-    /// The file that would be written, where it goes by manifest.
-    pub manifest: Option<ManifestFile>,
-    /// The rollbacks that are open on the branch, newest first.
-    pub undoes: Vec<ChangeId>,
-    pub image: ImagePresence,
-    pub pending: PendingCommits,
-    pub checks: CiChecks,
-    pub checks_required: bool,
-    pub gate_inputs: GateInputs,
-    /// Who wants to pass the gates that are shut, and why; they may.
-    pub overriding: Option<(PersonId, Arc<str>)>,
-    pub supersedes: Option<ConflictingChange>,
 }
 
 impl Plan {

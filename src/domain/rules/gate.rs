@@ -1,12 +1,9 @@
 //! What holds a promotion back for a time, and can be overridden for a reason: a lock, a freeze, a soak, checks.
 //! Approvals are no gate: nobody's reason replaces somebody else's yes.
 
-use jiff::{SignedDuration, Timestamp};
-
+use super::facts::{GateInputs, PromotionFacts};
 use super::freeze::FreezeWindow;
 use super::lock::Lock;
-use super::quarantine::{Hold, Quarantine};
-use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::{ChangeId, LockId};
@@ -56,31 +53,6 @@ impl GateOverride {
     pub fn has_gate(&self, gate: &Gate) -> bool {
         self.gates.contains(gate)
     }
-}
-
-/// What the gates look at.
-#[derive(Debug, Default)]
-pub struct GateInputs {
-    /// Those in force that cover anything of what would move.
-    pub locks: Vec<Lock>,
-    /// The freeze that is in force.
-    pub freeze: Option<FreezeWindow>,
-    /// How long a version must have run well below.
-    pub soak: Option<SignedDuration>,
-    /// How it did.
-    pub healthy_since: Option<HealthySince>,
-    /// What was rolled back from and would come again.
-    pub quarantines: Vec<Quarantine>,
-    /// What rollbacks left there, of what would move.
-    pub holds: Vec<Hold>,
-    pub now: Timestamp,
-}
-
-/// Since when a version has run well without interruption, and until when, if it runs there no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HealthySince {
-    pub since: Timestamp,
-    pub until: Option<Timestamp>,
 }
 
 /// All that are shut, each with what is said to somebody who stands before it.
@@ -138,7 +110,10 @@ fn find_check_refusal(facts: &PromotionFacts<'_>) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
     use super::*;
+    use crate::domain::rules::facts::HealthySince;
     use crate::domain::rules::obstacles::Obstacles;
     use crate::domain::rules::promotion;
     use crate::domain::sample;

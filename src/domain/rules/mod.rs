@@ -1,6 +1,7 @@
 //! What may be done: gates, locks, freezes, quarantine, and the rules of promotion and rollback.
 
 pub mod conflict;
+pub mod facts;
 pub mod freeze;
 pub mod gate;
 pub mod lock;

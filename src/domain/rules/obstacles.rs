@@ -54,13 +54,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::change::plan::PromotionFacts;
     use crate::domain::git::checks::CiChecks;
     use crate::domain::git::pending::PendingCommits;
     use crate::domain::model::actor::PersonId;
     use crate::domain::model::artefact::ManifestFile;
+    use crate::domain::rules::facts::{GateInputs, HealthySince, PromotionFacts};
     use crate::domain::rules::freeze::FreezeWindow;
-    use crate::domain::rules::gate::{GateInputs, HealthySince};
     use crate::domain::rules::promotion;
     use crate::domain::sample;
 

@@ -1,10 +1,10 @@
 //! Facts to [`Permit`] or [`Refusal`]: the rules of a promotion, without I/O and without words for people.
 
-use super::gate::{self, GateInputs, GateOverride};
+use super::facts::{GateInputs, PromotionFacts};
+use super::gate::{self, GateOverride};
 use super::obstacles::Obstacles;
 use super::permit::Permit;
 use super::refusal::Refusal;
-use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::catalogue::Ladder;
 use crate::domain::model::environment::Environment;
@@ -146,7 +146,7 @@ mod tests {
         pending: PendingCommits,
         checks: CiChecks,
     ) -> PromotionFacts<'_> {
-        PromotionFacts { pending, checks, ..sample::facts(catalogue, gate::GateInputs::default()) }
+        PromotionFacts { pending, checks, ..sample::facts(catalogue, GateInputs::default()) }
     }
 
     fn ahead(path: &str) -> PendingCommits {
