@@ -18,7 +18,7 @@ use crate::architecture::house::{all_sources, root};
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 4, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::github"), limit: 0, goal: NO_LARGE_CYCLE },
@@ -29,7 +29,7 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::app"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::telemetry"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::BrokenLaws, limit: 11, goal: "0" },
+    RatchetLimit { figure: Figure::BrokenLaws, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::ContextMethods, limit: 1, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 58, goal: "under 40 %" },

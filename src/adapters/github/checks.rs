@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::client::Client;
 use super::error::GithubError;
-use crate::domain::change::plan::CiChecks;
+use crate::domain::git::checks::CiChecks;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 

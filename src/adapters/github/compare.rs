@@ -10,7 +10,6 @@ use super::request::FetchResult;
 use super::request_path::encode_ref;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
 use crate::domain::git::pending::PendingCommits;
-use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 

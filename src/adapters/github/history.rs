@@ -13,7 +13,6 @@ use super::request_path::{encode_ref, percent_encode_path};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::ids::ChangeId;
-use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 const PAGE_SIZE: usize = 100;

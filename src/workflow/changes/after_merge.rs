@@ -10,7 +10,6 @@ use crate::domain::git::comparison::Comparison;
 use crate::domain::model::actor::Actor;
 use crate::domain::model::message::Destination;
 use crate::domain::model::version::Sha;
-use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::workflow::changes::transition::{StageResult, advance_stage, build_advance_transaction, build_thread_reply};
 use crate::workflow::context::Context;
 use crate::workflow::facts::authors::find_change_authors;
@@ -21,12 +20,12 @@ pub(crate) async fn collect_rollback_effects(ctx: &Context, change: &Change) -> 
     let Some(about) = &change.plan.rollback else { return Transaction::new() };
     let now = ctx.clock.now();
     let mut transaction = Transaction::new();
-    if let Some(quarantine) = Quarantine::from_rollback(change, now) {
+    if let Some(quarantine) = change.to_quarantine(now) {
         let details = Some(LedgerDetails::Quarantine(Box::new(quarantine.clone())));
         let entry = LedgerEntry { details, ..build_rollback_entry(change, LedgerKind::Quarantined, now) };
         transaction = transaction.insert_quarantine(quarantine).append_to_ledger(entry);
     }
-    if let Some(hold) = Hold::from_rollback(change, now) {
+    if let Some(hold) = change.to_hold(now) {
         transaction = transaction.insert_hold(hold);
     }
     for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {

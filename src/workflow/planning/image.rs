@@ -62,7 +62,7 @@ pub(crate) fn check_digest_known(
 
 /// Does the manifest name the image by its digest?
 pub(crate) fn is_pinned_by_digest(artefact: &Artefact) -> bool {
-    matches!(&artefact.delivery, Delivery::Manifest { pin: manifest::Pin::Digest, .. })
+    matches!(&artefact.delivery, Delivery::Manifest { pin: Pin::Digest, .. })
 }
 
 /// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.

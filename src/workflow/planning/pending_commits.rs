@@ -1,7 +1,7 @@
 //! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
 
 use crate::adapters::github::BranchComparison;
-use crate::domain::change::ChangeLockKey;
+use crate::domain::change::{Change, ChangeLockKey};
 use crate::domain::git::comparison::ChangedFiles;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::Artefact;
@@ -9,7 +9,6 @@ use crate::domain::model::environment::Environment;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::rules::rollback::SourceMap;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
@@ -90,7 +89,7 @@ async fn find_label_in_environment(
     pinned: &Sha,
 ) -> Result<String, LookupError> {
     let moves = ChangeLockKey::from_branch(&artefact.repository, &target.branch);
-    let codes = SourceMap::from_changes(&ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?, &artefact.name);
+    let codes = Change::build_source_map(&ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?, &artefact.name);
     let stays = ctx.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
     let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
     if let Some(same) = ran.iter().find(|ran| codes.is_same_code(ran, version)) {
@@ -119,7 +118,7 @@ async fn build_rolled_back_refusal(
     let below = ctx.config.catalogue.ladder.find_next_below(&target.name, artefact).unwrap_or(target);
     let moves = ChangeLockKey::from_branch(&artefact.repository, &below.branch);
     let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await.unwrap_or_default();
-    let restored = SourceMap::from_changes(&changes, &artefact.name).resolve_restored(&version);
+    let restored = Change::build_source_map(&changes, &artefact.name).resolve_restored(&version);
     let restored = (restored != version).then(|| restored.label().to_owned());
     let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
     Refusal::RolledBackBelow { artefact, environment, below, version, would_revert_target: takes_back, restored }

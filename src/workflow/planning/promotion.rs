@@ -11,7 +11,7 @@ use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::conflict::{AskerRole, ChangeInProgress, ConflictingChange};
+use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
 use crate::domain::rules::facts::{GateInputs, HealthySince, PromotionFacts};
 use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::promotion;
@@ -155,7 +155,7 @@ pub(crate) async fn gather_facts_and_check(
             Some(holder)
                 if candidate.as_ref().is_some_and(|(version, _)| can_be_superseded(&holder, artefact, version)) =>
             {
-                supersedes = ConflictingChange::from_change(&holder);
+                supersedes = holder.to_conflicting_change();
             }
             Some(holder) => {
                 blockers.record_refusal(Refusal::ChangeInProgress(
@@ -468,7 +468,7 @@ fn is_approved_by_commit(target: &Environment, policy: &Policy) -> bool {
 /// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.
 fn can_be_superseded(holder: &Change, artefact: &Artefact, version: &Version) -> bool {
     let plan = &holder.plan;
-    ConflictingChange::from_change(holder).is_some()
+    Change::to_conflicting_change(holder).is_some()
         && holder.stage.can_cancel()
         && plan.artefact == artefact.name
         && plan.rollback.is_none()

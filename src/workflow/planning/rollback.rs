@@ -11,7 +11,7 @@ use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::conflict::{ChangeInProgress, ConflictingChange};
+use crate::domain::rules::conflict::ChangeInProgress;
 use crate::domain::rules::promotion;
 use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
@@ -100,7 +100,7 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
     if let Some(holder) = holder.as_ref().filter(|it| manifest.is_some() && it.plan.artefact != artefact.name) {
         return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
     }
-    let supersedes = holder.as_ref().and_then(ConflictingChange::from_change);
+    let supersedes = holder.as_ref().and_then(Change::to_conflicting_change);
     let meets = meets.map(ChangeInProgress::from);
     let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
     // Git may have it, though nobody heard of it: then what is left is to write that down.

@@ -104,7 +104,7 @@ pub(crate) async fn load_environment_history<'a>(
         None => ctx.github.fetch_branch_head(&artefact.repository, &target.branch).await?,
     };
     let mut past = EnvironmentHistory {
-        source_map: SourceMap::from_changes(&changes, &artefact.name),
+        source_map: Change::build_source_map(&changes, &artefact.name),
         quarantines: find_environment_quarantines(ctx, artefact, target).await?,
         artefact,
         target,

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::mrkdwn::{Mrkdwn, truncate_middle};
-use crate::domain::change::approval::MergeCondition;
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::version::Version;
+use crate::domain::rules::merge_condition::MergeCondition;
 
 const MAX_LABEL: usize = 80;
 

@@ -8,7 +8,6 @@ use super::mrkdwn::Mrkdwn;
 use crate::domain::change::plan::Plan;
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
-use crate::domain::model::ids::ChangeId;
 
 pub const CONFIRM: &str = "plan_confirm";
 pub const CANCEL: &str = "plan_cancel";

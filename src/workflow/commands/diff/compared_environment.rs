@@ -1,11 +1,10 @@
 //! One of the two environments of a diff: the version that runs, the commit of its code, and the state of its manifest.
 
-use crate::domain::change::ChangeLockKey;
+use crate::domain::change::{Change, ChangeLockKey};
 use crate::domain::model::artefact::{Artefact, Delivery};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::rules::rollback::SourceMap;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::diff::{DiffResult, DiffSide, GitState};
 use crate::workflow::context::Context;
@@ -87,7 +86,7 @@ async fn resolve_code_commit(
     }
     let moves = ChangeLockKey::from_branch(&artefact.repository, &environment.branch);
     let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
-    Ok(SourceMap::from_changes(&changes, &artefact.name).resolve_restored(version).commit)
+    Ok(Change::build_source_map(&changes, &artefact.name).resolve_restored(version).commit)
 }
 
 /// What the manifest says, and whether that runs.

@@ -6,6 +6,8 @@ mod prerequisite;
 
 use std::collections::{HashMap, HashSet};
 
+use find::{CommitMatch, MAX_CHOICES};
+
 use crate::adapters::slack::render::where_is as render;
 use crate::domain::change::{Change, ChangeLockKey};
 use crate::domain::git::containment::Containment;
@@ -20,14 +22,11 @@ use crate::domain::view::where_is::{
     Tally, find_next_environment,
 };
 use crate::domain::view::where_query::WhereQuery;
-
 use crate::workflow::commands::where_is::find::find_commit;
 use crate::workflow::commands::where_is::prerequisite::find_next_requirement;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::requests::reply::{Request, Response};
-
-use find::{CommitMatch, MAX_CHOICES};
 
 /// How many artefacts of one repository are told of in full.
 const MAX_SHOWN_ARTEFACTS: usize = 12;
@@ -161,7 +160,7 @@ async fn trace_artefact<'a>(
         // By branch all artefacts of the repository share what happened.
         if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
             let changes = ctx.store.list_changes_of(&moves, MAX_CHANGES).await?;
-            past.source_maps.insert(moves.as_str().to_owned(), SourceMap::from_changes(&changes, &artefact.name));
+            past.source_maps.insert(moves.as_str().to_owned(), Change::build_source_map(&changes, &artefact.name));
             past.changes.insert(moves.as_str().to_owned(), changes);
         }
         let sighting = ctx.sightings.find_sighting(&artefact.name, &environment.name);
