@@ -156,6 +156,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::facts::merged_result",
             "crate::workflow::facts::message_links",
             "crate::workflow::facts::rollout_check",
+            "crate::workflow::facts::running_code",
         ],
         within: "crate::workflow",
         may_import: &["crate::workflow::context", "crate::workflow::error", "crate::workflow::facts"],

@@ -14,5 +14,6 @@ pub mod people;
 pub mod permissions;
 pub(crate) mod report_history;
 pub(crate) mod rollout_check;
+pub(crate) mod running_code;
 pub mod sightings;
 pub mod table_support;

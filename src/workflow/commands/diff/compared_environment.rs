@@ -1,16 +1,15 @@
 //! One of the two environments of a diff: the version that runs, the commit of its code, and the state of its manifest.
 
-use crate::domain::change::{Change, ChangeLockKey};
-use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::Environment;
-use crate::domain::model::version::{Sha, Version};
+use crate::domain::model::version::Sha;
 use crate::domain::rules::refusal::Refusal;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::diff::{DiffResult, DiffSide, GitState};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::manifests::{parse_manifest_version, read_manifest_text, resolve_manifest_file};
-use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
+use crate::workflow::facts::running_code::resolve_running_code;
 
 /// One of the two environments, with what has to be known to compare it.
 pub(super) struct ComparedEnvironment<'a> {
@@ -60,33 +59,10 @@ pub(super) async fn gather_environment_facts<'a>(
     let Some(version) = &mut side.running else {
         return Ok(ComparedEnvironment { environment, side, image_commit: None, code_commit: None, manifest: None });
     };
-    if version.commit.is_none() {
-        version.commit = match ctx.sightings.find_sighting(&artefact.name, &environment.name) {
-            Some(seen) if seen.version.is_same_image(version) => {
-                ctx.image_commits.resolve_sighting_commit(artefact, &seen).await?
-            }
-            _ => ctx.image_commits.find_version_commit(artefact, version).await?,
-        }
-        .map(|(commit, _)| commit);
-    }
-    let commit = version.commit.clone();
-    let code = resolve_code_commit(ctx, artefact, environment, version).await?;
-    Ok(ComparedEnvironment { environment, side, image_commit: commit, code_commit: code, manifest: None })
-}
-
-/// The commit whose code a version is: a rollback's is that which it restored.
-async fn resolve_code_commit(
-    ctx: &Context,
-    artefact: &Artefact,
-    environment: &Environment,
-    version: &Version,
-) -> Result<Option<Sha>, LookupError> {
-    if matches!(artefact.delivery, Delivery::Manifest { .. }) {
-        return Ok(version.commit.clone());
-    }
-    let moves = ChangeLockKey::from_branch(&artefact.repository, &environment.branch);
-    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
-    Ok(Change::build_source_map(&changes, &artefact.name).resolve_restored(version).commit)
+    let code = resolve_running_code(ctx, artefact, environment, version).await?;
+    version.commit.clone_from(&code.version.commit);
+    let (image_commit, code_commit) = (code.version.commit, code.restored_version.commit);
+    Ok(ComparedEnvironment { environment, side, image_commit, code_commit, manifest: None })
 }
 
 /// What the manifest says, and whether that runs.
