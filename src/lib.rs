@@ -1,31 +1,14 @@
 //! Gantry lifts artefacts from one environment to the next, with GitHub as the lever and the cluster as the judge.
 //!
-//! # The map
+//! `docs/architecture.md` has the map of the crate, walkthroughs, and how to add a command, a gate or a step.
 //!
-//! `workflow` reads as `requests -> commands -> planning -> changes -> notifications`, and `deployments` feed `facts`.
+//! # Import rules
 //!
-//! ```text
-//!  Slack ──HTTP──> slack::receive ──> requests::acknowledge ──> store (inbox) ──> requests::inbox ──> requests::dispatch
-//!     <──socket──  slack::socket        answers at once what                                               │
-//!                                       memory knows                                                       v
-//!                                                                                                       commands
-//!  GitHub, registry <── github, registry (asked for facts) <── facts <── planning <────────────────────────┤
-//!                                                                                                          v
-//!  GitHub <── github (merges, pull requests, tags) <── changes (runner, stage handlers) <── store (change: its row is the lock)
-//!                                                         │
-//!                                                         v
-//!  Slack <── slack::client <── notifications::outbox <── store (outbox, ledger: one transaction) <── slack::render
-//!
-//!  controller ──> reports ──> deployments::webhook_inbox ──> store (inbox) ──> deployments::webhook_inbox ───┐
-//!  cluster <─watch─ cluster::watch ──> cluster::ClusterView ──wakes──> deployments::observer ──> arrivals <──┘
-//! ```
-//!
-//! # Who may import whom
-//!
-//! - `domain` imports no sibling: it is what we know and decide, without I/O.
+//! - `domain` imports no sibling. It holds knowledge and decisions, without I/O. Its folders import one another in one direction.
 //! - The `adapters` (`slack`, `github`, `cluster`, `controller`, `registry`, `reports`, `store`) import `domain`, `clock`,
 //!   `config`, `http` and `telemetry`, and never each other. A library's types stay in the folder that wraps it.
-//! - `workflow` imports all of these: one file per use case, reading facts, then `domain`, then effects.
+//! - `workflow` imports all of these. It reads as `requests -> commands -> planning -> changes -> notifications`, and
+//!   `deployments` feed `facts`.
 //! - Only `app`, `main` and `sim` build clients.
 //!
 //! `tests/e2e/architecture.rs` reads the syntax tree and enforces these rules.

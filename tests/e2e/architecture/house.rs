@@ -134,3 +134,20 @@ fn a_write_to_git_takes_the_proof_that_its_intention_is_stored() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// A path in `docs/architecture.md` is relative to the project, `src`, `src/workflow`, `src/adapters` or `src/adapters/slack`.
+#[test]
+fn the_map_names_files_that_exist() {
+    let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let is_path = |name: &&str| name.contains('/') && !name.contains(['<', ' ']) && !name.starts_with('/');
+    let named: Vec<&str> = text.split('`').skip(1).step_by(2).filter(is_path).collect();
+    let folders = ["", "src", "src/workflow", "src/adapters", "src/adapters/slack"];
+    let exists = |name: &str| {
+        folders
+            .iter()
+            .map(|folder| root().join(folder).join(name))
+            .any(|path| path.exists() || path.with_extension("rs").exists())
+    };
+    let missing: Vec<&str> = named.iter().copied().filter(|name| !exists(name)).collect();
+    assert!(missing.is_empty() && named.len() > 50, "docs/architecture.md names files that do not exist: {missing:?}");
+}
