@@ -59,7 +59,7 @@ pub struct Setup {
     pub store: Store,
 }
 
-/// The ctx, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
+/// The bot, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
 pub struct App {
     pub context: Context,
     router: Router,

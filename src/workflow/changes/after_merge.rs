@@ -85,7 +85,7 @@ pub(crate) async fn record_merge(
     let more = known.map_or_else(Transaction::new, |known| {
         Transaction::new().record_comparison(claim.change.plan.repository.clone(), known)
     });
-    let more = more.append(Box::pin(collect_rollback_effects(ctx, &claim.change)).await);
+    let more = more.append(collect_rollback_effects(ctx, &claim.change).await);
     let (marked, more) = match mark_rolled_back(ctx, &claim.change).await? {
         Some((marked, transaction)) => (Some(marked), more.append(transaction)),
         None => (None, more),

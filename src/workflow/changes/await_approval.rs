@@ -50,7 +50,7 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult 
     // A rollback waits for GitHub alone.
     let required = if claim.change.plan.rollback.is_some() { 0 } else { required };
     let awaiting = &ApprovalState { required, ..awaiting.clone() };
-    match Box::pin(check_approval_and_merge(ctx, claim, awaiting)).await {
+    match check_approval_and_merge(ctx, claim, awaiting).await {
         Ok(next) => Ok(next),
         Err(StageError::Store(error)) => Err(error),
         Err(StageError::Github(error)) if error.is_transient() => retry_approval_later(ctx, claim, &error).await,

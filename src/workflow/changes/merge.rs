@@ -79,7 +79,7 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
             if !merging.begun {
                 store_change(ctx, &mut claim, begun).await?;
             }
-            return Box::pin(move_branch_to_result(ctx, claim)).await;
+            return move_branch_to_result(ctx, claim).await;
         }
     };
     let intent = store_intent(ctx, &mut claim, begun).await?;

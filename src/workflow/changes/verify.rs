@@ -28,7 +28,7 @@ const MAX_NOTIFIED_AUTHORS: usize = 10;
 const CONFIRMATION_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
 pub(crate) async fn verify_rollout(ctx: &Context, mut claim: Claim) -> StageResult {
-    if auto_rollback_due(ctx, &claim.change) && !Box::pin(maybe_auto_rollback(ctx, &mut claim)).await? {
+    if auto_rollback_due(ctx, &claim.change) && !maybe_auto_rollback(ctx, &mut claim).await? {
         return Ok(None);
     }
     let tag_due = ensure_tag(ctx, &mut claim).await?;
@@ -58,7 +58,7 @@ async fn evaluate_rollout(
         return store_stage_if_changed(ctx, claim, told, Some(ctx.clock.now() + UNREAD_POLL_INTERVAL)).await;
     }
     let look = check_rollout(ctx, &claim.change, &deploying.result).await;
-    let silence = Box::pin(diagnose_stall(ctx, &claim.change, &look)).await;
+    let silence = diagnose_stall(ctx, &claim.change, &look).await;
     let seen_at = determine_seen_at(ctx, &claim.change, deploying, &look);
     let built_at = find_build_time(ctx, &claim.change, deploying);
     let others = collect_co_deployed_states(ctx, &claim.change);
@@ -129,7 +129,7 @@ async fn evaluate_rollout(
         _ => Ok(learned),
     };
     let Ok(stage) = stage else { return Ok(None) };
-    let stage = Box::pin(add_failure_authors(ctx, &claim.change, stage)).await;
+    let stage = add_failure_authors(ctx, &claim.change, stage).await;
     let due = if stage.is_active() {
         let silent_from =
             Some(compute_stall_time(ctx, &claim.change, deploying)).filter(|at| *at > now && seen_at.is_none());

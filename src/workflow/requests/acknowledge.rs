@@ -71,7 +71,7 @@ async fn acknowledge_command(ctx: &Context, incoming: &IncomingRequest, from: &R
         }
         command => {
             if role.is_some()
-                && let Some(said) = Box::pin(try_immediate_answer(ctx, &command)).await
+                && let Some(said) = try_immediate_answer(ctx, &command).await
             {
                 ctx.metrics.count_command(Some(command.verb()));
                 return build_private_ack(&said);
@@ -132,7 +132,7 @@ async fn store_incoming(
     let source_name = source.as_str();
     let body = serde_json::to_value(incoming).unwrap_or_default();
     // Boxed, so that an answer from memory does not have to make room for it.
-    let received = Box::pin(ctx.store.receive_inbox_item(source, &from.key, &body)).await;
+    let received = ctx.store.receive_inbox_item(source, &from.key, &body).await;
     match received {
         Ok(Receipt::New(_)) => {
             let (person, what) = (&from.person, describe_for_log(ctx, incoming));

@@ -46,13 +46,13 @@ pub(crate) async fn answer_where_is(
     let Some(sought) = WhereQuery::parse(what) else {
         return Ok(asked.reply_private(render::render_unparsable(what)));
     };
-    let meant = match Box::pin(find_commit(ctx, &sought, named)).await {
+    let meant = match find_commit(ctx, &sought, named).await {
         Ok(meant) => meant,
         Err(error) => return asked.reply_lookup_error(&error),
     };
     Ok(match meant {
         CommitMatch::Unique(QueryMatch::Commit { repository, sha, commit }) => {
-            match Box::pin(trace_commit(ctx, repository, sha, commit, named)).await {
+            match trace_commit(ctx, repository, sha, commit, named).await {
                 Ok(found) => {
                     asked.reply_with_visibility(render::render_where_is(&found), openly, found.find_single_change())
                 }
