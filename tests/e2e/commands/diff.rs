@@ -7,8 +7,8 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
+use crate::harness::parts::{commit, with_parts};
 use crate::harness::world::{World, has_button, redact_origin_and_ids, render_message};
-use crate::promote::many_at_once::{commit, with_parts};
 
 fn file(name: &str, text: &str) -> BTreeMap<String, Option<String>> {
     BTreeMap::from([(name.to_owned(), Some(text.to_owned()))])

@@ -6,9 +6,9 @@ use gantry::sim::faults::Fault;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::commands::status::{newest_card_id, permalink, redact_volatile_parts};
+use crate::harness::production::request_production;
+use crate::harness::status::{newest_card_id, permalink, redact_volatile_parts};
 use crate::harness::world::{World, render_message};
-use crate::production::pull_request::request_production;
 
 /// So many pushes, each told as an arrival.
 async fn pushes(world: &World, from: usize, to: usize) {
@@ -62,7 +62,7 @@ async fn how_a_change_ended_is_told_and_why() {
     world.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
     request_production(&world).await;
-    let digits = crate::commands::status::newest_short_id(&world, "releases");
+    let digits = crate::harness::status::newest_short_id(&world, "releases");
     world.bob().types(&format!("/gantry reject {digits} the migration <!channel> is missing")).await;
     let ack = world.alice().types("/gantry history").await;
     assert_snapshot!(redact_volatile_parts(&world, &ack), @"

@@ -35,7 +35,7 @@ async fn send_take_over_click(world: &World, person: &str, value: &str) {
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let now = world.clock.now().as_second();
     let (status, _) =
-        crate::ops::receiving::send_slack_request(world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+        crate::harness::signing::send_slack_request(world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
     assert_eq!(status, 200, "{value}");
     world.settle().await;
 }

@@ -10,8 +10,8 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use crate::harness::process::{ProcessHarness, wait_until};
+use crate::harness::rollback::{REPOSITORY, head, redact_commits};
 use crate::harness::world::{World, redact_origin_and_ids, render_message};
-use crate::rollback::by_branch::{REPOSITORY, head, redact_commits};
 
 /// What Alice sees when she asks.
 async fn ask(world: &World, what: &str) -> String {

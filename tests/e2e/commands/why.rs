@@ -7,9 +7,9 @@ use gantry::sim::slack::Message;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
+use crate::harness::configuration::with_environment_line;
+use crate::harness::production::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
 use crate::harness::world::{World, has_button, redact_origin_and_ids, render_message};
-use crate::production::pull_request::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
-use crate::promote::gates::with_environment_line;
 
 /// What alice is told, with what is chance in it taken out.
 async fn why(world: &World, text: &str) -> String {
@@ -388,16 +388,16 @@ async fn what_is_for_all_does_not_give_way_to_what_is_for_one() {
 #[tokio::test]
 async fn by_manifest_promote_is_pinned_to_the_image() {
     let world = World::open().await;
-    let (_, tag) = crate::promote::by_manifest::push_and_settle(&world, "Rank titles higher").await;
+    let (_, tag) = crate::harness::manifest::push_and_settle(&world, "Rank titles higher").await;
     let told = why(&world, "search qa").await;
     assert!(told.contains("Nothing stands between *search*") && told.contains(&tag), "{told}");
     let answer = world.last_message("alice", "deploys");
-    crate::promote::by_manifest::push_and_settle(&world, "Something newer").await;
+    crate::harness::manifest::push_and_settle(&world, "Something newer").await;
     press(&world, "alice", &answer, "Promote").await;
     assert!(
-        crate::promote::by_manifest::running_image(&world, "qa").ends_with(&tag),
+        crate::harness::manifest::running_image(&world, "qa").ends_with(&tag),
         "{}",
-        crate::promote::by_manifest::running_image(&world, "qa")
+        crate::harness::manifest::running_image(&world, "qa")
     );
 }
 

@@ -97,8 +97,13 @@ async fn a_report_of_success_turns_nothing_green() {
         "metadata": { "revision": format!("develop@sha1:{}", "a".repeat(40)) },
     });
     assert_eq!(
-        crate::ops::receiving::send_flux_report(&world, "development", &body.to_string(), "flux-secret-of-development")
-            .await,
+        crate::harness::signing::send_flux_report(
+            &world,
+            "development",
+            &body.to_string(),
+            "flux-secret-of-development"
+        )
+        .await,
         202
     );
     world.settle().await;
@@ -278,7 +283,7 @@ async fn what_is_reported_and_seen_again_and_again_is_told_once() {
                 "severity": "info", "reason": "ReconciliationSucceeded", "message": message,
                 "timestamp": "2026-11-16T09:00:09Z", "metadata": { "revision": format!("develop@sha1:{sha}") },
             });
-            let answer = crate::ops::receiving::send_flux_report(
+            let answer = crate::harness::signing::send_flux_report(
                 &world,
                 "development",
                 &body.to_string(),

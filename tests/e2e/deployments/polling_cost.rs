@@ -6,8 +6,8 @@ use gantry::sim::faults::Fault;
 use gantry::sim::github::{Cost, Rules, Verdict};
 use jiff::SignedDuration;
 
+use crate::harness::production::{REPOSITORY, card, head, request_production};
 use crate::harness::world::World;
-use crate::production::pull_request::{REPOSITORY, card, head, request_production};
 
 /// A little more than the time between two looks.
 const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(61);
@@ -62,7 +62,7 @@ async fn a_review_is_seen_at_the_next_look() {
 #[tokio::test]
 async fn a_check_that_turns_red_and_green_again_is_seen_at_the_next_look() {
     let world = open_with_waiting_change().await;
-    let frozen = crate::production::pull_request::pull(&world).unwrap().head_sha;
+    let frozen = crate::harness::production::pull(&world).unwrap().head_sha;
     for (conclusion, red) in [("failure", true), ("success", false)] {
         world.sim.github.set_check(REPOSITORY, &frozen, "build", conclusion).unwrap();
         world.wait(POLL_INTERVAL).await;
@@ -74,7 +74,7 @@ async fn a_check_that_turns_red_and_green_again_is_seen_at_the_next_look() {
 async fn a_push_to_either_branch_is_seen_at_the_next_look() {
     let file = |name: &str| BTreeMap::from([(name.to_owned(), Some("x".to_owned()))]);
     let world = open_with_waiting_change().await;
-    let frozen = crate::production::pull_request::pull(&world).unwrap();
+    let frozen = crate::harness::production::pull(&world).unwrap();
     world.sim.push("checkout", &frozen.head, "Just this one more", file("more.txt"), "alice").unwrap();
     world.wait(POLL_INTERVAL).await;
     assert!(card(&world).contains("to the frozen branch. It was not seen running below"), "{}", card(&world));
@@ -83,7 +83,7 @@ async fn a_push_to_either_branch_is_seen_at_the_next_look() {
     world.wait(POLL_INTERVAL).await;
     assert!(card(&world).contains("the branch moved, so the frozen branch was made anew"), "{}", card(&world));
     let parents = world.sim.github.graph(REPOSITORY, 100);
-    let anew = crate::production::pull_request::pull(&world).unwrap().head_sha;
+    let anew = crate::harness::production::pull(&world).unwrap().head_sha;
     let anew = parents.into_iter().find(|commit| commit.sha == anew).expect("the frozen commit");
     assert_eq!(anew.parents[0], head(&world, "prod"));
 }

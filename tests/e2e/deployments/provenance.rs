@@ -3,9 +3,9 @@
 use gantry::sim::faults::Fault;
 use jiff::SignedDuration;
 
+use crate::harness::manifest;
+use crate::harness::parts::{commit, roll_out, with_parts};
 use crate::harness::world::World;
-use crate::promote::by_manifest;
-use crate::promote::many_at_once::{commit, roll_out, with_parts};
 
 const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(61);
 const MARK: &str = "\u{26a0} not from Git";
@@ -115,9 +115,9 @@ async fn while_github_is_away_nothing_is_marked_and_the_mark_comes_later() {
 async fn a_manifest_that_names_another_image_does_not_explain_what_runs() {
     let world = World::open().await;
     let workload = "deployment/search".parse().unwrap();
-    let (pinned, _) = by_manifest::push_and_settle(&world, "Find plurals").await;
-    let path = by_manifest::path("qa");
-    let before = by_manifest::text(&world, &path);
+    let (pinned, _) = manifest::push_and_settle(&world, "Find plurals").await;
+    let path = manifest::path("qa");
+    let before = manifest::text(&world, &path);
     world.sim.registry.publish("ghcr.io/acme/search", "9.9.9", Some(&pinned), world.clock.now());
     world.sim.cluster.set_image("qa", &workload, "search", "ghcr.io/acme/search:9.9.9");
     world.settle().await;
@@ -127,7 +127,7 @@ async fn a_manifest_that_names_another_image_does_not_explain_what_runs() {
     assert!(told.contains(&format!("not from Git: `{path}` says `1.0.2`")), "{told}");
     assert!(read_list_line(&world, "search", "qa").await.contains(MARK), "{}", world.alice().reads());
 
-    by_manifest::put(&world.sim, &[(&path, Some(&before.replace("1.0.2", "9.9.9")))]);
+    manifest::put(&world.sim, &[(&path, Some(&before.replace("1.0.2", "9.9.9")))]);
     world.settle().await;
     world.wait(POLL_INTERVAL).await;
     assert!(!about(&world).contains("not from Git"), "{}", about(&world));

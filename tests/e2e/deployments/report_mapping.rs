@@ -25,7 +25,7 @@ fn failure(world: &World, name: &str, revision: &str, metadata: &Value) -> Strin
 
 async fn send(world: &World, environment: &str, body: &str) {
     let secret = format!("flux-secret-of-{environment}");
-    assert_eq!(crate::ops::receiving::send_flux_report(world, environment, body, &secret).await, 202);
+    assert_eq!(crate::harness::signing::send_flux_report(world, environment, body, &secret).await, 202);
     world.wait_until_idle().await;
 }
 
@@ -39,10 +39,8 @@ fn card(world: &World, artefact: &str) -> String {
 /// Artefacts that neither CI nor the controller of the world knows, each merged to qa and waited for there.
 async fn open_with_deploying_changes(names: &[&str], rules: &str) -> (World, Vec<String>) {
     let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let world = crate::promote::many_at_once::with_parts_and(&owned, |yaml| {
-        yaml.replace("people:", &format!("{rules}people:"))
-    })
-    .await;
+    let world =
+        crate::harness::parts::with_parts_and(&owned, |yaml| yaml.replace("people:", &format!("{rules}people:"))).await;
     let mut heads = Vec::new();
     for name in names {
         world.alice().types_without_waiting("deploys", &format!("/promote {name} qa")).await;
@@ -320,7 +318,7 @@ async fn a_commit_of_another_repository_proves_nothing() {
 
 async fn send_report_to_process(harness: &ProcessHarness, environment: &str, body: &str) {
     let secret = format!("flux-secret-of-{environment}");
-    let signature = crate::ops::receiving::hex_hmac(&secret, &[body.as_bytes()]);
+    let signature = crate::harness::signing::hex_hmac(&secret, &[body.as_bytes()]);
     let told = reqwest::Client::new()
         .post(format!("http://{}/webhooks/flux/{environment}", harness.address))
         .header("x-signature", format!("sha256={signature}"))

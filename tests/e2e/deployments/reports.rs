@@ -10,11 +10,11 @@ use gantry::domain::runtime::attribution::UnmappedReport;
 use gantry::sim::faults::Fault;
 use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
+use letter::{ALL_SENDERS, Sender, TestReport, send};
 use serde_json::{Value, json};
 
+use crate::harness::signing::hex_hmac;
 use crate::harness::world::World;
-use crate::ops::receiving::hex_hmac;
-use letter::{ALL_SENDERS, Sender, TestReport, send};
 
 const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 

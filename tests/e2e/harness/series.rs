@@ -59,3 +59,29 @@ fn failed_seeds_are_read_with_their_series() {
     assert!(std::panic::catch_unwind(|| parse_failed_seeds("unknown 7")).is_err());
     parse_failed_seeds(FAILED_SEEDS);
 }
+
+/// A small generator that gives the same numbers in each run.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end.max(1)
+    }
+
+    /// Changes at least one byte: replaces, inserts, removes, cuts or doubles.
+    pub(crate) fn mutate(&mut self, bytes: &mut Vec<u8>) {
+        let before = bytes.clone();
+        while *bytes == before {
+            let at = self.below(bytes.len());
+            let byte = u8::try_from(self.below(256)).unwrap();
+            match self.below(5) {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                2 => drop(bytes.remove(at)),
+                3 => bytes.truncate(at),
+                _ => bytes.extend(before.clone()),
+            }
+        }
+    }
+}

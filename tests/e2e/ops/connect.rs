@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use super::command_line::Demo;
 use crate::harness::process::wait_until;
-use crate::ops::receiving::hex_hmac;
+use crate::harness::signing::hex_hmac;
 
 /// Fetches the details under a foreign name of the demo: only the bound address may appear in them.
 async fn fetch_details(demo: &Demo) -> Value {

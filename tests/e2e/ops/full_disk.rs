@@ -10,7 +10,7 @@ use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::harness::process::{ProcessHarness, ProcessOptions, wait_until};
-use crate::ops::receiving::hex_hmac;
+use crate::harness::signing::hex_hmac;
 
 /// Fills and frees the disk under the bot's database.
 struct FullDisk {

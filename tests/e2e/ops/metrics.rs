@@ -9,12 +9,12 @@ use gantry::domain::model::ids::ChangeId;
 use gantry::sim::faults::Fault;
 use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
+use scrape::Scrape;
 use serde_json::json;
 
 use crate::harness::process::ProcessHarness;
+use crate::harness::signing::hex_hmac;
 use crate::harness::world::World;
-use crate::ops::receiving::hex_hmac;
-use scrape::Scrape;
 
 /// A webhook of Flux for qa, signed with `secret`.
 pub(crate) async fn send_flux_webhook(world: &World, secret: &str, body: &str) -> u16 {

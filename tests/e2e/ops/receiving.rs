@@ -1,50 +1,10 @@
 //! The doors: what is not signed, too large, too old or malformed is refused, and a replay has no effect.
 
 use gantry::sim::world::SIGNING_SECRET;
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
 
+use crate::harness::series::Random;
+use crate::harness::signing::{hex_hmac, send_flux_report, send_slack_request};
 use crate::harness::world::World;
-
-pub(crate) fn hex_hmac(secret: &str, parts: &[&[u8]]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
-    for part in parts {
-        mac.update(part);
-    }
-    format!("{:x}", mac.finalize().into_bytes())
-}
-
-thread_local! {
-    /// Each is slow to build; and a test is a thread, whose connections end with it.
-    static CLIENT: reqwest::Client = reqwest::Client::new();
-}
-
-/// Sends a body as Slack would, signed with `secret` at `at`.
-pub(crate) async fn send_slack_request(world: &World, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
-    let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", at.to_string().as_bytes(), b":", body.as_bytes()]));
-    let response = CLIENT
-        .with(Clone::clone)
-        .post(format!("{}{path}", world.origin))
-        .header("x-slack-request-timestamp", at.to_string())
-        .header("x-slack-signature", signature)
-        .body(body.to_owned())
-        .send()
-        .await
-        .unwrap();
-    (response.status().as_u16(), response.text().await.unwrap())
-}
-
-/// Sends a report as Flux would; gives the status.
-pub(crate) async fn send_flux_report(world: &World, environment: &str, body: &str, secret: &str) -> u16 {
-    let response = reqwest::Client::new()
-        .post(format!("{}/webhooks/flux/{environment}", world.origin))
-        .header("x-signature", format!("sha256={}", hex_hmac(secret, &[body.as_bytes()])))
-        .body(body.to_owned())
-        .send()
-        .await
-        .unwrap();
-    response.status().as_u16()
-}
 
 fn command(text: &str, trigger: &str) -> String {
     format!(
@@ -213,30 +173,4 @@ async fn nothing_that_was_tampered_with_is_let_in() {
 
 fn signature_of(at: &[u8], body: &[u8]) -> String {
     format!("v0={}", hex_hmac("secret", &[b"v0:", at, b":", body]))
-}
-
-/// A small generator that gives the same numbers in each run.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % end.max(1)
-    }
-
-    /// Changes at least one byte: replaces, inserts, removes, cuts or doubles.
-    fn mutate(&mut self, bytes: &mut Vec<u8>) {
-        let before = bytes.clone();
-        while *bytes == before {
-            let at = self.below(bytes.len());
-            let byte = u8::try_from(self.below(256)).unwrap();
-            match self.below(5) {
-                0 => bytes[at] = byte,
-                1 => bytes.insert(at, byte),
-                2 => drop(bytes.remove(at)),
-                3 => bytes.truncate(at),
-                _ => bytes.extend(before.clone()),
-            }
-        }
-    }
 }

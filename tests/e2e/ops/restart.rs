@@ -52,7 +52,7 @@ async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
         "severity": "info", "timestamp": harness.world.clock.now().to_string(), "reason": "ReconciliationSucceeded",
         "message": "Reconciliation finished", "metadata": { "revision": format!("develop@sha1:{pushed}") },
     });
-    let signature = crate::ops::receiving::hex_hmac("flux-secret-of-development", &[event.to_string().as_bytes()]);
+    let signature = crate::harness::signing::hex_hmac("flux-secret-of-development", &[event.to_string().as_bytes()]);
     let told = reqwest::Client::new()
         .post(format!("http://{}/webhooks/flux/development", harness.address))
         .header("x-signature", format!("sha256={signature}"))

@@ -10,8 +10,8 @@ use gantry::domain::model::version::Sha;
 use gantry::sim::world::SIGNING_SECRET;
 
 use crate::harness::process::{PauseWhen, ProcessHarness, wait_until};
+use crate::harness::signing::hex_hmac;
 use crate::harness::world::render_message;
-use crate::ops::receiving::hex_hmac;
 
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 

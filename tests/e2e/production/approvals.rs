@@ -9,8 +9,8 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
 
+use crate::harness::production::{REPOSITORY, card, head, pull, request_production};
 use crate::harness::world::{World, redact_origin_and_ids};
-use crate::production::pull_request::{REPOSITORY, card, head, pull, request_production};
 
 #[expect(clippy::needless_pass_by_value, reason = "a world hands its configuration over")]
 fn two_are_needed(yaml: String) -> String {
@@ -117,7 +117,7 @@ async fn press(world: &World, person: &str, action: &str, value: &str) {
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let now = world.clock.now().as_second();
     let (status, _) =
-        crate::ops::receiving::send_slack_request(world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+        crate::harness::signing::send_slack_request(world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
     assert_eq!(status, 200);
     world.settle().await;
 }
@@ -193,7 +193,7 @@ async fn changes_that_are_requested_hold_it_until_they_are_taken_back() {
     world.settle().await;
     world.bob().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("changes are requested on GitHub by `carol`"), "{}", card(&world));
-    assert_ne!(crate::production::pull_request::pull(&world).unwrap().state, "merged");
+    assert_ne!(crate::harness::production::pull(&world).unwrap().state, "merged");
     world.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "yes").unwrap();
     world.settle().await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
@@ -330,7 +330,7 @@ async fn a_branch_that_moves_voids_the_approvals() {
         "{told}"
     );
     assert!(told.contains("0 of 2 approvals"), "{told}");
-    let anew = crate::production::pull_request::pull(&world).unwrap();
+    let anew = crate::harness::production::pull(&world).unwrap();
     assert_eq!((anew.number, anew.state), (pull.number, "open"), "the same pull request");
     assert_ne!(anew.head_sha, pull.head_sha);
     world.bob().clicks_in("releases", "Approve").await;

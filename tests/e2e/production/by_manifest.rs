@@ -5,11 +5,11 @@ use gantry::sim::github::{Pull, Verdict};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{World, redact_origin_and_ids};
-use crate::promote::by_manifest::{
+use crate::harness::manifest::{
     GITOPS, IMAGE, api, card, head, list_own_commits, parents, path, push_and_settle, put, redact_own_commits,
     running_image, text,
 };
+use crate::harness::world::{World, redact_origin_and_ids};
 
 /// A version that has come up to staging and may go on: its commit, and its tag.
 async fn promote_to_staging(world: &World, message: &str) -> (Sha, String) {

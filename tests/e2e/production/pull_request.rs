@@ -4,62 +4,16 @@ use std::collections::BTreeMap;
 
 use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
-use gantry::sim::github::{FaultTiming, Pull, RequestFault, Rules, Verdict};
+use gantry::sim::github::{FaultTiming, RequestFault, Rules, Verdict};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::{World, redact_origin_and_ids, remove_durations, render_message};
-
-pub(crate) const REPOSITORY: &str = "acme/checkout";
-
-pub(crate) fn head(world: &World, branch: &str) -> Sha {
-    world.sim.github.head(REPOSITORY, branch).expect("a branch")
-}
-
-/// The newest card in #releases, with what is chance in it taken out.
-pub(crate) fn card(world: &World) -> String {
-    let card = world.public_messages("releases").into_iter().rfind(|told| told.contains("asked by"));
-    let mut card = redact_origin_and_ids(world, &card.expect("a card"));
-    let frozen = pull(world).map(|pull| pull.head_sha);
-    for (sha, name) in [(frozen, "<frozen>"), (world.sim.github.head(REPOSITORY, "prod"), "<prod>")] {
-        if let Some(sha) = sha {
-            card = card.replace(sha.as_str(), name).replace(sha.short(), name);
-        }
-    }
-    // Whether GitHub tells at once that it can be merged is chance, and with it a second or two.
-    let steps = card.lines().map(|line| match line.strip_prefix(":white_check_mark: ") {
-        _ if line.contains(" \u{203a} ") => remove_durations(line),
-        Some(step) => {
-            step.split(" \u{b7} ").filter(|part| !part.starts_with("<!date^")).collect::<Vec<_>>().join(" \u{b7} ")
-        }
-        None => line.to_owned(),
-    });
-    steps.collect::<Vec<_>>().join("\n")
-}
-
-/// The newest pull request.
-pub(crate) fn pull(world: &World) -> Option<Pull> {
-    world.sim.github.pulls(REPOSITORY).pop()
-}
-
-/// Alice asks for checkout in prod, and confirms.
-pub(crate) async fn request_production(world: &World) -> Pull {
-    world.alice().types("/promote checkout prod").await;
-    world.alice().clicks_in("deploys", "Confirm").await;
-    pull(world).expect("a pull request")
-}
+use crate::harness::production::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
+use crate::harness::world::{World, redact_origin_and_ids, render_message};
 
 fn parents(world: &World, sha: &Sha) -> Vec<Sha> {
     let graph = world.sim.github.graph(REPOSITORY, 100);
     graph.into_iter().find(|commit| commit.sha == *sha).expect("a commit").parents
-}
-
-/// Moves something newer up to staging.
-pub(crate) async fn promote_newer_to_staging(world: &World) {
-    world.alice().types("/promote checkout qa").await;
-    world.alice().types("/promote checkout staging").await;
-    // It must soak there for some seconds.
-    world.wait(SignedDuration::from_secs(6)).await;
 }
 
 fn assert_no_branch_left(world: &World) {
@@ -452,7 +406,7 @@ async fn only_github_wakes_us_by_its_webhooks() {
     let world = World::open().await;
     let body = r#"{"action":"closed","repository":{"full_name":"acme/checkout"},"pull_request":{"number":1}}"#;
     let send = async |secret: &str, event: &str, body: &str| {
-        let signature = format!("sha256={}", crate::ops::receiving::hex_hmac(secret, &[body.as_bytes()]));
+        let signature = format!("sha256={}", crate::harness::signing::hex_hmac(secret, &[body.as_bytes()]));
         let request = reqwest::Client::new()
             .post(format!("{}/webhooks/github", world.origin))
             .header("x-hub-signature-256", signature)

@@ -8,12 +8,12 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::world::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
+use race::{RaceOutcome, run_races};
 use serde_json::{Value, json};
 
 use crate::harness::series::{Series, is_long};
+use crate::harness::signing;
 use crate::harness::world::World;
-use crate::ops::receiving;
-use race::{RaceOutcome, run_races};
 
 /// In a long run.
 const RACES: u64 = 500;
@@ -70,7 +70,7 @@ async fn click_stale_button(world: &World, person: &str, value: &str) {
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let path = "/slack/interactions";
-    assert_eq!(receiving::send_slack_request(world, path, &body, SIGNING_SECRET, now.as_second()).await.0, 200);
+    assert_eq!(signing::send_slack_request(world, path, &body, SIGNING_SECRET, now.as_second()).await.0, 200);
 }
 
 async fn release_and_settle(world: &World) {

@@ -4,16 +4,9 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::harness::configuration::with_environment_line;
+use crate::harness::production::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
 use crate::harness::world::World;
-use crate::production::pull_request::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
-
-/// Adds a line to an environment of the demo's configuration.
-pub(crate) fn with_environment_line(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
-    move |yaml| {
-        let name = format!("  - name: {environment}\n");
-        yaml.replace(&name, &format!("{name}    {line}\n"))
-    }
-}
 
 /// The world opens on Monday, 16 November 2026, at 09:00 UTC.
 fn at(text: &str) -> Timestamp {

@@ -2,11 +2,11 @@
 
 use gantry::sim::world as sim;
 
-use crate::harness::world::World;
-use crate::promote::by_manifest::{
+use crate::harness::manifest::{
     DELIVERY, GITOPS, IMAGE, card, head, list_own_commits, parents, path, push_and_settle, put, replace_delivery,
     running_image, text,
 };
+use crate::harness::world::World;
 
 /// A world in which qa has this file, and the delivery says so.
 async fn with_file(name: &str, before: &str, more: &str) -> World {
@@ -156,6 +156,6 @@ async fn each_form_with_a_digest_is_changed_in_its_one_place() {
         let card = card(&world, "deploys");
         assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", world.alice().reads());
         let back = before.replace("<digest>", &old_digest(&world.sim));
-        assert_eq!(crate::promote::by_manifest::text(&world, &place), back, "the old image itself is back");
+        assert_eq!(crate::harness::manifest::text(&world, &place), back, "the old image itself is back");
     }
 }

@@ -4,12 +4,11 @@ use gantry::sim::github::{FaultTiming, RequestFault, Rules};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::harness::world::World;
-use crate::promote::by_manifest::{
-    GITOPS, IMAGE, advance_until, card, head, list_own_commits, parents, path, push_and_settle, put,
+use crate::harness::manifest::{
+    GITOPS, IMAGE, advance_until, card, head, list_own_commits, parents, path, promote_newer, push_and_settle, put,
     redact_own_commits, running_image, text,
 };
-use crate::rollback::by_manifest::promote_newer;
+use crate::harness::world::World;
 
 const MAIN: &str = "/acme/gitops/git/refs/heads/main";
 

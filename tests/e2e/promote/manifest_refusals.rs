@@ -4,11 +4,11 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::world as sim;
 use insta::assert_snapshot;
 
-use crate::harness::world::World;
-use crate::promote::by_manifest::{
+use crate::harness::manifest::{
     DELIVERY, GITOPS, IMAGE, card, head, list_own_commits, path, push_and_settle, put, put_in, replace_delivery,
     running_image, text,
 };
+use crate::harness::world::World;
 
 /// What alice is told where qa's file has this text, and bob about a rollback of it. Nothing moves.
 async fn expect_refusals(before: &str) -> (String, String) {

@@ -5,12 +5,11 @@ use gantry::sim::faults::Fault;
 use gantry::sim::world as sim;
 use insta::assert_snapshot;
 
-use crate::harness::world::World;
-use crate::promote::by_manifest::{
-    DELIVERY, IMAGE, card, head, list_own_commits, path, push_and_settle, put, redact_own_commits, replace_delivery,
-    running_image, text,
+use crate::harness::manifest::{
+    DELIVERY, IMAGE, card, head, list_own_commits, path, promote_newer, push_and_settle, put, redact_own_commits,
+    replace_delivery, running_image, text,
 };
-use crate::rollback::by_manifest::promote_newer;
+use crate::harness::world::World;
 
 /// The command that a message offers, without its backticks.
 fn find_offered_command(said: &str, verb: &str) -> String {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use gantry::sim::github::{Author, NewCommit};
 
+use crate::harness::manifest::{GITOPS, IMAGE, path};
 use crate::harness::process::{KillPoint, PauseWhen, ProcessHarness, kill_in_lanes, wait_until};
 use crate::harness::world::render_message;
-use crate::promote::by_manifest::{GITOPS, IMAGE, path};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_promotion_that_is_killed_before_any_of_its_requests_writes_once() {

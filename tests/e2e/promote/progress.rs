@@ -80,23 +80,23 @@ async fn the_steps_of_a_rollout_are_shown_every_few_seconds_and_a_new_stage_at_o
 #[tokio::test]
 async fn by_manifest_and_back_the_steps_have_their_own_names() {
     let world = World::open().await;
-    crate::promote::by_manifest::push_and_settle(&world, "Find plurals").await;
+    crate::harness::manifest::push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
-    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&world, "deploys")), @":white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s");
+    assert_snapshot!(find_steps_line(&crate::harness::rollback::card(&world, "deploys")), @":white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s");
     world.alice().types("/promote checkout qa").await;
     world.alice().types("/rollback checkout qa").await;
-    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&world, "deploys")), @":white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s");
+    assert_snapshot!(find_steps_line(&crate::harness::rollback::card(&world, "deploys")), @":white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s");
 }
 
 #[tokio::test]
 async fn a_change_that_waits_shows_for_what_first() {
     let world = World::open().await;
-    crate::production::pull_request::request_production(&world).await;
-    assert_snapshot!(find_steps_line(&crate::rollback::by_branch::card(&world, "releases")), @":raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running");
+    crate::harness::production::request_production(&world).await;
+    assert_snapshot!(find_steps_line(&crate::harness::rollback::card(&world, "releases")), @":raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running");
     world.wait(SignedDuration::from_secs(90)).await;
     world.bob().clicks_in("releases", "Approve").await;
     // Whether GitHub tells at once that it can be merged is chance.
-    assert_snapshot!(remove_durations(&find_steps_line(&crate::rollback::by_branch::card(&world, "releases"))), @":white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after");
+    assert_snapshot!(remove_durations(&find_steps_line(&crate::harness::rollback::card(&world, "releases"))), @":white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after");
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ async fn a_controllers_report_fails_the_change_before_anything_rolls_out() {
         "message": "kustomize build failed: <!channel> no such file",
         "metadata": { "revision": format!("qa@sha1:{result}") },
     });
-    let status = crate::ops::receiving::send_flux_report(&world, "qa", &event.to_string(), "flux-secret-of-qa").await;
+    let status = crate::harness::signing::send_flux_report(&world, "qa", &event.to_string(), "flux-secret-of-qa").await;
     assert_eq!(status, 202);
     world.wait_until_idle().await;
     world.clock.advance(SignedDuration::from_millis(1200));
@@ -147,16 +147,16 @@ async fn an_image_that_tells_nothing_is_proved_by_the_controllers_report() {
 #[tokio::test]
 async fn a_label_and_a_git_tag_tell_the_commit_as_well() {
     let names = ["labelled".to_owned(), "tagged".to_owned()];
-    let world = crate::promote::many_at_once::with_parts(&names).await;
+    let world = crate::harness::parts::with_parts(&names).await;
     for name in &names {
         world.alice().types_without_waiting("deploys", &format!("/promote {name} qa")).await;
         world.wait_until_idle().await;
         let head = world.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
         if name == "labelled" {
-            crate::promote::many_at_once::roll_out(&world, name, "1.4.0", Some(&head));
+            crate::harness::parts::roll_out(&world, name, "1.4.0", Some(&head));
         } else {
             world.sim.github.tag(&format!("acme/{name}"), "v1.4.0", &head, "released").unwrap();
-            crate::promote::many_at_once::roll_out(&world, name, "v1.4.0", None);
+            crate::harness::parts::roll_out(&world, name, "v1.4.0", None);
         }
         world.settle().await;
     }
@@ -171,11 +171,11 @@ async fn a_label_and_a_git_tag_tell_the_commit_as_well() {
 #[tokio::test]
 async fn an_image_of_exactly_the_pinned_commit_counts_too() {
     let names = ["retagged".to_owned()];
-    let world = crate::promote::many_at_once::with_parts(&names).await;
+    let world = crate::harness::parts::with_parts(&names).await;
     let pinned = world.sim.github.head("acme/retagged", "develop").unwrap();
     world.alice().types_without_waiting("deploys", "/promote retagged qa").await;
     world.wait_until_idle().await;
-    crate::promote::many_at_once::roll_out(&world, "retagged", &format!("qa-{}", pinned.short()), None);
+    crate::harness::parts::roll_out(&world, "retagged", &format!("qa-{}", pinned.short()), None);
     world.settle().await;
     assert!(card(&world, "*retagged*").contains("running in *qa*"), "{}", card(&world, "*retagged*"));
 }
@@ -183,7 +183,7 @@ async fn an_image_of_exactly_the_pinned_commit_counts_too() {
 #[tokio::test]
 async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
     let names = ["foreign".to_owned()];
-    let world = crate::promote::many_at_once::with_parts(&names).await;
+    let world = crate::harness::parts::with_parts(&names).await;
     world.alice().types_without_waiting("deploys", "/promote foreign qa").await;
     world.wait_until_idle().await;
     // A commit on another branch has what was promoted, but it is not what qa's branch says.
@@ -198,7 +198,7 @@ async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
         at: world.clock.now(),
     };
     let topic = world.sim.github.commit(topic).unwrap();
-    crate::promote::many_at_once::roll_out(&world, "foreign", &format!("topic-{}", topic.short()), None);
+    crate::harness::parts::roll_out(&world, "foreign", &format!("topic-{}", topic.short()), None);
     world.settle().await;
     let stalled = card(&world, "*foreign*");
     assert!(stalled.contains("no proof that it runs in *qa*"), "{stalled}");
@@ -222,7 +222,7 @@ async fn a_report_alone_turns_nothing_green() {
         "message": "Reconciliation finished", "metadata": { "revision": format!("qa@sha1:{result}") },
     });
     assert_eq!(
-        crate::ops::receiving::send_flux_report(&world, "qa", &event.to_string(), "flux-secret-of-qa").await,
+        crate::harness::signing::send_flux_report(&world, "qa", &event.to_string(), "flux-secret-of-qa").await,
         202
     );
     world.wait_until_idle().await;

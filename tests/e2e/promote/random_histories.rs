@@ -15,8 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 
-use crate::harness::series::Series;
-use crate::ops::receiving::Random;
+use crate::harness::series::{Random, Series};
 
 /// In a long run.
 const HISTORIES: u64 = 1000;

@@ -330,7 +330,8 @@ async fn nonsense_in_a_button_does_nothing() {
             form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
         let now = world.clock.now().as_second();
         let (status, _) =
-            crate::ops::receiving::send_slack_request(&world, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+            crate::harness::signing::send_slack_request(&world, "/slack/interactions", &body, SIGNING_SECRET, now)
+                .await;
         assert_eq!(status, 200, "{action} {value}");
         world.settle().await;
     }

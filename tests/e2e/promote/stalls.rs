@@ -37,7 +37,7 @@ fn head(world: &World) -> Sha {
 
 /// A promotion into qa that is merged, and that nobody builds or rolls out.
 async fn open_with_merged_change() -> World {
-    let world = crate::promote::many_at_once::with_parts_and(&["part".to_owned()], |configuration| {
+    let world = crate::harness::parts::with_parts_and(&["part".to_owned()], |configuration| {
         configuration.replace(
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 90s",
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 15m",
@@ -79,7 +79,7 @@ async fn send_report(world: &World, commit: &str, reason: &str, severity: &str, 
         "metadata": { "revision": format!("qa@sha1:{commit}") },
     });
     assert_eq!(
-        crate::ops::receiving::send_flux_report(world, "qa", &event.to_string(), "flux-secret-of-qa").await,
+        crate::harness::signing::send_flux_report(world, "qa", &event.to_string(), "flux-secret-of-qa").await,
         202
     );
     world.wait_until_idle().await;
@@ -138,7 +138,7 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
     Next: look why the controller does not pick it up. I keep looking.
     ");
 
-    crate::promote::many_at_once::roll_out(&world, "part", &tag, None);
+    crate::harness::parts::roll_out(&world, "part", &tag, None);
     advance_by_seconds(&world, 4).await;
     assert_eq!(stall_notice(&world), "", "there is a sign of life");
     world.settle().await;
@@ -177,7 +177,7 @@ async fn a_report_about_the_commit_is_a_sign_of_life() {
 #[tokio::test]
 async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
     let world = open_with_merged_change().await;
-    let other = crate::promote::many_at_once::commit(&world.sim, PART, "qa", "A hotfix");
+    let other = crate::harness::parts::commit(&world.sim, PART, "qa", "A hotfix");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     world.sim.github.request_faults().inject("GET", "/check-runs", FaultTiming::BeforeEffect, down, 99);
     world.sim.registry.set_down(true);
@@ -212,7 +212,7 @@ async fn what_is_given_up_keeps_what_was_last_seen() {
 
     // And it is still watched.
     let tag = head(&world).as_str()[..12].to_owned();
-    crate::promote::many_at_once::roll_out(&world, "part", &tag, None);
+    crate::harness::parts::roll_out(&world, "part", &tag, None);
     world.settle().await;
     let shown = card(&world, "*part*");
     assert!(shown.contains("running in *qa*") && !shown.contains("Last seen"), "{shown}");
@@ -228,7 +228,7 @@ async fn with_every_webhook_lost_every_change_ends_right() {
 
     world.alice().types("/promote checkout qa").await;
     assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&world, "*checkout*"));
-    crate::promote::by_manifest::push_and_settle(&world, "Find plurals").await;
+    crate::harness::manifest::push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
     assert!(card(&world, "*search*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&world, "*search*"));
     world.alice().types("/rollback checkout qa").await;

@@ -11,9 +11,9 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::harness::process::wait_until;
+use crate::harness::rollback::{card, head, redact_commits, rollbacks};
+use crate::harness::signing::send_flux_report;
 use crate::harness::world::World;
-use crate::ops::receiving::send_flux_report;
-use crate::rollback::by_branch::{card, head, redact_commits, rollbacks};
 
 const QA_SECRET: &str = "flux-secret-of-qa";
 

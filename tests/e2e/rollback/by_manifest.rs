@@ -4,19 +4,11 @@ use gantry::sim::faults::Fault;
 use gantry::sim::world as sim;
 use insta::assert_snapshot;
 
-use crate::harness::world::World;
-use crate::promote::by_manifest::{
-    DELIVERY, GITOPS, IMAGE, api, card, head, list_own_commits, parents, path, push_and_settle, put,
+use crate::harness::manifest::{
+    DELIVERY, GITOPS, IMAGE, api, card, head, list_own_commits, parents, path, promote_newer, push_and_settle, put,
     redact_own_commits, replace_delivery, running_image, text,
 };
-
-/// A newer version that was promoted to qa: its tag.
-pub(crate) async fn promote_newer(world: &World, message: &str) -> String {
-    let (_, tag) = push_and_settle(world, message).await;
-    world.alice().types("/promote search qa").await;
-    assert_eq!(running_image(world, "qa"), format!("{IMAGE}:{tag}"), "{}", world.alice().reads());
-    tag
-}
+use crate::harness::world::World;
 
 #[tokio::test]
 async fn a_rollback_brings_back_the_old_image_itself() {

@@ -8,9 +8,9 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use crate::harness::process::wait_until;
+use crate::harness::production;
+use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, text, tree};
 use crate::harness::world::{World, has_button};
-use crate::production::pull_request;
-use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, text, tree};
 
 /// Alice's promotion to qa is held right before its merge, and bob wants to roll back.
 async fn open_with_held_promotion() -> (World, Sha) {
@@ -211,7 +211,7 @@ async fn a_promotion_that_waits_for_approval_gives_way_after_a_yes() {
     let world = World::open().await;
     let before = head(&world, "prod");
     let restored = parents(&world, &before)[0].clone();
-    pull_request::request_production(&world).await;
+    production::request_production(&world).await;
     world.bob().types("/rollback checkout prod").await;
     let asked = world.bob().reads();
     let line = asked.lines().find(|line| line.contains("waits")).unwrap_or_else(|| panic!("{asked}"));
@@ -219,7 +219,7 @@ async fn a_promotion_that_waits_for_approval_gives_way_after_a_yes() {
     assert_snapshot!(line.replace(&waiting, "<version>"), @":warning: This takes the place of `<version>`, which <@U0ALICE> asked for and which waits for approval since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &restored));
-    assert_eq!(pull_request::pull(&world).unwrap().state, "closed");
+    assert_eq!(production::pull(&world).unwrap().state, "closed");
     let cards: Vec<_> =
         world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
     assert!(cards[0].contains("another change takes its place"), "{}", cards[0]);

@@ -8,8 +8,8 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use crate::harness::process::{KillPoint, PauseWhen, ProcessHarness, kill_in_lanes, wait_until};
+use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 use crate::harness::world::{World, render_message};
-use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 
 /// What the branch got since, by its first parents.
 fn count_commits_since(world: &World, before: &Sha) -> usize {

@@ -8,9 +8,9 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
 
+use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
+use crate::harness::signing;
 use crate::harness::world::{World, has_button, render_message};
-use crate::ops::receiving;
-use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 
 fn with_environment_line(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
     move |yaml| {
@@ -269,7 +269,7 @@ async fn nobody_else_says_yes_to_a_question() {
     });
     let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
     let now = world.clock.now().as_second();
-    assert_eq!(receiving::send_slack_request(&world, "/slack/interactions", &body, SIGNING_SECRET, now).await.0, 200);
+    assert_eq!(signing::send_slack_request(&world, "/slack/interactions", &body, SIGNING_SECRET, now).await.0, 200);
     world.settle().await;
     assert!(
         world.carol().reads().starts_with("Only the one who asked can decide on this plan."),
@@ -320,7 +320,7 @@ async fn what_a_button_carries_is_read_as_a_command_and_no_more() {
                 form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
             let now = world.clock.now().as_second();
             assert_eq!(
-                receiving::send_slack_request(&world, "/slack/interactions", &form, SIGNING_SECRET, now).await.0,
+                signing::send_slack_request(&world, "/slack/interactions", &form, SIGNING_SECRET, now).await.0,
                 200
             );
         }

@@ -5,8 +5,8 @@ use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
+use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 use crate::harness::world::{World, has_button, render_message};
-use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 
 fn enable_auto_rollback(yaml: &str) -> String {
     yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")

@@ -8,8 +8,8 @@ use gantry::domain::model::version::Sha;
 use gantry::sim::github::{BranchMove, Rules, Verdict};
 use insta::assert_snapshot;
 
+use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, text, tree};
 use crate::harness::world::World;
-use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, rollbacks, text, tree};
 
 /// Every place on which the environment's branch stood.
 #[derive(Clone)]

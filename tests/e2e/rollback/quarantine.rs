@@ -6,9 +6,9 @@ use gantry::domain::model::version::Sha;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
+use crate::harness::production;
+use crate::harness::rollback::{card, head, redact_commits, tree};
 use crate::harness::world::{World, has_button};
-use crate::production::pull_request;
-use crate::rollback::by_branch::{card, head, redact_commits, tree};
 
 /// Promotes checkout to qa and rolls it back; gives the bad version's commit there.
 async fn promote_and_roll_back(world: &World) -> Sha {
@@ -158,11 +158,11 @@ async fn a_version_is_released_by_any_of_its_names() {
 async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
     let world = World::open().await;
     let before = head(&world, "prod");
-    pull_request::request_production(&world).await;
+    production::request_production(&world).await;
     let bad = head(&world, "staging");
     world.bob().types("/rollback checkout staging --reason totals are wrong").await;
     world.carol().clicks_in("releases", "Approve").await;
-    let waiting = pull_request::card(&world);
+    let waiting = production::card(&world);
     let line = waiting.lines().find(|line| line.contains("totals are wrong")).unwrap_or_else(|| panic!("{waiting}"));
     // GitHub's mind about the pull request may take a second or two: the moment is nobody's concern here.
     let (said, rest) = line.split_once(" <!date^").unwrap_or_else(|| panic!("{line}"));
@@ -175,7 +175,7 @@ async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
 
     world.bob().types(&format!("/gantry release checkout staging-{}", bad.short())).await;
     world.wait(SignedDuration::from_secs(61)).await;
-    assert!(pull_request::card(&world).contains("running in *prod*"), "{}", pull_request::card(&world));
+    assert!(production::card(&world).contains("running in *prod*"), "{}", production::card(&world));
     assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &bad));
 }
 

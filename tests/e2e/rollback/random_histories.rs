@@ -8,8 +8,7 @@ use gantry::adapters::github::{BranchComparison, OpenRollback};
 use gantry::domain::model::version::Sha;
 
 use crate::harness::repositories::{Files, GithubHarness, PromotionResult, TestRepository, expected_tree};
-use crate::harness::series::{Series, is_long};
-use crate::ops::receiving::Random;
+use crate::harness::series::{Random, Series, is_long};
 
 /// In a long run.
 const HISTORIES: u64 = 1000;

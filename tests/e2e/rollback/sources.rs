@@ -7,8 +7,8 @@ use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::world::World as Sim;
 use insta::assert_snapshot;
 
+use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, tree};
 use crate::harness::world::World;
-use crate::rollback::by_branch::{REPOSITORY, card, head, parents, redact_commits, tree};
 
 fn parent(sim: &Sim, of: &Sha) -> Sha {
     let graph = sim.github.graph(REPOSITORY, 1000);

@@ -6,9 +6,9 @@ use gantry::sim::faults::Fault;
 use gantry::sim::github::{FaultTiming, RequestFault};
 use jiff::SignedDuration;
 
+use crate::harness::manifest;
+use crate::harness::rollback::{REPOSITORY, card, head, rollbacks, tree};
 use crate::harness::world::{World, has_button, render_message};
-use crate::promote::by_manifest;
-use crate::rollback::by_branch::{REPOSITORY, card, head, rollbacks, tree};
 
 fn bad_gateway() -> RequestFault {
     RequestFault::Reply(502, "Bad gateway", vec![])
@@ -52,7 +52,7 @@ async fn what_git_has_is_written_down_when_an_error_is_retried() {
 #[tokio::test]
 async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
     let world = World::open().await;
-    let bad = crate::rollback::by_manifest::promote_newer(&world, "Find plurals").await;
+    let bad = crate::harness::manifest::promote_newer(&world, "Find plurals").await;
     let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/git/refs/heads/main", FaultTiming::AfterEffect, bad_gateway(), 1);
     faults.inject("GET", "/repos/acme/gitops/compare", FaultTiming::BeforeEffect, bad_gateway(), 999);
@@ -66,7 +66,7 @@ async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
     assert_eq!(quarantined.iter().map(|it| it.version.label().to_owned()).collect::<Vec<_>>(), [bad]);
     world
         .bob()
-        .types(&format!("/rollback search qa {}", by_manifest::running_image(&world, "qa").rsplit(':').next().unwrap()))
+        .types(&format!("/rollback search qa {}", manifest::running_image(&world, "qa").rsplit(':').next().unwrap()))
         .await;
     assert!(world.bob().reads().contains("has already"), "{}", world.bob().reads());
 }

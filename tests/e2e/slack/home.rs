@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 
 use crate::harness::process::wait_until;
+use crate::harness::production::{pull, request_production};
 use crate::harness::world::{World, has_button, redact_origin_and_ids};
-use crate::production::pull_request::{pull, request_production};
 
 /// A person's Home as they read it, without the digits that are chance.
 fn home(world: &World, person: &str) -> String {
@@ -133,7 +133,7 @@ async fn what_was_rolled_back_is_not_offered() {
         world.alice().types(wish).await;
         assert!(world.alice().reads().contains(" rolled "), "{wish}: {}", world.alice().reads());
     };
-    let bad = crate::rollback::by_manifest::promote_newer(&world, "Find plurals").await;
+    let bad = crate::harness::manifest::promote_newer(&world, "Find plurals").await;
     world.bob().types("/rollback search qa --reason it finds too much").await;
     refused("/promote search qa").await;
     assert!(!offers("search").await.contains(&"qa".to_owned()), "what was rolled back may not come back");
@@ -237,7 +237,7 @@ async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
     });
     let now = world.clock.now().as_second();
     let send = async || {
-        crate::ops::receiving::send_slack_request(
+        crate::harness::signing::send_slack_request(
             &world,
             "/slack/events",
             &event.to_string(),
@@ -284,7 +284,7 @@ async fn the_one_who_invites_us_is_told_what_to_do_once() {
     for (who, team, id) in [("U0BOB", "T0ACME", "Ev1"), ("U0GANTRY", "T0OTHER", "Ev2")] {
         let secret = gantry::sim::world::SIGNING_SECRET;
         let (status, _) =
-            crate::ops::receiving::send_slack_request(&world, "/slack/events", &joins(who, team, id), secret, now)
+            crate::harness::signing::send_slack_request(&world, "/slack/events", &joins(who, team, id), secret, now)
                 .await;
         assert_eq!(status, 200);
     }

@@ -7,8 +7,8 @@ use gantry::sim::github::Verdict;
 use gantry::sim::slack::manifest::{HTTP, Manifest, SOCKET, scopes_of, scopes_of_event};
 use serde_json::json;
 
+use crate::harness::production::{REPOSITORY, request_production};
 use crate::harness::world::World;
-use crate::production::pull_request::{REPOSITORY, request_production};
 
 #[test]
 fn both_manifests_are_the_same_but_for_the_way_in() {

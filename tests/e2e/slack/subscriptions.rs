@@ -120,7 +120,7 @@ async fn what_waits_is_told_when_it_starts_and_what_came_to_nothing_not_at_all()
     let world =
         open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout], environments: [production] }")
             .await;
-    crate::production::pull_request::request_production(&world).await;
+    crate::harness::production::request_production(&world).await;
     assert_eq!(channel_messages(&world, "checkout"), [], "nobody has said yes");
     world.alice().clicks_in("releases", "Cancel").await;
     assert_eq!(channel_messages(&world, "checkout"), [], "and it will not come");

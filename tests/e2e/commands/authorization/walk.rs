@@ -15,8 +15,8 @@ use gantry::sim::world::{GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};
 use serde_json::{Value, json};
 
 use super::{AllowedEffects, Effect, ROLES, Role, RouteAuthentication, Scenario};
+use crate::harness::signing::{hex_hmac, send_slack_request};
 use crate::harness::world::{World, has_button, render_message};
-use crate::ops::receiving::{hex_hmac, send_slack_request};
 
 const REPOSITORY: &str = "acme/checkout";
 

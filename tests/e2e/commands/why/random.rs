@@ -7,9 +7,9 @@ use gantry::sim::slack::Message;
 use jiff::SignedDuration;
 
 use super::head;
+use crate::harness::production::REPOSITORY;
+use crate::harness::series::Random;
 use crate::harness::world::{World, has_button, render_message};
-use crate::ops::receiving::Random;
-use crate::production::pull_request::REPOSITORY;
 
 const RUNS: u64 = 4;
 const STEPS: usize = 25;

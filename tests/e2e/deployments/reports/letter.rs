@@ -1,10 +1,11 @@
 //! Reports as each sender writes them, with whatever lets it in.
 
+use Sender::{ArgoCd, CdEventsBinary, CdEventsStructured, Deployments, FluxBearer, FluxSigned, Github};
 use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use serde_json::{Value, json};
 
+use crate::harness::signing::hex_hmac;
 use crate::harness::world::World;
-use crate::ops::receiving::hex_hmac;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sender {
@@ -16,8 +17,6 @@ pub(super) enum Sender {
     CdEventsStructured,
     Github,
 }
-
-use Sender::{ArgoCd, CdEventsBinary, CdEventsStructured, Deployments, FluxBearer, FluxSigned, Github};
 
 pub(super) const ALL_SENDERS: [Sender; 7] =
     [FluxSigned, FluxBearer, ArgoCd, Deployments, CdEventsBinary, CdEventsStructured, Github];

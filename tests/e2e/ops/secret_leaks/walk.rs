@@ -10,8 +10,8 @@ use gantry::sim::world::{GITHUB_TOKEN, SIGNING_SECRET, webhook_secrets};
 use serde_json::{Value, json};
 
 use crate::harness::process::{PauseWhen, ProcessHarness, wait_until};
+use crate::harness::signing::hex_hmac;
 use crate::harness::world::{has_button, render_message};
-use crate::ops::receiving::hex_hmac;
 
 pub(super) struct LeakScenario<'a> {
     harness: &'a ProcessHarness,

@@ -12,8 +12,8 @@ use gantry::sim::world as sim;
 use jiff::SignedDuration;
 
 use super::{approve_button, click_stale_button};
+use crate::harness::series::Random;
 use crate::harness::world::{World, render_message};
-use crate::ops::receiving::Random;
 
 /// What somebody else does while a change is on its way to prod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,129 @@
+//! Helpers of tests on manifest delivery: the repository of manifests, its files and its commits.
+
+use gantry::domain::model::version::Sha;
+use gantry::sim::github::{Author, NewCommit};
+use gantry::sim::world as sim;
+use gantry::sim::world::GITHUB_TOKEN;
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::harness::world::{World, redact_origin_and_ids};
+
+pub(crate) const GITOPS: &str = "acme/gitops";
+
+pub(crate) const IMAGE: &str = "ghcr.io/acme/search";
+
+/// Where the world's configuration says that the version of `search` stands.
+pub(crate) const DELIVERY: &str =
+    "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
+
+pub(crate) fn path(environment: &str) -> String {
+    format!("envs/{environment}/search/kustomization.yaml")
+}
+
+pub(crate) fn head(world: &World) -> Sha {
+    world.sim.github.head(GITOPS, "main").expect("a branch")
+}
+
+pub(crate) fn text(world: &World, path: &str) -> String {
+    world.sim.github.read_file(GITOPS, &head(world), path).expect("the file")
+}
+
+/// A commit by bob to the manifests; `None` deletes.
+pub(crate) fn put(sim: &sim::World, files: &[(&str, Option<&str>)]) -> Sha {
+    put_in(sim, GITOPS, "main", files)
+}
+
+pub(crate) fn put_in(sim: &sim::World, repository: &str, branch: &str, files: &[(&str, Option<&str>)]) -> Sha {
+    let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.map(str::to_owned)));
+    let author = Author { name: "Bob Brandt".into(), email: "bob@acme.example".into(), login: Some("bob".into()) };
+    let commit = NewCommit {
+        repository: repository.to_owned(),
+        branch: branch.to_owned(),
+        message: "By hand".to_owned(),
+        author,
+        files: files.collect(),
+        at: sim.clock.now(),
+    };
+    sim.github.commit(commit).unwrap()
+}
+
+/// What the workload's container names, whole.
+pub(crate) fn running_image(world: &World, environment: &str) -> String {
+    world.sim.cluster.state(environment, &"deployment/search".parse().unwrap()).image.expect("an image")
+}
+
+/// A push that runs in development: its commit, and the tag that CI gave it.
+pub(crate) async fn push_and_settle(world: &World, message: &str) -> (Sha, String) {
+    let sha = world.push("search", message).parse().unwrap();
+    world.settle().await;
+    (sha, world.running_tag("search", "development"))
+}
+
+/// Our own commits to the manifests, newest first.
+pub(crate) fn list_own_commits(world: &World) -> Vec<Sha> {
+    let graph = world.sim.github.graph(GITOPS, 200);
+    let ours = |subject: &str| subject.starts_with("Promote ") || subject.starts_with("Roll ");
+    graph.into_iter().filter(|commit| ours(&commit.subject)).map(|commit| commit.sha).collect()
+}
+
+pub(crate) fn parents(world: &World, repository: &str, of: &Sha) -> Vec<Sha> {
+    let graph = world.sim.github.graph(repository, 200);
+    graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
+}
+
+/// What GitHub's own API says.
+pub(crate) async fn api(world: &World, path: &str) -> Value {
+    let url = format!("{}/sim/github{path}", world.origin);
+    let asked = reqwest::Client::new().get(url).bearer_auth(GITHUB_TOKEN).send().await.unwrap();
+    asked.json().await.unwrap()
+}
+
+/// The newest card of a channel.
+pub(crate) fn card(world: &World, channel: &str) -> String {
+    world.public_messages(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
+}
+
+/// With our own commits masked: their names are chance.
+pub(crate) fn redact_own_commits(world: &World, text: &str) -> String {
+    let all = list_own_commits(world);
+    let text = all.iter().rev().enumerate().fold(text.to_owned(), |text, (nth, sha)| {
+        let name = format!("<ours {}>", nth + 1);
+        text.replace(sha.as_str(), &name).replace(sha.short(), &name)
+    });
+    redact_origin_and_ids(world, &text)
+}
+
+/// With another delivery than the world's.
+pub(crate) fn replace_delivery(yaml: &str, by: &str) -> String {
+    let changed = yaml.replace(DELIVERY, by);
+    assert_ne!(changed, yaml);
+    changed
+}
+
+/// `checkout` by manifest too, in the same repository.
+pub(crate) fn deliver_checkout_by_manifest(yaml: &str) -> String {
+    let file = "manifest: { repository: acme/gitops, file: \"envs/{environment}/checkout/kustomization.yaml\" }";
+    let by_branch = "    workload: deployment/checkout\n    delivery: branch\n";
+    yaml.replace(by_branch, &format!("    workload: deployment/checkout\n    delivery:\n      {file}\n"))
+}
+
+/// Until it is so, while somebody is held: `settle` would wait for them.
+pub(crate) async fn advance_until(world: &World, is_so: &dyn Fn() -> bool) {
+    for _ in 0..400 {
+        if is_so() {
+            return;
+        }
+        world.clock.advance(SignedDuration::from_millis(250));
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("it never came to be: {:#?}", world.public_messages("deploys"));
+}
+
+/// A newer version that was promoted to qa: its tag.
+pub(crate) async fn promote_newer(world: &World, message: &str) -> String {
+    let (_, tag) = push_and_settle(world, message).await;
+    world.alice().types("/promote search qa").await;
+    assert_eq!(running_image(world, "qa"), format!("{IMAGE}:{tag}"), "{}", world.alice().reads());
+    tag
+}
