@@ -11,7 +11,7 @@ use crate::domain::model::ids::ChangeId;
 use crate::domain::rules::conflict::ConflictingChange;
 use crate::workflow::changes::transition::{
     build_advance_transaction, build_begin_transaction, build_entry_by_person, build_post_destination,
-    build_thread_reply,
+    build_retry_transaction, build_thread_reply,
 };
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
@@ -63,6 +63,29 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
         transaction = transaction.enqueue_message(build_thread_reply(ctx, &change, "details", details));
     }
     (change, transaction)
+}
+
+/// The same change once more, from the step that failed, with what is known of it now.
+pub(crate) async fn retry_change(
+    ctx: &Context,
+    errored: &Change,
+    plan: Plan,
+    person: &PersonId,
+) -> Result<(Change, Transaction), LookupError> {
+    let overtaken = || LookupError::new_transient("somebody else was faster".to_owned());
+    let claim = ctx.store.claim_changes(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
+    let now = ctx.clock.now();
+    let Ok(stage) = claim.change.stage.clone().retry_from_error(now) else { return Err(overtaken()) };
+    // What was shown was put away: it is made anew. What Git was to move to is looked for.
+    let frozen = match claim.change.pull_request_branch() {
+        Some(_) => Some(ResultBranch::from_change_id(claim.change.id)),
+        None => claim.change.frozen.clone(),
+    };
+    // Whoever takes it up again is the one who wants to hear of its end.
+    let (requester, taken_up_at) = (person.clone(), Some(now));
+    let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
+    let transaction = build_retry_transaction(ctx, &errored.stage, claim.fence, &change);
+    Ok((change, transaction))
 }
 
 /// A change that waits gives way to a newer one.

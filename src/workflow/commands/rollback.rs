@@ -12,9 +12,8 @@ use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
 use crate::domain::rules::conflict::{ChangeInProgress, ConflictingChange};
 use crate::domain::rules::refusal::Refusal;
-use crate::workflow::changes::begin::build_shown_plan;
+use crate::workflow::changes::begin::{build_shown_plan, retry_change};
 use crate::workflow::commands::confirm::begin_confirmed_plan;
-use crate::workflow::commands::retry::retry_change;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::planning::rollback::{
