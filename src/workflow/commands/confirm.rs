@@ -2,13 +2,12 @@
 
 use crate::adapters::slack::render::status;
 use crate::adapters::store::Transaction;
-use crate::domain::change::plan::Plan;
 use crate::domain::model::ids::ChangeId;
-use crate::workflow::changes::begin::{begin_change, is_plan_valid, supersede_change};
-use crate::workflow::commands::promote::show_plan;
+use crate::workflow::changes::begin::is_plan_valid;
+use crate::workflow::commands::plan_outcome::{begin_confirmed_plan, show_plan};
 use crate::workflow::commands::rollback::{OnConflict, confirm_rollback};
 use crate::workflow::context::Context;
-use crate::workflow::error::{LookupError, RetryLater};
+use crate::workflow::error::RetryLater;
 use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector, decide_promotion};
 use crate::workflow::requests::reply::{Request, Response};
 
@@ -67,20 +66,5 @@ pub(crate) async fn handle_plan_decision(
         Err(error) => request.reply_lookup_error(&error)?,
     };
     work.transaction = used.append(work.transaction);
-    Ok(work)
-}
-
-pub(crate) async fn begin_confirmed_plan(
-    ctx: &Context,
-    request: Request<'_>,
-    plan: Plan,
-) -> Result<Response, LookupError> {
-    let supersedes = plan.supersedes.clone();
-    let (change, transaction) = begin_change(ctx, plan, &request.from.person, &request.from.channel).await;
-    let Some(waiting) = supersedes else { return Ok(request.reply_change_begun(change, transaction, None)) };
-    let (before, gives_way) = supersede_change(ctx, &waiting, change.id).await?;
-    // It lets go of the lock before the new one takes it.
-    let mut work = request.reply_change_begun(change, gives_way.append(transaction), None);
-    work.changes.insert(0, before);
     Ok(work)
 }

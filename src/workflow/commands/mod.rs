@@ -9,6 +9,7 @@ pub(crate) mod history;
 pub mod home;
 pub mod list;
 pub mod lock;
+pub(crate) mod plan_outcome;
 pub(crate) mod promote;
 pub(crate) mod release;
 pub(crate) mod retry;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::adapters::slack::render::{plan, promote_button};
-use crate::domain::change::plan::Plan;
 use crate::domain::model::artefact::{ArtefactName, Delivery};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::rollback::ImagePresence;
-use crate::workflow::changes::begin::{begin_change, build_shown_plan, retry_change};
+use crate::workflow::changes::begin::{begin_change, retry_change};
+use crate::workflow::commands::plan_outcome::show_plan;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::planning::approval_requirements::needs_approval_stage;
@@ -68,14 +68,6 @@ pub(crate) async fn promote(
     }
     let (change, transaction) = begin_change(ctx, plan, &request.from.person, &request.from.channel).await;
     Ok(request.reply_change_begun(change, transaction, others))
-}
-
-/// Shows a plan, which becomes a change only by a yes.
-pub(crate) fn show_plan(ctx: &Context, request: Request<'_>, plan: Plan, others: &[EnvironmentName]) -> Response {
-    let shown = build_shown_plan(ctx, plan, &request.from.person);
-    let mut work = request.reply_private(plan::render_confirmation(&shown.plan, shown.id, others));
-    work.transaction = work.transaction.insert_plan(shown);
-    work
 }
 
 /// The button on the message of an arrival: exactly what arrived there, to the next rung.

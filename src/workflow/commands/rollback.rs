@@ -13,7 +13,7 @@ use crate::domain::model::version::Version;
 use crate::domain::rules::conflict::{ChangeInProgress, ConflictingChange};
 use crate::domain::rules::refusal::Refusal;
 use crate::workflow::changes::begin::{build_shown_plan, retry_change};
-use crate::workflow::commands::confirm::begin_confirmed_plan;
+use crate::workflow::commands::plan_outcome::{ask_rollback_confirmation, begin_confirmed_plan};
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::planning::rollback::{
@@ -152,13 +152,6 @@ fn ask_about_conflict(ctx: &Context, asked: Request<'_>, plan: Plan, holder: &Ch
         since: holder.since,
         merged: false,
     });
-    work.transaction = work.transaction.insert_plan(shown);
-    work
-}
-
-fn ask_rollback_confirmation(ctx: &Context, asked: Request<'_>, plan: Plan) -> Response {
-    let shown = build_shown_plan(ctx, plan, &asked.from.person);
-    let mut work = asked.reply_private(rollback::render_confirmation(&shown.plan, shown.id));
     work.transaction = work.transaction.insert_plan(shown);
     work
 }
