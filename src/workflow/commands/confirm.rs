@@ -1,15 +1,37 @@
 //! Confirm and Cancel on a plan that was shown, for promotions and rollbacks.
 
-use crate::adapters::slack::render::status;
-use crate::adapters::store::Transaction;
+use crate::adapters::slack::render::{rollback, status};
+use crate::adapters::store::{ShownPlan, Transaction};
+use crate::domain::change::Change;
+use crate::domain::change::plan::Plan;
 use crate::domain::model::ids::ChangeId;
 use crate::workflow::changes::begin::is_plan_valid;
-use crate::workflow::commands::plan_outcome::{begin_confirmed_plan, show_plan};
-use crate::workflow::commands::rollback::{OnConflict, confirm_rollback};
+use crate::workflow::commands::plan_outcome::{begin_plan, show_plan};
+use crate::workflow::commands::rollback::ask_about_conflict;
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
-use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector, decide_promotion};
+use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, decide_promotion};
+use crate::workflow::planning::rollback::{RollbackDecision, RollbackRequest, decide_rollback};
 use crate::workflow::requests::reply::{Request, Response};
+
+/// What becomes of a promotion that is being merged when a rollback is asked for.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum OnConflict {
+    /// Nobody has been asked.
+    Ask,
+    Cancel,
+    Wait,
+}
+
+/// A shown plan, planned again when it is confirmed.
+enum Replanned {
+    Plan {
+        plan: Box<Plan>,
+        errored_change: Option<Box<Change>>,
+    },
+    /// There is no plan any more, and this is the answer.
+    Answered(Response),
+}
 
 /// A plan that was shown is confirmed or, without a `yes`, dropped: checked again, for the commit that was shown.
 pub(crate) async fn handle_plan_decision(
@@ -29,42 +51,121 @@ pub(crate) async fn handle_plan_decision(
     if shown.person != request.from.person {
         return Ok(Request { replaces_message: false, ..request }.reply_private(status::render_not_your_plan()));
     }
-    let used = Transaction::new().use_plan(shown.id);
-    let Some(meeting) = yes else {
-        let mut work = request.reply_private(status::render_plan_discarded());
-        work.transaction = used.append(work.transaction);
-        return Ok(work);
+    let mut work = match yes {
+        Some(on_conflict) => confirm_plan(ctx, request, &shown, on_conflict).await?,
+        None => request.reply_private(status::render_plan_discarded()),
     };
-    if shown.plan.rollback.is_some() {
-        let mut work = confirm_rollback(ctx, request, &shown, meeting).await?;
-        work.transaction = used.append(work.transaction);
-        return Ok(work);
-    }
-    let wish = PromotionRequest {
-        requester: request.from.person.clone(),
-        artefact: shown.plan.artefact.clone(),
-        environment: Some(shown.plan.environment.clone()),
-        selector: VersionSelector::from_plan(&shown.plan),
-        override_reason: shown.plan.overridden.as_ref().map(|overridden| overridden.reason.as_str().into()),
-    };
-    let mut work = match Box::pin(decide_promotion(ctx, &wish)).await {
-        // What nobody was asked about is not done by the yes to something else.
-        Ok(PromotionDecision::Planned { plan, .. })
-            if plan.supersedes != shown.plan.supersedes
-                || plan.overridden != shown.plan.overridden
-                || plan.holds_to_lift != shown.plan.holds_to_lift
-                || plan.image != shown.plan.image
-                || (plan.manifest.is_some() && !plan.version.is_same_image(&shown.plan.version)) =>
-        {
-            show_plan(ctx, request, *plan, &[])
-        }
-        Ok(PromotionDecision::Planned { plan, .. }) => match begin_confirmed_plan(ctx, request, *plan).await {
-            Ok(work) => work,
-            Err(error) => request.reply_lookup_error(&error)?,
-        },
-        Ok(PromotionDecision::Refused(no)) => request.reply_refusal(&no),
-        Err(error) => request.reply_lookup_error(&error)?,
-    };
-    work.transaction = used.append(work.transaction);
+    work.transaction = Transaction::new().use_plan(shown.id).append(work.transaction);
     Ok(work)
+}
+
+async fn confirm_plan(
+    ctx: &Context,
+    request: Request<'_>,
+    shown: &ShownPlan,
+    on_conflict: OnConflict,
+) -> Result<Response, RetryLater> {
+    let is_rollback = shown.plan.rollback.is_some();
+    let replanned = if is_rollback {
+        replan_rollback(ctx, request, shown, on_conflict).await?
+    } else {
+        replan_promotion(ctx, request, &shown.plan).await?
+    };
+    let (plan, errored) = match replanned {
+        Replanned::Plan { plan, errored_change } => (*plan, errored_change),
+        Replanned::Answered(response) => return Ok(response),
+    };
+    let has_changed = match on_conflict {
+        _ if !is_rollback => has_promotion_changed(&plan, &shown.plan),
+        OnConflict::Ask => has_rollback_changed(&plan, &shown.plan),
+        OnConflict::Cancel | OnConflict::Wait => has_changed_after_conflict(&plan, &shown.plan),
+    };
+    // If the new plan differs from the one shown, ask again.
+    if has_changed {
+        return Ok(show_plan(ctx, request, plan, &[]));
+    }
+    begin_plan(ctx, request, plan, errored, None).await
+}
+
+async fn replan_promotion(ctx: &Context, request: Request<'_>, shown: &Plan) -> Result<Replanned, RetryLater> {
+    let wish = PromotionRequest {
+        override_reason: shown.overridden.as_ref().map(|overridden| overridden.reason.as_str().into()),
+        ..PromotionRequest::from_plan(&request.from.person, shown)
+    };
+    match Box::pin(decide_promotion(ctx, &wish)).await {
+        // The yes was to a new change, so that an errored one stays as it is.
+        Ok(PromotionDecision::Planned { plan, .. }) => Ok(Replanned::Plan { plan, errored_change: None }),
+        Ok(PromotionDecision::Refused(no)) => Ok(Replanned::Answered(request.reply_refusal(&no))),
+        Err(error) => request.reply_lookup_error(&error).map(Replanned::Answered),
+    }
+}
+
+async fn replan_rollback(
+    ctx: &Context,
+    request: Request<'_>,
+    shown: &ShownPlan,
+    on_conflict: OnConflict,
+) -> Result<Replanned, RetryLater> {
+    match decide_rollback(ctx, &RollbackRequest::from_plan(&request.from.person, &shown.plan)).await {
+        Ok(RollbackDecision::Planned { plan, errored_change }) => Ok(Replanned::Plan { plan, errored_change }),
+        Ok(RollbackDecision::Conflict { plan, holder })
+            if on_conflict == OnConflict::Ask || find_conflicting_change(&shown.plan) != Some(holder.id) =>
+        {
+            Ok(Replanned::Answered(ask_about_conflict(ctx, request, *plan, &holder)))
+        }
+        Ok(RollbackDecision::Conflict { plan, holder }) => {
+            if on_conflict == OnConflict::Cancel {
+                let cancel = Transaction::new().request_cancel(holder.id, request.from.person.clone());
+                ctx.store.commit(cancel).await.map_err(|error| RetryLater::from_store_error(&error))?;
+            }
+            let why = format!("change {} is being merged", holder.id.to_short_id());
+            Err(RetryLater::with_polling(why, rollback::render_wait_timeout(&plan)))
+        }
+        Ok(RollbackDecision::Refused(no)) => Ok(Replanned::Answered(request.reply_refusal(&no))),
+        Err(error) => request.reply_lookup_error(&error).map(Replanned::Answered),
+    }
+}
+
+/// The change that the plan names as the one in its way.
+fn find_conflicting_change(plan: &Plan) -> Option<ChangeId> {
+    plan.supersedes.as_ref().map(|met| met.id)
+}
+
+/// Would a promotion do something that was not shown?
+fn has_promotion_changed(plan: &Plan, shown: &Plan) -> bool {
+    plan.supersedes != shown.supersedes
+        || plan.overridden != shown.overridden
+        || plan.holds_to_lift != shown.holds_to_lift
+        || plan.image != shown.image
+        || (plan.manifest.is_some() && !plan.version.is_same_image(&shown.version))
+}
+
+/// Would a rollback do something that was not shown?
+fn has_rollback_changed(plan: &Plan, shown: &Plan) -> bool {
+    // Commits that were pushed since would be lost as well.
+    plan.head != shown.head
+        || !has_same_from_version(plan, shown)
+        || plan.supersedes != shown.supersedes
+        || has_different_effects(plan, shown)
+}
+
+/// The same after a promotion that was being merged: that one, and nothing else, may have come or gone meanwhile.
+fn has_changed_after_conflict(plan: &Plan, shown: &Plan) -> bool {
+    let met = find_conflicting_change(shown);
+    let brought_by_it = plan.rollback.as_ref().is_some_and(|about| about.of.is_some() && about.of == met);
+    let superseded = find_conflicting_change(plan);
+    let same = has_same_from_version(plan, shown) && (plan.head == shown.head || brought_by_it);
+    !(same || brought_by_it) || (superseded.is_some() && superseded != met) || has_different_effects(plan, shown)
+}
+
+fn has_same_from_version(plan: &Plan, shown: &Plan) -> bool {
+    match (&plan.from, &shown.from) {
+        (Some(now), Some(then)) => now.is_same_as(then),
+        (now, then) => now.is_none() && then.is_none(),
+    }
+}
+
+fn has_different_effects(plan: &Plan, shown: &Plan) -> bool {
+    let locks = |plan: &Plan| plan.rollback.as_ref().map(|about| about.locks.clone());
+    plan.image != shown.image || locks(plan) != locks(shown) || plan.also != shown.also
 }

@@ -8,8 +8,7 @@ use crate::adapters::slack::render::{plan, promote_button};
 use crate::domain::model::artefact::{ArtefactName, Delivery};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::rollback::ImagePresence;
-use crate::workflow::changes::begin::{begin_change, retry_change};
-use crate::workflow::commands::plan_outcome::show_plan;
+use crate::workflow::commands::plan_outcome::{begin_plan, show_plan};
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::planning::approval_requirements::needs_approval_stage;
@@ -51,12 +50,7 @@ pub(crate) async fn promote(
     }
     let unsure = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
     if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
-        let again = retry_change(ctx, &errored, plan, &request.from.person).await;
-        let (change, transaction) = match again {
-            Ok(again) => again,
-            Err(error) => return request.reply_lookup_error(&error),
-        };
-        return Ok(request.reply_change_begun(change, transaction, others));
+        return begin_plan(ctx, request, plan, Some(errored), others).await;
     }
     let asks = !plan.also.is_empty()
         || plan.overridden.is_some()
@@ -66,8 +60,7 @@ pub(crate) async fn promote(
     if asks || needs_approval_stage(ctx, &plan) {
         return Ok(show_plan(ctx, request, plan, others.unwrap_or_default()));
     }
-    let (change, transaction) = begin_change(ctx, plan, &request.from.person, &request.from.channel).await;
-    Ok(request.reply_change_begun(change, transaction, others))
+    begin_plan(ctx, request, plan, None, others).await
 }
 
 /// The button on the message of an arrival: exactly what arrived there, to the next rung.

@@ -58,9 +58,22 @@ pub(crate) enum VersionSelector {
     Sighting(Timestamp),
 }
 
+impl PromotionRequest {
+    /// The same promotion once more, without an override.
+    pub(crate) fn from_plan(requester: &PersonId, plan: &Plan) -> Self {
+        Self {
+            requester: requester.clone(),
+            artefact: plan.artefact.clone(),
+            environment: Some(plan.environment.clone()),
+            selector: VersionSelector::from_plan(plan),
+            override_reason: None,
+        }
+    }
+}
+
 impl VersionSelector {
     /// What was planned, and nothing else.
-    pub(crate) fn from_plan(plan: &Plan) -> Self {
+    fn from_plan(plan: &Plan) -> Self {
         match (&plan.manifest, &plan.pinned) {
             (None, Some(pinned)) => Self::Commit(pinned.clone()),
             _ => Self::Image(plan.version.clone()),

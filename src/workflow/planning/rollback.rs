@@ -40,6 +40,27 @@ pub(crate) struct RollbackRequest {
     pub(crate) automatic: bool,
 }
 
+impl RollbackRequest {
+    /// The same rollback once more, to the version that was planned.
+    pub(crate) fn from_plan(requester: &PersonId, plan: &Plan) -> Self {
+        let about = plan.rollback.as_ref();
+        Self {
+            requester: requester.clone(),
+            artefact: plan.artefact.clone(),
+            environment: plan.environment.clone(),
+            target_version: match about {
+                Some(about) => {
+                    RollbackTarget::Shown { version: plan.version.clone(), found_in: about.found, ran: about.ran }
+                }
+                None => RollbackTarget::Previous,
+            },
+            reason: about.and_then(|about| about.reason.as_deref()).map(Into::into),
+            change_to_undo: None,
+            automatic: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum RollbackTarget {
     Previous,

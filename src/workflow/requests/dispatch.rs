@@ -15,7 +15,7 @@ use crate::workflow::commands::approve::{
     handle_approve_click, handle_modal_submission, handle_reject_command, open_reject_modal,
 };
 use crate::workflow::commands::cancel::cancel_change;
-use crate::workflow::commands::confirm::handle_plan_decision;
+use crate::workflow::commands::confirm::{OnConflict, handle_plan_decision};
 use crate::workflow::commands::diff::{DiffRequest, answer_diff};
 use crate::workflow::commands::doctor::run_doctor;
 use crate::workflow::commands::home::show_home;
@@ -24,9 +24,7 @@ use crate::workflow::commands::lock::{list_locks, lock_environment, take_over_lo
 use crate::workflow::commands::promote::{handle_promote_command, promote_arrival, promote_shown_version};
 use crate::workflow::commands::release::release_quarantine;
 use crate::workflow::commands::retry::handle_retry_click;
-use crate::workflow::commands::rollback::{
-    OnConflict, handle_rollback_click, handle_rollback_command, show_other_versions,
-};
+use crate::workflow::commands::rollback::{handle_rollback_click, handle_rollback_command, show_other_versions};
 use crate::workflow::commands::status::answer_from_store;
 use crate::workflow::commands::turn_page::turn_page;
 use crate::workflow::commands::welcome::welcome_channel;
