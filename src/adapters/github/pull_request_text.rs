@@ -10,7 +10,7 @@ use crate::domain::rules::gate::Gate;
 use crate::domain::rules::rollback::Rollback;
 
 pub fn render_title(plan: &Plan) -> String {
-    if plan.rollback.is_some() {
+    if plan.is_rollback() {
         return format!("Roll {} back to {} in {}", plan.artefact, plan.version.label(), plan.environment);
     }
     format!("Promote {} {} to {}", plan.artefact, plan.version.label(), plan.environment)
@@ -19,12 +19,12 @@ pub fn render_title(plan: &Plan) -> String {
 /// `requester` is the name of whoever asked, `required` how many must approve.
 pub fn render_body(change: &Change, requester: &str, required: u32, now: Timestamp) -> String {
     let plan = &change.plan;
-    if let Some(rollback) = &plan.rollback {
+    if let Some(rollback) = plan.rollback_details() {
         return render_rollback_body(change, rollback, requester);
     }
     let from = plan.from.as_ref().map_or_else(|| "nothing yet".to_owned(), |from| format_code(from.label()));
     let link_prefix = commit_link_prefix(plan);
-    let commit = plan.pinned.as_ref().map(|pinned| format!(", commit {link_prefix}{pinned}")).unwrap_or_default();
+    let commit = plan.pinned_commit().map(|pinned| format!(", commit {link_prefix}{pinned}")).unwrap_or_default();
     let mut paragraphs = vec![format!(
         "Asked for by {} in Slack. **{}** in **{}**: {from} \u{2192} {}{commit} as it runs in **{}**.",
         escape_text(requester),
@@ -51,7 +51,7 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
         paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), escape_text(&overridden.reason)));
     }
     paragraphs.extend(render_commits("Commits", plan, &plan.drift.commits, plan.drift.commits_in_all));
-    let only_there = match &plan.manifest {
+    let only_there = match plan.manifest_file() {
         // An image takes the place of another as a whole.
         Some(_) => "**These run there, are not in it, and are lost by it**".to_owned(),
         None => format!("Only {} has these; they stay there, and are not below", format_code(&plan.branch)),
@@ -103,7 +103,7 @@ fn render_rollback_body(change: &Change, rollback: &Rollback, requester: &str) -
 
 /// Why a pull request is closed without having been merged.
 pub fn render_closing_comment(change: &Change) -> Option<String> {
-    let verb = if change.plan.rollback.is_some() { "rollback" } else { "promote" };
+    let verb = if change.plan.is_rollback() { "rollback" } else { "promote" };
     let again = format!("/{verb} {} {}", change.plan.artefact, change.plan.environment);
     let why = match &change.stage {
         Stage::Rejected { reason, .. } => format!("Rejected in Slack: {}", escape_text(reason)),
@@ -121,12 +121,12 @@ pub fn render_closing_comment(change: &Change) -> Option<String> {
 
 /// What GitHub needs before a commit that is not in the repository of the pull request, to link it.
 fn commit_link_prefix(plan: &Plan) -> String {
-    plan.manifest.as_ref().map(|_| format!("{}@", plan.repository)).unwrap_or_default()
+    plan.manifest_file().map(|_| format!("{}@", plan.repository)).unwrap_or_default()
 }
 
 fn render_commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<String> {
     let link_prefix = commit_link_prefix(plan);
-    let subject = |commit: &Commit| match &plan.manifest {
+    let subject = |commit: &Commit| match plan.manifest_file() {
         // A number is of the code's pull requests, and here it would be of the manifests'.
         Some(_) => escape_text(&commit.subject)
             .replace(" #", &format!(" {}#", plan.repository))

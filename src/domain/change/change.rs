@@ -55,7 +55,7 @@ impl Change {
             // Whoever says yes to what is being replaced has not seen what takes its place.
             Some(frozen) if frozen.making.is_some() => None,
             Some(frozen) => frozen.pull.as_ref().and(frozen.result.as_ref()).map(|result| &result.head),
-            None => self.plan.pinned.as_ref(),
+            None => self.plan.pinned_commit(),
         }
     }
 
@@ -76,11 +76,11 @@ impl Change {
     /// All that the commit says of itself which Git gets by it.
     pub fn format_commit_trailers(&self) -> String {
         let plan = &self.plan;
-        if plan.rollback.is_none() {
+        if !plan.is_rollback() {
             return self.format_change_trailer();
         }
         // A manifest restores one file, and no commit of its repository.
-        let restores = plan.pinned.clone().filter(|_| plan.manifest.is_none());
+        let restores = plan.pinned_commit().cloned().filter(|_| plan.manifest_file().is_none());
         Trailers::Rollback { change: self.id, restores }.to_string()
     }
 }

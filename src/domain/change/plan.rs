@@ -156,21 +156,40 @@ impl Plan {
         }
     }
 
+    /// The details of a rollback; `None`: a promotion.
+    pub fn rollback_details(&self) -> Option<&Rollback> {
+        self.rollback.as_ref()
+    }
+
+    pub fn is_rollback(&self) -> bool {
+        self.rollback.is_some()
+    }
+
+    /// The file that is written; `None`: the environment's branch moves.
+    pub fn manifest_file(&self) -> Option<&ManifestFile> {
+        self.manifest.as_ref()
+    }
+
+    /// The commit that goes there. Only a manifest can name an image of an unknown commit.
+    pub fn pinned_commit(&self) -> Option<&Sha> {
+        self.pinned.as_ref()
+    }
+
     /// Where Git moves: the repository and its branch.
     pub fn write_target(&self) -> (&Repository, &str) {
-        match &self.manifest {
+        match self.manifest_file() {
             Some(file) => (&file.repository, &file.branch),
             None => (&self.repository, &self.branch),
         }
     }
 
     pub fn change_lock_key(&self) -> ChangeLockKey {
-        ChangeLockKey::from_write_target(&self.repository, &self.branch, self.manifest.as_ref())
+        ChangeLockKey::from_write_target(&self.repository, &self.branch, self.manifest_file())
     }
 
     /// By merging a commit into the environment's branch: neither restored nor written.
     pub fn is_branch_merge(&self) -> bool {
-        self.manifest.is_none() && self.rollback.is_none()
+        self.manifest_file().is_none() && !self.is_rollback()
     }
 
     /// By one merge commit, and nothing has to be made before.
@@ -186,7 +205,7 @@ impl Plan {
     /// The page of the repository in which Git moves, as far as a commit's address tells it.
     pub fn repository_url(&self) -> Option<String> {
         let (code, _) = self.drift.commits.first()?.url.rsplit_once("/commit/")?;
-        match &self.manifest {
+        match self.manifest_file() {
             // The manifests stand beside the code.
             Some(at) => code.strip_suffix(&self.repository.to_string()).map(|host| format!("{host}{}", at.repository)),
             None => Some(code.to_owned()),
@@ -195,10 +214,10 @@ impl Plan {
 
     /// The message of the merge commit: what a reader of the branch sees, and the trailer that finds it again.
     pub fn format_merge_message(&self, trailer: &str) -> String {
-        let Self { artefact, environment, seen_in, version, pinned, .. } = self;
-        let what = pinned.as_ref().map_or_else(|| version.label(), Sha::as_str);
+        let Self { artefact, environment, seen_in, version, .. } = self;
+        let what = self.pinned_commit().map_or_else(|| version.label(), Sha::as_str);
         let label = version.label();
-        let (head, why) = match &self.rollback {
+        let (head, why) = match self.rollback_details() {
             None => (
                 format!("Promote {artefact} {label} to {environment}"),
                 format!("{what} was seen running well in {seen_in}."),
@@ -222,7 +241,7 @@ fn collapse_whitespace(text: &str) -> String {
 /// The name of a tag by its template, apart from the number: what stands before it and what behind.
 pub fn format_tag_affixes(template: Option<&str>, plan: &Plan, date: jiff::civil::Date) -> (String, String) {
     let usual =
-        if plan.manifest.is_some() { "{environment}/{artefact}/{date}-{n}" } else { "{environment}/{date}-{n}" };
+        if plan.manifest_file().is_some() { "{environment}/{artefact}/{date}-{n}" } else { "{environment}/{date}-{n}" };
     let template = template.unwrap_or(usual);
     let fill = |part: &str| {
         part.replace("{environment}", plan.environment.as_str())

@@ -38,7 +38,7 @@ impl Change {
     /// The quarantine that a rollback begins. `None` where it is not known what was rolled back from.
     pub fn to_quarantine(&self, now: Timestamp) -> Option<Quarantine> {
         let plan = &self.plan;
-        let about = plan.rollback.as_ref()?;
+        let about = plan.rollback_details()?;
         Some(Quarantine {
             change: self.id,
             environment: plan.environment.clone(),
@@ -55,7 +55,7 @@ impl Change {
     /// The hold that a rollback leaves on its environment.
     pub fn to_hold(&self, now: Timestamp) -> Option<Hold> {
         let plan = &self.plan;
-        let about = plan.rollback.as_ref()?;
+        let about = plan.rollback_details()?;
         Some(Hold {
             change: self.id,
             environment: plan.environment.clone(),
@@ -73,10 +73,10 @@ impl Change {
         for change in changes {
             let Some(result) = change.stage.result_commit() else { continue };
             let plan = &change.plan;
-            if let Some(pinned) = &plan.pinned {
+            if let Some(pinned) = plan.pinned_commit() {
                 map.record_source(result.clone(), pinned.clone());
             }
-            if plan.rollback.is_some() {
+            if plan.is_rollback() {
                 // Of what was carried along only the commit is known: the tag is another artefact's.
                 let own = |version: &Version| {
                     let commit = version.commit.clone();
@@ -99,7 +99,7 @@ impl From<&Change> for ChangeInProgress {
             since: change.asked_at,
             stage: change.stage.display_name(),
             can_cancel: change.stage.can_cancel(),
-            is_rollback: change.plan.rollback.is_some(),
+            is_rollback: change.plan.is_rollback(),
             awaiting_approval: change.to_pending_approval().map(Box::new),
             asker_role: AskerRole::Other,
         }

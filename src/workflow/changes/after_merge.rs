@@ -17,7 +17,7 @@ use crate::workflow::message_keys;
 
 /// What is stored and said together with a rollback's result.
 pub(crate) async fn collect_rollback_effects(ctx: &Context, change: &Change) -> Transaction {
-    let Some(about) = &change.plan.rollback else { return Transaction::new() };
+    let Some(about) = change.plan.rollback_details() else { return Transaction::new() };
     let now = ctx.clock.now();
     let mut transaction = Transaction::new();
     if let Some(quarantine) = change.to_quarantine(now) {
@@ -43,7 +43,7 @@ pub(crate) async fn mark_rolled_back(
     ctx: &Context,
     rollback: &Change,
 ) -> Result<Option<(Change, Transaction)>, StoreError> {
-    let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return Ok(None) };
+    let Some(of) = rollback.plan.rollback_details().and_then(|about| about.of) else { return Ok(None) };
     let Some(claim) = ctx.store.claim_changes(vec![of]).await?.pop() else { return Ok(None) };
     let done = RollbackStatus::Done { by: rollback.id, at: ctx.clock.now() };
     let stage = claim.change.stage.clone();

@@ -33,9 +33,7 @@ pub(crate) fn auto_rollback_due(ctx: &Context, change: &Change) -> bool {
     if ctx.clock.now().duration_since(*at) > AUTO_ROLLBACK_WINDOW {
         return false;
     }
-    policy.is_some_and(|policy| policy.auto_rollback)
-        && change.plan.rollback.is_none()
-        && deploying.rolled_back.is_none()
+    policy.is_some_and(|policy| policy.auto_rollback) && !change.plan.is_rollback() && deploying.rolled_back.is_none()
 }
 
 /// Can it be tried once more before it is too late for the rule?
@@ -113,14 +111,14 @@ pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: 
 
 /// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
 pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
-    let about = plan.rollback.as_ref()?;
+    let about = plan.rollback_details()?;
     if !about.locks.is_empty() {
         return Some("it is locked, and only a person passes a lock");
     }
     if about.found != RollbackEvidence::Ledger {
         return Some("I have seen no version before it run well there");
     }
-    let unknown = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
+    let unknown = plan.manifest_file().is_some() && plan.image != ImagePresence::Yes;
     unknown.then_some("the registry cannot tell whether the image of the version before is there")
 }
 

@@ -48,7 +48,7 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult 
     // What the rules ask for now counts, and not what they asked for then.
     let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
     // A rollback waits for GitHub alone.
-    let required = if claim.change.plan.rollback.is_some() { 0 } else { required };
+    let required = if claim.change.plan.is_rollback() { 0 } else { required };
     let awaiting = &ApprovalState { required, ..awaiting.clone() };
     match check_approval_and_merge(ctx, claim, awaiting).await {
         Ok(next) => Ok(next),
@@ -132,7 +132,7 @@ async fn run_approval_check(
         // Nobody who can tell is the same as nobody who may: the rules below say so.
         let overridden = find_valid_override(ctx, plan).await.ok().flatten();
         // What ran well before is not held up by checks that are still to run, as far as it is up to us.
-        if plan.rollback.is_none() && !overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Checks)) {
+        if !plan.is_rollback() && !overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Checks)) {
             standing.waits_for.extend(find_unmet_checks(ctx, plan, &pull.head).await?);
         }
         match pull.mergeable {

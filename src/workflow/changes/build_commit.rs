@@ -27,7 +27,7 @@ pub(crate) async fn build_result_commit(
     base: &Sha,
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    match (&plan.manifest, &plan.rollback) {
+    match (plan.manifest_file(), plan.rollback_details()) {
         (Some(file), _) => build_manifest_commit(ctx, change, file, base).await,
         (None, Some(_)) => build_rollback_commit(ctx, change, base).await,
         (None, None) => build_merge_commit(ctx, change, scratch_branch, base).await,
@@ -41,7 +41,7 @@ async fn build_merge_commit(
     base: &Sha,
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    let Some(pinned) = &plan.pinned else {
+    let Some(pinned) = plan.pinned_commit() else {
         return Ok(BuildCommitOutcome::Failed("Nothing tells what is to be merged.".into()));
     };
     // What is open by now counts, and not what was when it was planned.
@@ -77,7 +77,7 @@ async fn build_merge_commit(
 
 async fn build_rollback_commit(ctx: &Context, change: &Change, base: &Sha) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    let Some(commit) = &plan.pinned else {
+    let Some(commit) = plan.pinned_commit() else {
         return Ok(BuildCommitOutcome::Failed("Nothing tells what is to be restored.".into()));
     };
     let message = plan.format_merge_message(&change.format_commit_trailers());

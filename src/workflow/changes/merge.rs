@@ -26,7 +26,7 @@ fn leave_unchanged(deploying: DeployState) -> DeployState {
 fn derive_comparison(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comparison> {
     let plan = &change.plan;
     let unmoved = plan.head.is_some() && parents.first() == plan.head.as_ref();
-    let pinned = plan.pinned.clone()?;
+    let pinned = plan.pinned_commit().cloned()?;
     unmoved.then(|| Comparison {
         base: result.clone(),
         head: pinned,
@@ -66,14 +66,14 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
     let policy = ctx.config.policies.get(&claim.change.plan.environment);
     // The change was requested before the environment required approvals, so nobody was asked for one.
     let unasked = merging.awaiting.is_none()
-        && claim.change.plan.rollback.is_none()
+        && !claim.change.plan.is_rollback()
         && policy.is_some_and(|policy| policy.approvals.is_some());
     if unasked || !unmet_conditions.is_empty() {
         return wait_for(ctx, &claim, unmet_conditions).await;
     }
     let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(None) };
     let begun = Change { stage, ..claim.change.clone() };
-    let pinned = match &claim.change.plan.pinned {
+    let pinned = match claim.change.plan.pinned_commit() {
         Some(pinned) if claim.change.plan.is_single_merge() => pinned.clone(),
         _ => {
             if !merging.begun {

@@ -80,16 +80,14 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
     let (repository, branch) = plan.write_target();
     match git_writes::fast_forward_to_result(ctx, &claim.change, &head, intent).await? {
         FastForwardOutcome::Done => {
-            let unseen = plan.head.as_ref().is_some_and(|shown| *shown != base && plan.rollback.is_some());
+            let unseen = plan.head.as_ref().is_some_and(|shown| *shown != base && plan.is_rollback());
             let unseen = unseen.then(|| base.clone());
             let next = record_merge(ctx, claim, head, None, |deploying| DeployState { unseen, ..deploying }).await?;
             Ok(next.into())
         }
         // Where it is gone, the next try says so.
         FastForwardOutcome::BranchMoved | FastForwardOutcome::NoBranch => Ok(MoveOutcome::BranchMoved),
-        FastForwardOutcome::Refused(_) if plan.rollback.is_some() => {
-            Ok(switch_to_pull_request(ctx, claim).await?.into())
-        }
+        FastForwardOutcome::Refused(_) if plan.is_rollback() => Ok(switch_to_pull_request(ctx, claim).await?.into()),
         FastForwardOutcome::Refused(why) => {
             let why = why.trim_end_matches('.');
             let why = format!(

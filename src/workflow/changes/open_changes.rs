@@ -158,7 +158,7 @@ impl ChangeMetrics {
     /// was stored by a process that died before it got here never is.
     fn record_transition(&self, before: Option<&Change>, now: &Change) {
         let environment = now.plan.environment.as_str();
-        let kind = if now.plan.rollback.is_some() { ROLLBACK } else { PROMOTION };
+        let kind = if now.plan.is_rollback() { ROLLBACK } else { PROMOTION };
         let Some(before) = before else {
             if now.stage.is_active() {
                 log_stage(now, kind, "begun");

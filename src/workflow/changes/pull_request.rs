@@ -113,7 +113,7 @@ pub(crate) async fn sync_pull_request(
 /// Did a branch of manifests move beside the file that is written? Many write there, and what others are about is nobody's
 /// concern who approves this.
 async fn is_manifest_unchanged(ctx: &Context, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
-    let Some(ManifestFile { repository, file, .. }) = &plan.manifest else { return Ok(false) };
+    let Some(ManifestFile { repository, file, .. }) = plan.manifest_file() else { return Ok(false) };
     let then = ctx.github.fetch_file(repository, before.as_str(), file).await?;
     Ok(then.is_some() && then == ctx.github.fetch_file(repository, after.as_str(), file).await?)
 }

@@ -61,7 +61,8 @@ pub(crate) async fn diagnose_stall(ctx: &Context, change: &Change, look: &Rollou
 /// When CI was done with the result, where it told. By manifest there is nothing to build.
 pub(crate) fn find_build_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
     let plan = &change.plan;
-    let build = ctx.builds.find_build(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
+    let build =
+        ctx.builds.find_build(&plan.repository, &deploying.result).filter(|_| plan.manifest_file().is_none())?;
     let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
     Some(done.clamp(deploying.merged_at, ctx.clock.now().max(deploying.merged_at)))
 }
@@ -79,7 +80,7 @@ async fn inspect_branch(ctx: &Context, change: &Change, deploying: &DeployState)
 /// What CI makes of the result: the one place that knows who tells it.
 async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) -> BuildFinding {
     let plan = &change.plan;
-    if plan.manifest.is_some() {
+    if plan.manifest_file().is_some() {
         return BuildFinding::NotNeeded;
     }
     // What its workflow said counts before what the checks of all workflows say together.
@@ -111,7 +112,7 @@ async fn inspect_image(ctx: &Context, change: &Change, deploying: &DeployState) 
         return ImageFinding::Untold;
     };
     let label = plan.version.label();
-    if plan.manifest.is_some() {
+    if plan.manifest_file().is_some() {
         let (tag, digest) = (plan.version.tag.clone(), plan.version.digest.clone());
         return match ctx.registry.fetch_digest(&Image { name: artefact.image.clone(), tag, digest }).await {
             Ok(Some(_)) => ImageFinding::There { tag: label.to_owned() },

@@ -21,7 +21,8 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
         let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
         let plan = claim.change.plan.clone();
         // By manifest it is the code that is tagged, at what was built.
-        let marked = if plan.manifest.is_some() { plan.pinned.clone() } else { Some(deploying.result.clone()) };
+        let marked =
+            if plan.manifest_file().is_some() { plan.pinned_commit().cloned() } else { Some(deploying.result.clone()) };
         let (name, tries) = match &deploying.tag {
             ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
             ResultTag::NotYet => {

@@ -336,7 +336,7 @@ pub(crate) fn compute_next_try(error: &GithubError, tries: u32, now: Timestamp) 
 
 pub(crate) fn describe_missing_branch(plan: &Plan) -> String {
     let (repository, branch) = plan.write_target();
-    let again = match (&plan.pinned, &plan.manifest) {
+    let again = match (plan.pinned_commit(), plan.manifest_file()) {
         (Some(pinned), None) => format!(" Make it again: git push origin {pinned}:refs/heads/{branch}"),
         _ => String::new(),
     };
@@ -344,7 +344,7 @@ pub(crate) fn describe_missing_branch(plan: &Plan) -> String {
 }
 
 pub(crate) fn describe_missing_commit(plan: &Plan) -> String {
-    let commit = plan.pinned.as_ref().map_or_else(|| plan.version.label(), Sha::short);
+    let commit = plan.pinned_commit().map_or_else(|| plan.version.label(), Sha::short);
     format!("The commit {commit} is not in {} any more.", plan.repository)
 }
 
@@ -359,7 +359,7 @@ pub(crate) fn build_ledger_entry(change: &Change, kind: LedgerKind, actor: Actor
         actor: Some(actor),
         details: Some(LedgerDetails::Change {
             stage: Box::new(change.stage.clone()),
-            pinned: plan.pinned.clone(),
+            pinned: plan.pinned_commit().cloned(),
             version: plan.version.clone(),
         }),
     }

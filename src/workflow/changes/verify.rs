@@ -171,7 +171,7 @@ fn determine_seen_at(
 /// With those who wrote what failed, to be told of it. A rollback's are told otherwise: it took their work back.
 async fn add_failure_authors(ctx: &Context, before: &Change, stage: Stage) -> Stage {
     let told = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
-    if told || before.plan.rollback.is_some() || !matches!(stage, Stage::Failed { .. }) {
+    if told || before.plan.is_rollback() || !matches!(stage, Stage::Failed { .. }) {
         return stage;
     }
     let authors = find_change_authors(ctx, before, MAX_NOTIFIED_AUTHORS).await;

@@ -65,7 +65,7 @@ async fn confirm_plan(
     shown: &ShownPlan,
     on_conflict: OnConflict,
 ) -> Result<Response, RetryLater> {
-    let is_rollback = shown.plan.rollback.is_some();
+    let is_rollback = shown.plan.is_rollback();
     let replanned = if is_rollback {
         replan_rollback(ctx, request, shown, on_conflict).await?
     } else {
@@ -137,7 +137,7 @@ fn has_promotion_changed(plan: &Plan, shown: &Plan) -> bool {
         || plan.overridden != shown.overridden
         || plan.holds_to_lift != shown.holds_to_lift
         || plan.image != shown.image
-        || (plan.manifest.is_some() && !plan.version.is_same_image(&shown.version))
+        || (plan.manifest_file().is_some() && !plan.version.is_same_image(&shown.version))
 }
 
 /// Would a rollback do something that was not shown?
@@ -152,7 +152,7 @@ fn has_rollback_changed(plan: &Plan, shown: &Plan) -> bool {
 /// The same after a promotion that was being merged: that one, and nothing else, may have come or gone meanwhile.
 fn has_changed_after_conflict(plan: &Plan, shown: &Plan) -> bool {
     let met = find_conflicting_change(shown);
-    let brought_by_it = plan.rollback.as_ref().is_some_and(|about| about.of.is_some() && about.of == met);
+    let brought_by_it = plan.rollback_details().is_some_and(|about| about.of.is_some() && about.of == met);
     let superseded = find_conflicting_change(plan);
     let same = has_same_from_version(plan, shown) && (plan.head == shown.head || brought_by_it);
     !(same || brought_by_it) || (superseded.is_some() && superseded != met) || has_different_effects(plan, shown)
@@ -166,6 +166,6 @@ fn has_same_from_version(plan: &Plan, shown: &Plan) -> bool {
 }
 
 fn has_different_effects(plan: &Plan, shown: &Plan) -> bool {
-    let locks = |plan: &Plan| plan.rollback.as_ref().map(|about| about.locks.clone());
+    let locks = |plan: &Plan| plan.rollback_details().map(|about| about.locks.clone());
     plan.image != shown.image || locks(plan) != locks(shown) || plan.also != shown.also
 }

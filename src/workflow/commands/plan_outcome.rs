@@ -12,7 +12,7 @@ use crate::workflow::requests::reply::{Request, Response};
 /// Shows a plan, which becomes a change only by a yes. `others` are the environments that are behind as well.
 pub(crate) fn show_plan(ctx: &Context, request: Request<'_>, plan: Plan, others: &[EnvironmentName]) -> Response {
     let shown = build_shown_plan(ctx, plan, &request.from.person);
-    let message = if shown.plan.rollback.is_some() {
+    let message = if shown.plan.is_rollback() {
         rollback::render_confirmation(&shown.plan, shown.id)
     } else {
         plan::render_confirmation(&shown.plan, shown.id, others)

@@ -48,7 +48,7 @@ pub(crate) async fn promote(
     if dry_run {
         return Ok(request.reply_private(plan::render_dry_run(&plan, others.unwrap_or_default())));
     }
-    let unsure = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
+    let unsure = plan.manifest_file().is_some() && plan.image != ImagePresence::Yes;
     if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
         return begin_plan(ctx, request, plan, Some(errored), others).await;
     }

@@ -24,7 +24,7 @@ pub(crate) async fn handle_retry_click(
         return Ok(request.reply_private(status::render_unknown_change(&id.to_short_id())));
     };
     let requester = &request.from.person;
-    if change.plan.rollback.is_none() {
+    if !change.plan.is_rollback() {
         return promote(ctx, request, &PromotionRequest::from_plan(requester, &change.plan), false).await;
     }
     if !is_last_and_errored(ctx, &change).await? {

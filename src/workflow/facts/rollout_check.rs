@@ -128,7 +128,7 @@ pub(crate) async fn is_result_of(
         return Ok(VersionOwnership::Foreign);
     }
     // By manifest it is exactly what was written, whatever it was built from.
-    if change.plan.manifest.is_some() {
+    if change.plan.manifest_file().is_some() {
         let ours = change.plan.version.is_same_image(&seen.version);
         return Ok(if ours { VersionOwnership::Ours(Proof::Image) } else { VersionOwnership::Foreign });
     }
@@ -136,11 +136,11 @@ pub(crate) async fn is_result_of(
         return Ok(VersionOwnership::Unknown);
     };
     // What a rollback restores may still run when it is merged, while the image of what it takes back is on its way.
-    let ran_on = change.plan.rollback.is_some()
+    let ran_on = change.plan.is_rollback()
         && change.stage.deploying().is_some_and(|deploying| seen.seen_at < deploying.merged_at);
     // Images that are built once and only retagged are of the pinned commit itself.
     let ours = commit == *result
-        || (Some(&commit) == change.plan.pinned.as_ref() && !ran_on)
+        || (Some(&commit) == change.plan.pinned_commit() && !ran_on)
         || !ctx.comparisons.is_behind(artefact, &commit, result).await?;
     Ok(if ours { VersionOwnership::Ours(proof) } else { VersionOwnership::Foreign })
 }

@@ -70,7 +70,7 @@ pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Res
     let plan = &change.plan;
     let policy = ctx.config.policies.get(&plan.environment).cloned().unwrap_or_default();
     let mut against = Vec::new();
-    let rollback = plan.rollback.as_ref();
+    let rollback = plan.rollback_details();
     // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.
     if !policy.promoters.is_empty() && !rollback.is_some_and(|rollback| rollback.automatic) {
         let may = match rollback {
@@ -119,7 +119,7 @@ pub(crate) async fn find_new_quarantine(
     plan: &Plan,
     overridden: Option<&GateOverride>,
 ) -> Result<Option<Quarantine>, StoreError> {
-    if plan.rollback.is_some() {
+    if plan.is_rollback() {
         return Ok(None);
     }
     let ladder = &ctx.config.catalogue.ladder;

@@ -74,7 +74,7 @@ impl PromotionRequest {
 impl VersionSelector {
     /// What was planned, and nothing else.
     fn from_plan(plan: &Plan) -> Self {
-        match (&plan.manifest, &plan.pinned) {
+        match (plan.manifest_file(), plan.pinned_commit()) {
             (None, Some(pinned)) => Self::Commit(pinned.clone()),
             _ => Self::Image(plan.version.clone()),
         }
@@ -296,7 +296,7 @@ async fn find_errored_change(
     version: &Version,
 ) -> Result<Option<Box<Change>>, PlanError> {
     let last = ctx.store.find_last_change(&artefact.name, &target.name).await?;
-    let errored = last.filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none());
+    let errored = last.filter(|last| matches!(last.stage, Stage::Errored { .. }) && !last.plan.is_rollback());
     Ok(errored.filter(|last| last.plan.version.is_same_as(version)).map(Box::new))
 }
 
@@ -484,6 +484,6 @@ fn can_be_superseded(holder: &Change, artefact: &Artefact, version: &Version) ->
     Change::to_conflicting_change(holder).is_some()
         && holder.stage.can_cancel()
         && plan.artefact == artefact.name
-        && plan.rollback.is_none()
+        && !plan.is_rollback()
         && !plan.version.is_same_as(version)
 }

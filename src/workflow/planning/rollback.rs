@@ -43,7 +43,7 @@ pub(crate) struct RollbackRequest {
 impl RollbackRequest {
     /// The same rollback once more, to the version that was planned.
     pub(crate) fn from_plan(requester: &PersonId, plan: &Plan) -> Self {
-        let about = plan.rollback.as_ref();
+        let about = plan.rollback_details();
         Self {
             requester: requester.clone(),
             artefact: plan.artefact.clone(),
@@ -92,8 +92,7 @@ pub(crate) enum RollbackDecision {
 impl EnvironmentHistory<'_> {
     /// What promotions brought that is called so below.
     fn find_promoted_versions<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Version> {
-        let promotions =
-            self.changes.iter().filter(|it| it.plan.rollback.is_none() && it.stage.result_commit().is_some());
+        let promotions = self.changes.iter().filter(|it| !it.plan.is_rollback() && it.stage.result_commit().is_some());
         promotions.map(|change| &change.plan.version).filter(move |version| version.is_named(name))
     }
 }
@@ -114,7 +113,7 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
     let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
     let holder = ctx.store.find_active_change(&moves).await?;
     let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
-    if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
+    if let Some(holder) = meets.filter(|holder| holder.plan.is_rollback()) {
         return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
     }
     // Of the same file another artefact may be changed: that is not taken back by this, and does not give way to it.
@@ -291,7 +290,7 @@ async fn find_tagged_version(
     let Some(change) = tagged else { return Ok(None) };
     let result = change.stage.result_commit().cloned();
     let version = past.source_map.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
-    let marked = if past.manifest.is_some() { change.plan.pinned.clone() } else { result };
+    let marked = if past.manifest.is_some() { change.plan.pinned_commit().cloned() } else { result };
     match (ctx.github.resolve_tag(&past.artefact.repository, name).await?, marked) {
         (Some(now), Some(marked)) if now != marked => {
             let ran = past
@@ -395,9 +394,9 @@ pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
             .ladder
             .find(plan.environment.as_str())
             .is_some_and(|rung| rung.promotion_method == PromotionMethod::PullRequest);
-    let unsure = plan.rollback.as_ref().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
-        || (plan.manifest.is_some() && plan.image != ImagePresence::Yes);
-    let locked = plan.rollback.as_ref().is_some_and(|rollback| !rollback.locks.is_empty());
+    let unsure = plan.rollback_details().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
+        || (plan.manifest_file().is_some() && plan.image != ImagePresence::Yes);
+    let locked = plan.rollback_details().is_some_and(|rollback| !rollback.locks.is_empty());
     production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
 }
 
@@ -458,5 +457,5 @@ fn find_undone_change(past: &EnvironmentHistory<'_>, request: &RollbackRequest) 
 
 /// A rollback of the artefact that could not be done.
 fn is_errored_rollback(last: &Change, artefact: &ArtefactName) -> bool {
-    matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_some() && last.plan.artefact == *artefact
+    matches!(last.stage, Stage::Errored { .. }) && last.plan.is_rollback() && last.plan.artefact == *artefact
 }

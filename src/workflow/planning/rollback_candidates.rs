@@ -75,7 +75,7 @@ impl EnvironmentHistory<'_> {
         self.quarantines.iter().any(|quarantine| quarantine.has_version(version, None))
             || self.current.as_ref().is_some_and(|current| self.source_map.is_same_code(current, version))
             || self.changes.iter().any(|change| {
-                let taken_back = change.plan.rollback.is_some() && change.stage.result_commit().is_some();
+                let taken_back = change.plan.is_rollback() && change.stage.result_commit().is_some();
                 taken_back && change.plan.from.as_ref().is_some_and(|from| self.source_map.is_same_code(from, version))
             })
     }
@@ -141,7 +141,7 @@ async fn find_current_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> R
     if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
         // What runs is of the last change, or newer: somebody pushed a hotfix.
         let arrived = commit == result
-            || Some(commit) == change.plan.pinned.as_ref()
+            || Some(commit) == change.plan.pinned_commit()
             || !ctx.comparisons.is_behind(artefact, commit, result).await?;
         if arrived {
             return Ok(runs);

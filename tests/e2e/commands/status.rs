@@ -56,7 +56,7 @@ async fn its_links_lead_to_the_card_the_pull_request_and_the_commit() {
     let card = permalink(&world.origin, "C0RELEASES", &newest_card_id(&world, "releases")).await;
     assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
     assert!(ack.contains(&format!("/acme/checkout/pull/{}|#{}>", pull.number, pull.number)), "{ack}");
-    let pinned = waiting_change(&world).await.plan.pinned.expect("a commit");
+    let pinned = waiting_change(&world).await.plan.pinned_commit().cloned().expect("a commit");
     assert!(ack.contains(&format!("/acme/checkout/commit/{pinned}|{}>", pinned.short())), "{ack}");
 }
 

@@ -32,7 +32,7 @@ pub fn render_card(change: &Change, next: Option<&EnvironmentName>) -> Rendered 
     blocks.extend(suggest_next_step(change, next).map(context));
     blocks.extend(render_buttons(change));
     let asked = Mrkdwn::new("asked by ");
-    let asked = match &change.plan.rollback {
+    let asked = match change.plan.rollback_details() {
         // Nobody asked for it but the rule; whose promotion it was is told of it.
         Some(rollback) if rollback.automatic => {
             asked.raw("the rule of ").bold(change.plan.environment.as_str()).raw(", for ").person(&change.requester)
@@ -52,7 +52,7 @@ pub fn render_all_commits(change: &Change) -> Option<Rendered> {
         return None;
     }
     let (shown, all) = (plan.drift.commits.iter().map(Commit::count_commits).sum(), plan.drift.commits_in_all);
-    let what = if plan.rollback.is_some() { "that are lost by this rollback" } else { "of this change" };
+    let what = if plan.is_rollback() { "that are lost by this rollback" } else { "of this change" };
     let text = if all > shown {
         format!("The newest {shown} of {all} commits {what}")
     } else {
@@ -125,7 +125,7 @@ fn render_problem(change: &Change) -> Option<Block> {
         Stage::Merging(MergeState { trouble: Some(trouble), .. })
         | Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), .. })
         | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => Some(section(still(&trouble.why))),
-        Stage::Failed { reason, deploying, .. } if change.plan.rollback.is_some() => {
+        Stage::Failed { reason, deploying, .. } if change.plan.is_rollback() => {
             let text = why(reason);
             Some(section(match &deploying.runs_as {
                 Some(runs) => {
@@ -183,7 +183,7 @@ pub(super) fn suggest_next_step(change: &Change, next: Option<&EnvironmentName>)
     {
         return Some(fate);
     }
-    if plan.rollback.is_some() {
+    if plan.is_rollback() {
         return suggest_after_rollback(change);
     }
     let again = format!("/promote {artefact} {environment}");
@@ -254,7 +254,7 @@ fn suggest_after_rollback(change: &Change) -> Option<Mrkdwn> {
             .raw(". The next promotion asks once more."),
         Stage::Failed { .. } => {
             let next = Mrkdwn::new("Next: choose *Another version*, or repair it by a push");
-            let next = match &plan.manifest {
+            let next = match plan.manifest_file() {
                 Some(_) => next.raw(" and a promotion"),
                 None => next.raw(" to ").code(&plan.branch),
             };
@@ -289,13 +289,13 @@ fn render_buttons(change: &Change) -> Option<Block> {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
         }
         Stage::Errored { .. } => {
-            let label = if change.plan.rollback.is_some() { "Roll back" } else { "Promote" };
+            let label = if change.plan.is_rollback() { "Roll back" } else { "Promote" };
             Some(actions(vec![button(label, RETRY, change.id.to_string())]))
         }
         stage => {
             let deploying = stage.deploying()?;
             let failed = stage.is_watched();
-            match (&change.plan.rollback, &deploying.rolled_back) {
+            match (change.plan.rollback_details(), &deploying.rolled_back) {
                 // Somebody is at it, or it is done.
                 (_, Some(RollbackStatus::Done { .. } | RollbackStatus::Begun { .. })) => None,
                 (Some(_), _) if failed => Some(actions(vec![rollback::build_other_version_button(&change.plan)])),

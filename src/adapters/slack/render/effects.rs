@@ -15,7 +15,7 @@ const MAX_REASON: usize = 500;
 
 /// From which version to which, by which commits, and what else moves.
 pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
-    if plan.rollback.is_some() {
+    if plan.is_rollback() {
         return render_rollback_effects(plan, most);
     }
     let from = match &plan.from {
@@ -26,7 +26,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
         .raw(" \u{2192} ")
         .code(plan.version.label())
         .raw(", ")
-        .append(&match &plan.pinned {
+        .append(&match plan.pinned_commit() {
             Some(pinned) => Mrkdwn::new("commit ").code(pinned.short()),
             None => Mrkdwn::new("of a commit that nothing tells,"),
         })
@@ -58,7 +58,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
     if !plan.drift.hotfixes.is_empty() {
         let count = plan.drift.hotfixes_in_all;
         let head = Mrkdwn::new(":warning: ");
-        let head = match (&plan.manifest, count) {
+        let head = match (plan.manifest_file(), count) {
             // An image takes the place of another as a whole.
             (Some(_), 1) => head.raw("1 commit that runs there is not in it, and is lost by it"),
             (Some(_), _) => head.plain(&format!("{count} commits that run there are not in it, and are lost by it")),
@@ -103,10 +103,10 @@ fn describe_evidence(plan: &Plan) -> Mrkdwn {
 
 /// From which version back to which, how that was found, and what goes with it.
 pub(super) fn render_rollback_effects(plan: &Plan, most: usize) -> Vec<Block> {
-    let Some(rollback) = &plan.rollback else { return Vec::new() };
+    let Some(rollback) = plan.rollback_details() else { return Vec::new() };
     let from = plan.from.as_ref().map_or("unknown", Version::label);
     let line = Mrkdwn::default().code(from).raw(" \u{2192} ").code(plan.version.label());
-    let line = match &plan.pinned {
+    let line = match plan.pinned_commit() {
         Some(commit) => line.raw(", commit ").code(commit.short()),
         None => line,
     };
@@ -141,7 +141,7 @@ fn describe_how_found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyP
             }
         }
         (RollbackEvidence::Ledger, None) => Mrkdwn::new("I saw it run well there"),
-        (RollbackEvidence::Git, _) if plan.manifest.is_some() => {
+        (RollbackEvidence::Git, _) if plan.manifest_file().is_some() => {
             Mrkdwn::new("The manifest named it before. I have not seen it run there myself")
         }
         (RollbackEvidence::Git, _) => Mrkdwn::new("The branch stood there before. I have not seen it run there myself"),
@@ -160,7 +160,7 @@ pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
         ImagePresence::Gone => Some(section(Mrkdwn::new(
             ":warning: Its old image is not in the registry any more. That does no harm: CI builds its code anew.",
         ))),
-        ImagePresence::Unknown { why } if plan.manifest.is_some() => Some(section(
+        ImagePresence::Unknown { why } if plan.manifest_file().is_some() => Some(section(
             Mrkdwn::new(":warning: I cannot tell whether its image is still there: ")
                 .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
                 .raw(". If it is not, nothing will start. Confirm only if you know that it is there."),

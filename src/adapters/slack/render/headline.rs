@@ -29,7 +29,7 @@ pub(super) fn shorten_label(version: &Version) -> Cow<'_, str> {
 /// The change in one line.
 pub(super) fn format_headline(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
-    if plan.rollback.is_some() {
+    if plan.is_rollback() {
         return format_rollback_headline(change);
     }
     let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(&shorten_label(&plan.version));
@@ -95,7 +95,7 @@ fn format_rollback_headline(change: &Change) -> Mrkdwn {
             None => here.raw(": rolling out"),
         },
         Stage::Deployed { ready, deploying, .. } => {
-            let text = match (&deploying.runs_as, &plan.manifest) {
+            let text = match (&deploying.runs_as, plan.manifest_file()) {
                 // By branch the code comes back, and CI gave it a name of its own.
                 (Some(tag), None) if tag != plan.version.label() => Mrkdwn::default()
                     .bold(artefact)

@@ -124,7 +124,7 @@ fn format_reason(reason: &str) -> Mrkdwn {
 fn format_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let plan = &change.plan;
     let text = Mrkdwn::new(pick_stage_emoji(&change.stage)).bold(plan.artefact.as_str());
-    let text = if plan.rollback.is_some() { text.raw(" rolled back ") } else { text.raw(" ") };
+    let text = if plan.is_rollback() { text.raw(" rolled back ") } else { text.raw(" ") };
     let text = text
         .append(&format_version_move(change))
         .raw(" in ")
@@ -140,7 +140,7 @@ fn format_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrk
     let mut rest = vec![format_requester(change).raw(" \u{b7} ").append(&format_links(change, card))];
     rest.extend(list_co_deployed(plan));
     rest.extend(plan.overridden.as_ref().map(gate::format_override_line));
-    let reason = plan.rollback.as_ref().and_then(|rollback| rollback.reason.as_deref());
+    let reason = plan.rollback_details().and_then(|rollback| rollback.reason.as_deref());
     rest.extend(reason.map(|reason| Mrkdwn::new("*Reason:* ").plain(&truncate_middle(reason, MAX_REASON))));
     rest.extend(format_failure_reason(change));
     (text, rest)

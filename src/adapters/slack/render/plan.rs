@@ -52,7 +52,7 @@ fn render_plan(plan: &Plan, others: &[EnvironmentName]) -> Rendered {
 }
 
 fn describe_git_write(plan: &Plan) -> Mrkdwn {
-    match (plan.promote, &plan.manifest) {
+    match (plan.promote, plan.manifest_file()) {
         (PromotionMethod::Merge, None) => Mrkdwn::new(", by a merge into ").code(&plan.branch),
         (PromotionMethod::PullRequest, None) => Mrkdwn::new(", by a pull request into ").code(&plan.branch),
         (PromotionMethod::Merge, Some(at)) => Mrkdwn::new(", by a commit to ").code(&at.file),
@@ -82,7 +82,7 @@ pub fn render_chosen_environment(plan: &Plan, others: &[EnvironmentName]) -> Ren
 
 /// Where the card stands, for somebody who asked elsewhere.
 pub fn render_card_link(plan: &Plan) -> Rendered {
-    let way = if plan.rollback.is_some() { " goes back in " } else { " is on its way to " };
+    let way = if plan.is_rollback() { " goes back in " } else { " is on its way to " };
     let head = Mrkdwn::default()
         .bold(plan.artefact.as_str())
         .raw(way)

@@ -31,7 +31,7 @@ struct ProgressLabels {
 impl ProgressLabels {
     fn from_plan(plan: &Plan) -> Self {
         // By manifest the image is there already: what is waited for is the controller.
-        match (&plan.manifest, &plan.rollback) {
+        match (plan.manifest_file(), plan.rollback_details()) {
             (Some(_), _) => Self { merged: ("written", "writing"), built: ("picked up", "to be picked up") },
             (None, Some(_)) => Self { merged: ("restored", "restoring"), built: ("built", "building") },
             (None, None) => Self { merged: ("merged", "merging"), built: ("built", "building") },
@@ -138,7 +138,7 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
     let bar = format_progress_bar(change)?;
     let Some(deploying) = change.stage.deploying() else { return Some(section(bar)) };
     let plan = &change.plan;
-    let merged = match (&plan.manifest, &plan.rollback) {
+    let merged = match (plan.manifest_file(), plan.rollback_details()) {
         (Some(at), _) => Mrkdwn::new("\nwritten to ").code(&at.file),
         (None, Some(_)) => Mrkdwn::new("\nrestored on ").code(&plan.branch),
         (None, None) => Mrkdwn::new("\nmerged into ").code(&plan.branch),
@@ -181,7 +181,7 @@ fn warn_branch_moved(change: &Change, deploying: &DeployState) -> Mrkdwn {
             .code(change.plan.write_target().1)
             .raw(" moved to ")
             .append(&link_commit(&change.plan, head))
-            .raw(if change.plan.rollback.is_some() && change.plan.promote == PromotionMethod::Merge {
+            .raw(if change.plan.is_rollback() && change.plan.promote == PromotionMethod::Merge {
                 " at the last moment: what came with that is taken back as well"
             } else {
                 " at the last moment: what came with that was not shown when this was approved"

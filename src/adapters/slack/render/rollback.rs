@@ -93,13 +93,13 @@ fn render_plan(plan: &Plan) -> Rendered {
 }
 
 fn describe_git_write(plan: &Plan) -> Mrkdwn {
-    let text = match (plan.promote, &plan.manifest) {
+    let text = match (plan.promote, plan.manifest_file()) {
         (PromotionMethod::Merge, None) => Mrkdwn::new(", by a commit on "),
         (PromotionMethod::Merge, Some(_)) => Mrkdwn::new(", by a commit to "),
         (PromotionMethod::PullRequest, None) => Mrkdwn::new(", by a pull request into "),
         (PromotionMethod::PullRequest, Some(_)) => Mrkdwn::new(", by a pull request that changes "),
     };
-    match &plan.manifest {
+    match plan.manifest_file() {
         Some(file) => text.code(&file.file),
         None => text.code(&plan.branch),
     }
@@ -211,7 +211,7 @@ pub(super) fn build_rollback_button(change: &Change) -> Button {
 }
 
 pub(super) fn build_other_version_button(plan: &Plan) -> Button {
-    let reason = plan.rollback.as_ref().and_then(|rollback| rollback.reason.as_deref()).unwrap_or_default();
+    let reason = plan.rollback_details().and_then(|rollback| rollback.reason.as_deref()).unwrap_or_default();
     let value = format!("{}:{}:{}", plan.environment, plan.artefact, truncate_middle(reason, MAX_REASON));
     button("Another version", OTHER_VERSION, value)
 }
@@ -231,7 +231,7 @@ pub fn render_commits_lost(change: &Change, authors: &[PersonId]) -> Option<Rend
         .bold(plan.artefact.as_str())
         .raw(" was rolled back to ")
         .code(plan.version.label());
-    text = match plan.rollback.as_ref().and_then(|rollback| rollback.reason.as_deref()) {
+    text = match plan.rollback_details().and_then(|rollback| rollback.reason.as_deref()) {
         Some(reason) => {
             text.raw(". Reason: ").plain(truncate_middle(reason, MAX_REASON).trim_end_matches('.')).raw(".")
         }

@@ -15,7 +15,7 @@ pub(super) fn describe_stall(change: &Change) -> Option<Mrkdwn> {
     let (deploying, silence) = change.stage.deploying().and_then(|it| Some((it, it.silence.as_deref()?)))?;
     let head = match &change.stage {
         Stage::Deploying(_) => {
-            let merged = match (&change.plan.manifest, &change.plan.rollback) {
+            let merged = match (change.plan.manifest_file(), change.plan.rollback_details()) {
                 (Some(_), _) => ":warning: Written ",
                 (None, Some(_)) => ":warning: Restored ",
                 (None, None) => ":warning: Merged ",

@@ -160,7 +160,7 @@ pub(super) fn list_co_deployed(plan: &Plan) -> Option<Mrkdwn> {
 
 /// Who asked for it, and when.
 pub(super) fn format_requester(change: &Change) -> Mrkdwn {
-    let text = match &change.plan.rollback {
+    let text = match change.plan.rollback_details() {
         Some(rollback) if rollback.automatic => {
             Mrkdwn::new("by the rule of ").bold(change.plan.environment.as_str()).raw(", for ")
         }
@@ -262,7 +262,7 @@ fn link_commit(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     let code =
         plan.drift.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(web, _)| web.to_owned());
-    let (web, sha) = match (change.stage.result_commit(), &plan.pinned) {
+    let (web, sha) = match (change.stage.result_commit(), plan.pinned_commit()) {
         (Some(result), _) => (plan.repository_url(), result),
         (None, Some(pinned)) => (code, pinned),
         (None, None) => return Mrkdwn::default(),

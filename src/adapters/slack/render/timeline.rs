@@ -70,7 +70,7 @@ fn format_entry(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) 
         "approved" => text.raw("approved"),
         "voided" => text.raw("made anew: approvals before do not count"),
         "merging" => text.raw("all that it waited for holds"),
-        "deploying" => match (&plan.manifest, &plan.rollback) {
+        "deploying" => match (plan.manifest_file(), plan.rollback_details()) {
             (Some(at), _) => text.raw("written to ").code(&truncate_middle(&at.file, 80)),
             (None, Some(_)) => text.raw("restored on ").code(&truncate_middle(&plan.branch, 80)),
             (None, None) => text.raw("merged into ").code(&truncate_middle(&plan.branch, 80)),

@@ -46,7 +46,7 @@ fn another() -> Change {
 fn deploying(house: &House) -> Stage {
     let now = house.clock.now();
     Stage::new_merging()
-        .into_deploying(sample::plan().pinned.unwrap(), now, now + SignedDuration::from_mins(15))
+        .into_deploying(sample::plan().pinned_commit().cloned().unwrap(), now, now + SignedDuration::from_mins(15))
         .unwrap()
 }
 

@@ -194,7 +194,7 @@ async fn load_containment(
         let ran = here.recent_sightings.iter().filter_map(|stay| stay.version.commit.as_ref());
         commits.extend(ran.map(|commit| past.resolve_code_commit(here.change_lock_key.as_ref(), commit)));
     }
-    commits.extend(ctx.open_changes.all().iter().filter_map(|change| change.plan.pinned.clone()));
+    commits.extend(ctx.open_changes.all().iter().filter_map(|change| change.plan.pinned_commit().cloned()));
     let pairs = ctx.store.list_compared_pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
     Ok(Containment::from_pairs(sha, &pairs))
 }
@@ -269,7 +269,7 @@ impl TraceHistory {
         // Another artefact in the same file is none of this one's past.
         let own = |change: &&Change| artefact.delivery == Delivery::Branch || change.plan.artefact == artefact.name;
         let last = changes.iter().filter(own).find(|change| change.stage.result_commit().is_some())?;
-        let rollback = last.plan.rollback.as_ref()?;
+        let rollback = last.plan.rollback_details()?;
         Some(LastRollback {
             result_commit: last.stage.result_commit().cloned(),
             restored_commit: last.plan.version.commit.clone(),

@@ -51,12 +51,12 @@ fn change_deploying_to(
     let concerns = |change: &Change| {
         let plan = &change.plan;
         plan.environment == environment.name
-            && plan.rollback.is_none()
+            && !plan.is_rollback()
             && (change.stage.is_active() || change.stage.is_watched())
             && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
     };
     ctx.open_changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
-        let brings = change.plan.pinned.as_ref().and_then(|pinned| known.is_contained_in(pinned));
+        let brings = change.plan.pinned_commit().and_then(|pinned| known.is_contained_in(pinned));
         let waits =
             Prerequisite::Change { id: change.id, stage_text: change.stage.display_name(), contains_commit: brings };
         (brings != Some(false)).then_some(waits)
