@@ -22,7 +22,7 @@ use crate::domain::change::subscription::SubscriptionRules;
 use crate::domain::model::actor::{Member, PersonId};
 use crate::domain::model::catalogue::Catalogue;
 use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
-use crate::domain::rules::freeze::Freeze;
+use crate::domain::model::freeze::Freeze;
 use crate::domain::runtime::attribution::AttributionRule;
 
 pub use problem::ConfigProblem;

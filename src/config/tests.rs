@@ -12,7 +12,7 @@ use super::problem::Findings;
 use super::*;
 use crate::domain::model::artefact::Delivery;
 use crate::domain::model::environment::PromotionMethod;
-use crate::domain::rules::freeze::{Period, WeekdayTime};
+use crate::domain::model::freeze::{Period, WeekdayTime};
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
 

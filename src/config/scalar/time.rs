@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 
 use super::ScalarResult;
 use crate::config::problem::describe_problem;
+use crate::domain::model::freeze::WeekdayTime;
 use crate::domain::model::nearest::find_nearest;
-use crate::domain::rules::freeze::WeekdayTime;
 
 /// `20m`, `30s`, `1h30m`; at least a second and at most `most`.
 pub(in crate::config) fn parse_duration(text: &str, most: SignedDuration) -> ScalarResult<SignedDuration> {

@@ -13,8 +13,8 @@ use crate::config::tree::Located;
 use crate::config::{Approvals, Policy, ReconcileTrigger, SecretSource, scalar, secrets};
 use crate::domain::model::actor::Member;
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
+use crate::domain::model::freeze::{Freeze, Period};
 use crate::domain::model::workload::Namespace;
-use crate::domain::rules::freeze::{Freeze, Period};
 
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(15);
 const MAX_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);

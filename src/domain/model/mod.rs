@@ -4,6 +4,7 @@ pub mod actor;
 pub mod artefact;
 pub mod catalogue;
 pub mod environment;
+pub mod freeze;
 pub mod glob;
 pub mod ids;
 pub mod message;

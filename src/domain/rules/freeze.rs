@@ -3,33 +3,10 @@
 
 use std::slice;
 
-use jiff::civil::{Date, DateTime, Time, Weekday};
-use jiff::tz::TimeZone;
+use jiff::civil::{Date, DateTime};
 use jiff::{Timestamp, ToSpan};
 
-#[derive(Clone, Debug)]
-pub struct Freeze {
-    pub period: Period,
-    /// Of both ends.
-    pub timezone: TimeZone,
-    pub reason: Option<String>,
-}
-
-/// `from` is in it, `to` is not any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Period {
-    /// Around the end of the week if need be. The two ends differ.
-    Weekly { from: WeekdayTime, to: WeekdayTime },
-    /// Ends after it begins.
-    Dated { from: DateTime, to: DateTime },
-}
-
-/// A moment of the week.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WeekdayTime {
-    pub weekday: Weekday,
-    pub time: Time,
-}
+use crate::domain::model::freeze::{Freeze, Period, WeekdayTime};
 
 /// What holds now: the freeze that began at `from` for this reason, and when changes are welcome again.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use jiff::civil::{Time, Weekday};
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
