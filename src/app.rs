@@ -310,8 +310,7 @@ fn warn_about_missing_secrets(config: &Config, secrets: &Secrets) {
         );
     }
     for environment in config.catalogue.ladder.environments().iter().map(|rung| &rung.name) {
-        let named = config.policies.get(environment).is_some_and(|policy| policy.webhook_secret.is_some());
-        if named && !secrets.webhook_secrets.contains_key(environment) {
+        if config.webhook_secrets.contains_key(environment) && !secrets.webhook_secrets.contains_key(environment) {
             tracing::warn!(%environment, "its webhook secret is not set, so reports of its deployments are refused");
         }
     }

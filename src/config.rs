@@ -42,6 +42,10 @@ pub struct Config {
     pub catalogue: Catalogue,
     /// An entry for every environment of the ladder.
     pub policies: BTreeMap<EnvironmentName, Policy>,
+    /// Where the secret that verifies an environment's reports is read from.
+    pub webhook_secrets: BTreeMap<EnvironmentName, SecretSource>,
+    /// The controllers that are called after Git has moved.
+    pub triggers: BTreeMap<EnvironmentName, ReconcileTrigger>,
     /// Who else is told.
     pub audience: SubscriptionRules,
     /// Whom reports are about; the first that fits is taken.
@@ -100,8 +104,6 @@ pub struct Policy {
     pub stall_after: SignedDuration,
     /// How long a version must have run well in the environment below.
     pub soak: Option<SignedDuration>,
-    pub webhook_secret: Option<SecretSource>,
-    pub trigger: Option<ReconcileTrigger>,
     /// A commit without any green check may not be promoted into it.
     pub checks_required: bool,
     /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
@@ -120,8 +122,6 @@ impl Default for Policy {
             auto_rollback: false,
             stall_after: SignedDuration::from_mins(5),
             soak: None,
-            webhook_secret: None,
-            trigger: None,
             checks_required: false,
             tag_template: None,
         }

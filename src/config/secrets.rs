@@ -247,8 +247,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
     fn read_webhook_secrets(&mut self, config: &Config) -> BTreeMap<EnvironmentName, SecretString> {
         let mut secrets: BTreeMap<EnvironmentName, SecretString> = BTreeMap::new();
         for environment in config.catalogue.ladder.environments() {
-            let source = config.policies.get(&environment.name).and_then(|policy| policy.webhook_secret.as_ref());
-            let value = match source {
+            let value = match config.webhook_secrets.get(&environment.name) {
                 None => None,
                 Some(SecretSource::Variable(name)) => self.read_secret(name),
                 Some(SecretSource::File(path)) => self

@@ -79,8 +79,10 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(policy.promoters, [Member::Handle("developers".to_owned())]);
     assert_eq!(policy.soak, Some(SignedDuration::from_mins(30)));
     assert_eq!(policy.stall_after, SignedDuration::from_mins(5));
-    assert_eq!(policy.webhook_secret, Some(SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
-    assert!(matches!(&policy.trigger, Some(ReconcileTrigger::FluxReceiver(url)) if url.starts_with("https://flux.")));
+    assert_eq!(config.webhook_secrets.get(&prod.name), Some(&SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
+    assert!(
+        matches!(config.triggers.get(&prod.name), Some(ReconcileTrigger::FluxReceiver(url)) if url.starts_with("https://flux."))
+    );
     let moment = |weekday, hour| WeekdayTime { weekday, time: Time::constant(hour, 0, 0, 0) };
     let weekend = Period::Weekly { from: moment(Weekday::Friday, 16), to: moment(Weekday::Monday, 8) };
     let (from, to) = (date(2026, 12, 20).at(18, 0, 0, 0), date(2027, 1, 4).at(8, 0, 0, 0));

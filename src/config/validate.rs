@@ -39,10 +39,10 @@ pub(super) fn validate_config(file: &RawConfig, findings: &mut Findings) -> Conf
     let kubeconfig = file.kubeconfig.as_ref().and_then(|path| check.parse_text(path, scalar::parse_path));
     let look_every = check.validate_look_every(file.look_every.as_ref());
     let people = check.validate_people(&file.people);
-    let (ladder, environments) = check.validate_environments(&file.environments, slack.channel.as_deref());
-    let artefacts = check.validate_artefacts(&file.artefacts, &ladder);
-    let audience = check.validate_channels(&file.channels, &ladder, &artefacts);
-    let catalogue = Catalogue { ladder: Ladder::new(ladder), artefacts };
+    let environments = check.validate_environments(&file.environments, slack.channel.as_deref());
+    let artefacts = check.validate_artefacts(&file.artefacts, &environments.ladder);
+    let audience = check.validate_channels(&file.channels, &environments.ladder, &artefacts);
+    let catalogue = Catalogue { ladder: Ladder::new(environments.ladder), artefacts };
     let reports = check.validate_attribution_rules(&file.reports, &catalogue);
     Config {
         slack,
@@ -51,7 +51,9 @@ pub(super) fn validate_config(file: &RawConfig, findings: &mut Findings) -> Conf
         kubeconfig,
         look_every,
         catalogue,
-        policies: environments,
+        policies: environments.policies,
+        webhook_secrets: environments.webhook_secrets,
+        triggers: environments.triggers,
         audience,
         attribution_rules: reports,
         github_logins: people,

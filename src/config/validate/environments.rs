@@ -30,12 +30,21 @@ struct UniqueValues {
     tags: BTreeMap<String, Position>,
 }
 
+/// The environments, lowest first, and their settings.
+#[derive(Default)]
+pub(super) struct ValidatedEnvironments {
+    pub(super) ladder: Vec<Environment>,
+    pub(super) policies: BTreeMap<EnvironmentName, Policy>,
+    pub(super) webhook_secrets: BTreeMap<EnvironmentName, SecretSource>,
+    pub(super) triggers: BTreeMap<EnvironmentName, ReconcileTrigger>,
+}
+
 impl Validator<'_> {
     pub(super) fn validate_environments(
         &mut self,
         file: &Located<Vec<file::RawEnvironment>>,
         channel: Option<&str>,
-    ) -> (Vec<Environment>, BTreeMap<EnvironmentName, Policy>) {
+    ) -> ValidatedEnvironments {
         if file.value.len() < 2 {
             let message = format!("the ladder has {} of at least 2 environments", file.value.len());
             self.add_problem(
@@ -45,8 +54,7 @@ impl Validator<'_> {
             );
         }
         let mut taken = UniqueValues::default();
-        let mut ladder = Vec::new();
-        let mut policies = BTreeMap::new();
+        let mut all = ValidatedEnvironments::default();
         for (at, environment) in file.value.iter().enumerate() {
             let validated = self.validate_environment(environment, channel, &mut taken);
             if at == 0 {
@@ -54,14 +62,18 @@ impl Validator<'_> {
             } else {
                 self.check_unused_settings(environment);
             }
-            policies.insert(
-                validated.name.clone(),
-                self.validate_policy(environment, validated.deploy_timeout, &mut taken),
-            );
-            ladder.push(validated);
+            let name = &validated.name;
+            let policy = self.validate_policy(environment, validated.deploy_timeout, &mut taken);
+            all.policies.insert(name.clone(), policy);
+            let secret = environment.webhook_secret.as_ref();
+            let secret = secret.and_then(|source| self.validate_secret_source(source, &mut taken));
+            all.webhook_secrets.extend(secret.map(|source| (name.clone(), source)));
+            let trigger = environment.trigger.as_ref().and_then(|trigger| self.validate_trigger(trigger));
+            all.triggers.extend(trigger.map(|trigger| (name.clone(), trigger)));
+            all.ladder.push(validated);
         }
         self.check_nested_branches(&taken.branches);
-        (ladder, policies)
+        all
     }
 
     fn validate_environment(
@@ -218,8 +230,6 @@ impl Validator<'_> {
                 .soak
                 .as_ref()
                 .and_then(|soak| self.parse_text(soak, |text| scalar::parse_duration(text, MAX_SOAK))),
-            webhook_secret: file.webhook_secret.as_ref().and_then(|source| self.validate_secret_source(source, taken)),
-            trigger: file.trigger.as_ref().and_then(|trigger| self.validate_trigger(trigger)),
             checks_required: file.checks == file::RawChecks::Required,
             tag_template: file.tag.as_ref().and_then(|tag| self.validate_tag_template(tag, taken)),
         }

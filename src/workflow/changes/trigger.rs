@@ -10,7 +10,7 @@ pub(crate) async fn trigger_reconcile(ctx: &Context, change: &Change) -> Option<
         return deploying.nudge.clone();
     }
     let plan = &change.plan;
-    let trigger = ctx.config.policies.get(&plan.environment)?.trigger.as_ref()?;
+    let trigger = ctx.config.triggers.get(&plan.environment)?;
     match ctx.controller.trigger_reconcile(trigger, plan, &deploying.result).await {
         Ok(()) => Some(TriggerOutcome::Done),
         Err(why) => Some(TriggerOutcome::Failed { why }),

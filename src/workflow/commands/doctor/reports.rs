@@ -44,7 +44,7 @@ pub(super) async fn check_reports(run: &DoctorRun<'_>, is_database_readable: boo
         Some((entry.at, report.sender.display_name().to_owned()))
     };
     let status = |environment: EnvironmentName| WebhookStatus {
-        has_secret: config.policies.get(&environment).is_some_and(|policy| policy.webhook_secret.is_some()),
+        has_secret: config.webhook_secrets.contains_key(&environment),
         last_report: find_last(&environment),
         environment,
     };
