@@ -10,8 +10,9 @@ use proptest::prelude::*;
 
 use super::problem::Findings;
 use super::*;
+use crate::domain::model::actor::Member;
 use crate::domain::model::artefact::Delivery;
-use crate::domain::model::environment::PromotionMethod;
+use crate::domain::model::environment::{Approvals, PromotionMethod};
 use crate::domain::model::freeze::{Period, WeekdayTime};
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");

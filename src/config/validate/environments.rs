@@ -10,9 +10,9 @@ use crate::config::file;
 use crate::config::problem::Position;
 use crate::config::scalar::FreezeBound;
 use crate::config::tree::Located;
-use crate::config::{Approvals, Policy, ReconcileTrigger, SecretSource, scalar, secrets};
+use crate::config::{ReconcileTrigger, SecretSource, scalar, secrets};
 use crate::domain::model::actor::Member;
-use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
+use crate::domain::model::environment::{Approvals, Environment, EnvironmentName, Policy, PromotionMethod};
 use crate::domain::model::freeze::{Freeze, Period};
 use crate::domain::model::workload::Namespace;
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
+use super::actor::Member;
+use super::freeze::Freeze;
 use super::workload::Namespace;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -46,4 +48,55 @@ pub struct Environment {
     pub channel: String,
     pub promotion_method: PromotionMethod,
     pub deploy_timeout: SignedDuration,
+}
+
+/// What is asked of a change to an environment, beyond what the ladder itself knows.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub approvals: Option<Approvals>,
+    /// How long a change waits for its approvals.
+    pub approval_timeout: SignedDuration,
+    /// Who may promote into it; empty means everyone in the workspace.
+    pub promoters: Vec<Member>,
+    /// Who may let in what a rule holds back; empty means nobody.
+    pub overriders: Vec<Member>,
+    pub freezes: Vec<Freeze>,
+    /// How a rollback enters the branch.
+    pub rollback_method: PromotionMethod,
+    /// A promotion that fails here is rolled back without asking.
+    pub auto_rollback: bool,
+    /// How long what Git has may show no sign of life before the card says so.
+    pub stall_after: SignedDuration,
+    /// How long a version must have run well in the environment below.
+    pub soak: Option<SignedDuration>,
+    /// A commit without any green check may not be promoted into it.
+    pub checks_required: bool,
+    /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
+    pub tag_template: Option<String>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            approvals: None,
+            approval_timeout: SignedDuration::from_hours(24),
+            promoters: Vec::new(),
+            overriders: Vec::new(),
+            freezes: Vec::new(),
+            rollback_method: PromotionMethod::Merge,
+            auto_rollback: false,
+            stall_after: SignedDuration::from_mins(5),
+            soak: None,
+            checks_required: false,
+            tag_template: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approvals {
+    /// At least 1.
+    pub required: u32,
+    /// Whose yes counts; empty means everyone in the workspace.
+    pub approvers: Vec<Member>,
 }

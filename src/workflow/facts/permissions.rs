@@ -9,10 +9,9 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, GithubError};
 use crate::adapters::slack::client::{SendError, SlackAccount};
 use crate::clock::Clock;
-use crate::config::Policy;
 use crate::domain::model::actor::{Member, MemberLabel, PersonId, Role};
 use crate::domain::model::artefact::Repository;
-use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::environment::{EnvironmentName, Policy};
 
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::people::People;

@@ -1,12 +1,11 @@
 //! Gathers the inputs of the gates: locks, freezes, soak, quarantines, holds, and the rights that they depend on.
 
 use crate::adapters::store::StoreError;
-use crate::config::Policy;
 use crate::domain::change::Change;
 use crate::domain::change::plan::Plan;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::Environment;
+use crate::domain::model::environment::{Environment, Policy};
 use crate::domain::model::version::Version;
 use crate::domain::rules::facts::{GateInputs, HealthySince};
 use crate::domain::rules::freeze;

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::config::Policy;
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
+use crate::domain::model::environment::{Environment, EnvironmentName, Policy, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
 use crate::domain::rules::facts::{GateInputs, HealthySince, PromotionFacts};
