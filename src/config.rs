@@ -21,7 +21,7 @@ use jiff::SignedDuration;
 use crate::domain::change::subscription::SubscriptionRules;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::catalogue::Catalogue;
-use crate::domain::model::environment::{EnvironmentName, Policy};
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::attribution::AttributionRule;
 
 pub use problem::ConfigProblem;
@@ -39,8 +39,6 @@ pub struct Config {
     /// How often ledger and cluster are compared, whatever watches and webhooks tell.
     pub look_every: SignedDuration,
     pub catalogue: Catalogue,
-    /// An entry for every environment of the ladder.
-    pub policies: BTreeMap<EnvironmentName, Policy>,
     /// Where the secret that verifies an environment's reports is read from.
     pub webhook_secrets: BTreeMap<EnvironmentName, SecretSource>,
     /// The controllers that are called after Git has moved.

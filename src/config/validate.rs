@@ -51,7 +51,6 @@ pub(super) fn validate_config(file: &RawConfig, findings: &mut Findings) -> Conf
         kubeconfig,
         look_every,
         catalogue,
-        policies: environments.policies,
         webhook_secrets: environments.webhook_secrets,
         triggers: environments.triggers,
         audience,

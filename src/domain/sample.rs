@@ -14,7 +14,7 @@ use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Place};
 use crate::domain::model::catalogue::{Catalogue, Ladder};
-use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
+use crate::domain::model::environment::{Environment, EnvironmentName, Policy, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::ids::LockId;
 use crate::domain::model::version::{Commit, Sha, Version};
@@ -327,6 +327,7 @@ fn environment(name: &str, branch: &str, alias: &str) -> Environment {
         channel: "#deploys".to_owned(),
         promotion_method: PromotionMethod::Merge,
         deploy_timeout: SignedDuration::from_mins(20),
+        policy: Policy::default(),
     }
 }
 

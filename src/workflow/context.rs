@@ -89,7 +89,7 @@ impl Context {
             github.clone(),
             clock.clone(),
             config.github_logins.clone(),
-            config.policies.clone(),
+            config.catalogue.ladder.clone(),
         );
         let report_history = ReportHistory::default();
         let image_commits =

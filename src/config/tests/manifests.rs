@@ -3,7 +3,7 @@
 use super::{SMALL, problems, with};
 use crate::config::Config;
 use crate::domain::model::artefact::Delivery;
-use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
+use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Pin;
 
 const WORKLOAD: &str = "    workload: deployment/checkout";
@@ -69,7 +69,7 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
     let of = |more: &str| {
         let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{more}"));
         let config = Config::parse("gantry.yaml", &text).unwrap();
-        let policy = &config.policies[&EnvironmentName::new("prod")];
+        let policy = &config.catalogue.ladder.find("prod").unwrap().policy;
         (policy.rollback_method, policy.auto_rollback)
     };
     assert_eq!(of(""), (PromotionMethod::Merge, false));
@@ -109,7 +109,7 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
 #[test]
 fn the_example_says_how_rollbacks_go() {
     let config = Config::parse("config/gantry.yaml", include_str!("../../../config/gantry.yaml")).unwrap();
-    let prod = &config.policies[&EnvironmentName::new("prod")];
+    let prod = &config.catalogue.ladder.find("prod").unwrap().policy;
     assert_eq!((prod.rollback_method, prod.auto_rollback), (PromotionMethod::PullRequest, false));
     let search = config.catalogue.find_artefact("search").unwrap();
     assert!(matches!(&search.delivery, Delivery::Manifest { pin: Pin::Tag, .. }), "{:?}", search.delivery);

@@ -30,11 +30,10 @@ struct UniqueValues {
     tags: BTreeMap<String, Position>,
 }
 
-/// The environments, lowest first, and their settings.
+/// The environments, lowest first, and those of their settings that only the configuration knows.
 #[derive(Default)]
 pub(super) struct ValidatedEnvironments {
     pub(super) ladder: Vec<Environment>,
-    pub(super) policies: BTreeMap<EnvironmentName, Policy>,
     pub(super) webhook_secrets: BTreeMap<EnvironmentName, SecretSource>,
     pub(super) triggers: BTreeMap<EnvironmentName, ReconcileTrigger>,
 }
@@ -64,18 +63,18 @@ impl Validator<'_> {
             }
             let name = &validated.name;
             let policy = self.validate_policy(environment, validated.deploy_timeout, &mut taken);
-            all.policies.insert(name.clone(), policy);
             let secret = environment.webhook_secret.as_ref();
             let secret = secret.and_then(|source| self.validate_secret_source(source, &mut taken));
             all.webhook_secrets.extend(secret.map(|source| (name.clone(), source)));
             let trigger = environment.trigger.as_ref().and_then(|trigger| self.validate_trigger(trigger));
             all.triggers.extend(trigger.map(|trigger| (name.clone(), trigger)));
-            all.ladder.push(validated);
+            all.ladder.push(Environment { policy, ..validated });
         }
         self.check_nested_branches(&taken.branches);
         all
     }
 
+    /// Without its policy, which is validated after it.
     fn validate_environment(
         &mut self,
         file: &file::RawEnvironment,
@@ -118,6 +117,7 @@ impl Validator<'_> {
             deploy_timeout: timeout
                 .and_then(|text| self.parse_text(text, |text| scalar::parse_duration(text, MAX_TIMEOUT)))
                 .unwrap_or(DEFAULT_TIMEOUT),
+            policy: Policy::default(),
         }
     }
 

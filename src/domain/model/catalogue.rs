@@ -1,7 +1,7 @@
 //! The configured artefacts and the ladder of environments on which they move.
 
 use super::artefact::{Artefact, Delivery};
-use super::environment::{Environment, EnvironmentName};
+use super::environment::{Environment, EnvironmentName, Policy};
 
 /// The environments in order, lowest first. The first is fed by pushes, never by a promotion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,11 @@ impl Ladder {
             environment.name.as_str().eq_ignore_ascii_case(text)
                 || environment.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text))
         })
+    }
+
+    /// The policy of the environment with exactly this name. `None` where it is not configured any more.
+    pub fn find_policy(&self, environment: &EnvironmentName) -> Option<&Policy> {
+        self.0.iter().find(|rung| rung.name == *environment).map(|rung| &rung.policy)
     }
 
     /// The next rung downwards that has the artefact.

@@ -48,10 +48,11 @@ pub struct Environment {
     pub channel: String,
     pub promotion_method: PromotionMethod,
     pub deploy_timeout: SignedDuration,
+    pub policy: Policy,
 }
 
 /// What is asked of a change to an environment, beyond what the ladder itself knows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     pub approvals: Option<Approvals>,
     /// How long a change waits for its approvals.

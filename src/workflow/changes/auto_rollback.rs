@@ -21,7 +21,7 @@ pub(crate) const AUTO_ROLLBACK_WINDOW: SignedDuration = SignedDuration::from_min
 
 /// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
 pub(crate) fn auto_rollback_due(ctx: &Context, change: &Change) -> bool {
-    let policy = ctx.config.policies.get(&change.plan.environment);
+    let policy = ctx.config.catalogue.ladder.find_policy(&change.plan.environment);
     let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
     else {
         return false;

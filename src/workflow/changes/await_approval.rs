@@ -41,7 +41,7 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult 
         return Ok(None);
     }
     let environment = &claim.change.plan.environment;
-    let Some(policy) = ctx.config.policies.get(environment) else {
+    let Some(policy) = ctx.config.catalogue.ladder.find_policy(environment) else {
         // Without its rules nothing may go there, least of all what they were to let in.
         return mark_errored(ctx, claim, format!("{environment} is not configured any more.")).await;
     };
@@ -156,7 +156,8 @@ async fn run_approval_check(
 
 async fn find_unmet_checks(ctx: &Context, plan: &Plan, shown: &Sha) -> Result<Option<MergeCondition>, GithubError> {
     let checks = ctx.github.fetch_checks(plan.write_target().0, shown).await?;
-    let required = ctx.config.policies.get(&plan.environment).is_some_and(|policy| policy.checks_required);
+    let required =
+        ctx.config.catalogue.ladder.find_policy(&plan.environment).is_some_and(|policy| policy.checks_required);
     Ok(if !checks.red.is_empty() {
         Some(MergeCondition::ChecksRed { names: checks.red })
     } else if !checks.running.is_empty() {

@@ -63,7 +63,7 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
     }
     // Checked before every try: an obstacle may have come since the last one.
     let unmet_conditions = find_unmet_conditions(ctx, &claim.change).await?;
-    let policy = ctx.config.policies.get(&claim.change.plan.environment);
+    let policy = ctx.config.catalogue.ladder.find_policy(&claim.change.plan.environment);
     // The change was requested before the environment required approvals, so nobody was asked for one.
     let unasked = merging.awaiting.is_none()
         && !claim.change.plan.is_rollback()

@@ -14,7 +14,7 @@ use crate::workflow::facts::rollout_check::RolloutCheck;
 
 /// When a change that shows no sign of life is looked into.
 pub(crate) fn compute_stall_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Timestamp {
-    let policy = ctx.config.policies.get(&change.plan.environment).cloned().unwrap_or_default();
+    let policy = ctx.config.catalogue.ladder.find_policy(&change.plan.environment).cloned().unwrap_or_default();
     deploying.merged_at + policy.stall_after
 }
 

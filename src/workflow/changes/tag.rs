@@ -93,7 +93,7 @@ pub(crate) async fn resolve_taken_tag(
 }
 
 pub(crate) fn compute_tag_affixes(ctx: &Context, change: &Change) -> (String, String) {
-    let policy = ctx.config.policies.get(&change.plan.environment);
+    let policy = ctx.config.catalogue.ladder.find_policy(&change.plan.environment);
     let template = policy.and_then(|policy| policy.tag_template.as_deref());
     format_tag_affixes(template, &change.plan, ctx.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
 }

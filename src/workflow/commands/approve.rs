@@ -162,7 +162,7 @@ pub(crate) async fn build_approval_refusal(
     act: RestrictedAction,
     environment: &EnvironmentName,
 ) -> Refusal {
-    let policy = ctx.config.policies.get(environment).cloned().unwrap_or_default();
+    let policy = ctx.config.catalogue.ladder.find_policy(environment).cloned().unwrap_or_default();
     let members = policy.approvals.map_or(policy.promoters, |approvals| approvals.approvers);
     Refusal::NotPermitted {
         action: act,

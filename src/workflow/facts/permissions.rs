@@ -11,7 +11,8 @@ use crate::adapters::slack::client::{SendError, SlackAccount};
 use crate::clock::Clock;
 use crate::domain::model::actor::{Member, MemberLabel, PersonId, Role};
 use crate::domain::model::artefact::Repository;
-use crate::domain::model::environment::{EnvironmentName, Policy};
+use crate::domain::model::catalogue::Ladder;
+use crate::domain::model::environment::EnvironmentName;
 
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::people::People;
@@ -31,7 +32,7 @@ struct Inner {
     clock: Clock,
     /// Logins as configured.
     logins: BTreeMap<PersonId, String>,
-    policies: BTreeMap<EnvironmentName, Policy>,
+    ladder: Ladder,
     login_by_person: TtlCache<(PersonId, Repository), Option<String>>,
     person_by_login: TtlCache<(String, Repository), Option<PersonId>>,
     team_membership: TtlCache<(String, String, String), bool>,
@@ -43,7 +44,7 @@ impl Permissions {
         github: github::Client,
         clock: Clock,
         logins: BTreeMap<PersonId, String>,
-        policies: BTreeMap<EnvironmentName, Policy>,
+        ladder: Ladder,
     ) -> Self {
         let (by_email, by_login, in_team) =
             (TtlCache::new(IDENTITY_TTL), TtlCache::new(IDENTITY_TTL), TtlCache::new(TEAM_TTL));
@@ -52,7 +53,7 @@ impl Permissions {
             github,
             clock,
             logins,
-            policies,
+            ladder,
             login_by_person: by_email,
             person_by_login: by_login,
             team_membership: in_team,
@@ -240,7 +241,7 @@ impl Permissions {
 
     /// The people and groups that [`Permissions::may_promote_or_approve`] accepts, as a message names them.
     pub(crate) async fn label_promoters_and_approvers(&self, environment: &EnvironmentName) -> Vec<MemberLabel> {
-        let policy = self.0.policies.get(environment);
+        let policy = self.0.ladder.find_policy(environment);
         let mut members = policy.map(|policy| policy.promoters.clone()).unwrap_or_default();
         let approvals = policy.and_then(|policy| policy.approvals.as_ref());
         for member in approvals.iter().flat_map(|approvals| &approvals.approvers) {
@@ -257,7 +258,7 @@ impl Permissions {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.0.policies.get(environment) {
+        match self.0.ladder.find_policy(environment) {
             Some(policy) => self.is_among(person, &policy.promoters, repository).await,
             None => Ok(false),
         }
@@ -270,7 +271,7 @@ impl Permissions {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.0.policies.get(environment).and_then(|policy| policy.approvals.as_ref()) {
+        match self.0.ladder.find_policy(environment).and_then(|policy| policy.approvals.as_ref()) {
             Some(approvals) => self.is_among(person, &approvals.approvers, repository).await,
             None => self.may_promote(person, environment, repository).await,
         }
@@ -283,7 +284,7 @@ impl Permissions {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.0.policies.get(environment).map(|policy| policy.overriders.as_slice()) {
+        match self.0.ladder.find_policy(environment).map(|policy| policy.overriders.as_slice()) {
             None | Some([]) => Ok(false),
             Some(overriders) => self.is_among(person, overriders, repository).await,
         }
@@ -297,7 +298,7 @@ impl Permissions {
         repository: &Repository,
     ) -> Result<bool, LookupError> {
         let promotes = self.may_promote(person, environment, repository).await;
-        let policy = self.0.policies.get(environment);
+        let policy = self.0.ladder.find_policy(environment);
         // Without approvals the second question would be the first again.
         if matches!(promotes, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
             return promotes;

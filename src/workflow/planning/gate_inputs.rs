@@ -5,7 +5,7 @@ use crate::domain::change::Change;
 use crate::domain::change::plan::Plan;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Environment, Policy};
+use crate::domain::model::environment::Environment;
 use crate::domain::model::version::Version;
 use crate::domain::rules::facts::{GateInputs, HealthySince};
 use crate::domain::rules::freeze;
@@ -51,23 +51,22 @@ pub(crate) async fn gather_gate_inputs(
     ctx: &Context,
     artefact: &Artefact,
     target: &Environment,
-    policy: &Policy,
     well: Option<HealthySince>,
 ) -> Result<GateInputs, LookupError> {
     let now = ctx.clock.now();
     let also = ctx.config.catalogue.iter_co_deployed(artefact, &target.name).map(|also| also.name.clone());
     let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
     let locks = find_covering_locks(ctx, &target.name, &moving).await?;
-    let freeze = freeze::find_active_window(&policy.freezes, now);
+    let freeze = freeze::find_active_window(&target.policy.freezes, now);
     let mut holds = ctx.store.list_holds(&target.name).await?;
     holds.retain(|hold| hold.has_any_artefact(&moving));
-    Ok(GateInputs { locks, freeze, soak: policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
+    Ok(GateInputs { locks, freeze, soak: target.policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
 }
 
 /// What the rules say now, when it would take effect: they were asked before, but the world goes on.
 pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
     let plan = &change.plan;
-    let policy = ctx.config.policies.get(&plan.environment).cloned().unwrap_or_default();
+    let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment).cloned().unwrap_or_default();
     let mut against = Vec::new();
     let rollback = plan.rollback_details();
     // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.

@@ -8,7 +8,7 @@ use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Environment, EnvironmentName, Policy, PromotionMethod};
+use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
 use crate::domain::rules::facts::{GateInputs, HealthySince, PromotionFacts};
@@ -145,9 +145,8 @@ pub(crate) async fn gather_facts_and_check(
     blockers: &mut Obstacles,
 ) -> Result<(Box<Plan>, Option<Box<Change>>), PlanError> {
     let catalogue = &ctx.config.catalogue;
-    let policy = ctx.config.policies.get(&target.name).cloned().unwrap_or_default();
     let below = promotion::require_environment_below(artefact, target, &catalogue.ladder)?;
-    check_rights(ctx, request, artefact, target, &policy, blockers).await?;
+    check_rights(ctx, request, artefact, target, blockers).await?;
     for rung in [below, target] {
         // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
         if artefact.places.get(&rung.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
@@ -181,7 +180,7 @@ pub(crate) async fn gather_facts_and_check(
         record_obstacle(find_running_version(ctx, artefact, target).map_err(PlanError::from), blockers)?.flatten();
     let Some((mut version, well)) = candidate else {
         // Nothing tells what would go: what holds the environment itself is known without that.
-        let watch = gather_gate_inputs(ctx, artefact, target, &policy, None).await?;
+        let watch = gather_gate_inputs(ctx, artefact, target, None).await?;
         promotion::check_environment_gates(&watch, target, blockers)?;
         return Err(LookupError::new_transient(format!("what runs in {} is not known", below.name)).into());
     };
@@ -193,7 +192,7 @@ pub(crate) async fn gather_facts_and_check(
             record_obstacle(find_pending_by_branch(ctx, artefact, target, &version, pinned).await, blockers)?
         }
         // What is approved without a pull request is approved by its commit.
-        (Some(Some(_)), pinned) if pinned.is_some() || !is_approved_by_commit(target, &policy) => {
+        (Some(Some(_)), pinned) if pinned.is_some() || !is_approved_by_commit(target) => {
             Some((find_pending_by_manifest(ctx, artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new()))
         }
         _ => {
@@ -214,7 +213,7 @@ pub(crate) async fn gather_facts_and_check(
     };
     let errored = find_errored_change(ctx, artefact, target, &version).await?;
     let quarantines = find_version_quarantines(ctx, artefact, target, &version, &mut pending).await?;
-    let watch = GateInputs { quarantines, ..gather_gate_inputs(ctx, artefact, target, &policy, well).await? };
+    let watch = GateInputs { quarantines, ..gather_gate_inputs(ctx, artefact, target, well).await? };
     let facts = PromotionFacts {
         artefact,
         target,
@@ -227,7 +226,7 @@ pub(crate) async fn gather_facts_and_check(
         image: image.unwrap_or_default(),
         pending,
         checks,
-        checks_required: policy.checks_required,
+        checks_required: target.policy.checks_required,
         gate_inputs: watch,
         overriding: request.override_reason.clone().map(|reason| (request.requester.clone(), reason)),
         supersedes,
@@ -248,22 +247,24 @@ async fn check_rights(
     request: &PromotionRequest,
     artefact: &Artefact,
     target: &Environment,
-    policy: &Policy,
     blockers: &mut Obstacles,
 ) -> Result<(), PlanError> {
     if !ctx.permissions.may_promote(&request.requester, &target.name, &artefact.repository).await? {
-        let (act, environment, who) =
-            (RestrictedAction::Promote, target.name.clone(), ctx.permissions.label_members(&policy.promoters).await);
+        let (act, environment, who) = (
+            RestrictedAction::Promote,
+            target.name.clone(),
+            ctx.permissions.label_members(&target.policy.promoters).await,
+        );
         blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
     }
     if request.override_reason.is_some()
         && !ctx.permissions.may_override(&request.requester, &target.name, &artefact.repository).await?
     {
         // Unlike elsewhere, where nobody is named nobody may.
-        let who = if policy.overriders.is_empty() {
+        let who = if target.policy.overriders.is_empty() {
             Vec::new()
         } else {
-            ctx.permissions.label_members(&policy.overriders).await
+            ctx.permissions.label_members(&target.policy.overriders).await
         };
         let (act, environment) = (RestrictedAction::Override, target.name.clone());
         blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
@@ -473,8 +474,8 @@ fn find_running_version(ctx: &Context, artefact: &Artefact, target: &Environment
 }
 
 /// Nothing but the commit is there for people to approve.
-fn is_approved_by_commit(target: &Environment, policy: &Policy) -> bool {
-    policy.approvals.is_some() && target.promotion_method == PromotionMethod::Merge
+fn is_approved_by_commit(target: &Environment) -> bool {
+    target.policy.approvals.is_some() && target.promotion_method == PromotionMethod::Merge
 }
 
 /// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.

@@ -157,8 +157,7 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
         bad,
         locks,
     };
-    let policy = ctx.config.policies.get(&target.name);
-    let promote = policy.map_or(PromotionMethod::Merge, |policy| policy.rollback_method);
+    let promote = target.policy.rollback_method;
     let head = past.head.clone();
     let from = match past.current.clone() {
         Some(current) => Some(add_known_digest(ctx, &past, current).await),
@@ -384,7 +383,7 @@ async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Re
 
 /// Must a person say yes to what was found? In production, and wherever it is not just the version before.
 pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
-    let policy = ctx.config.policies.get(&plan.environment);
+    let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
     let rung = ctx.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
     let production = rung == Some(&plan.environment)
         || policy.is_some_and(|policy| policy.approvals.is_some())

@@ -199,8 +199,7 @@ pub(crate) async fn find_previous_by_branch(
     let before: Vec<_> =
         ctx.github.list_first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
     let prefix = format!("{}/", target.name);
-    let template = ctx.config.policies.get(&target.name).and_then(|policy| policy.tag_template.clone());
-    let tags = match template {
+    let tags = match &target.policy.tag_template {
         // A name that is made otherwise is looked for by what stands before the number.
         Some(template) if !template.starts_with("{environment}/") => Vec::new(),
         _ => ctx.github.list_newest_tags(repository, &prefix, MAX_TAGS).await?,

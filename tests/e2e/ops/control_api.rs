@@ -180,9 +180,8 @@ async fn there_is_nothing_to_submit_yet() {
 #[tokio::test]
 async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_for_long() {
     let world = World::open().await;
-    let prod = gantry::domain::model::environment::EnvironmentName::new("prod");
-    let policy = &world.bot.config.policies[&prod];
     let environment = world.bot.config.catalogue.ladder.find("prod").unwrap();
+    let policy = &environment.policy;
     assert_eq!(environment.promotion_method, gantry::domain::model::environment::PromotionMethod::PullRequest);
     assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));
     assert!(policy.soak.is_some_and(|soak| soak <= jiff::SignedDuration::from_secs(10)));

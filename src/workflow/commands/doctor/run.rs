@@ -1,5 +1,6 @@
 //! The parts that the files of `doctor` share: the clients, the limits of a run, and the findings on a service.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use crate::config::{Config, Secrets};
 use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::domain::model::actor::Member;
 use crate::domain::model::artefact::{Artefact, Place};
-use crate::domain::model::environment::Environment;
+use crate::domain::model::environment::{Environment, EnvironmentName, Policy};
 use crate::workflow::error::LookupError;
 
 /// The limit of one request.
@@ -69,10 +70,16 @@ impl<'a> DoctorRun<'a> {
         }
     }
 
+    /// The policies of all environments, by the environment's name.
+    pub(super) fn list_policies(&self) -> BTreeMap<&'a EnvironmentName, &'a Policy> {
+        let environments = self.doctor.config.catalogue.ladder.environments().iter();
+        environments.map(|environment| (&environment.name, &environment.policy)).collect()
+    }
+
     /// The members that the rules name, each with the name of its rule: `prod's approvals`.
     pub(super) fn list_rule_members(&self) -> Vec<(String, &'a Member)> {
         let mut rules = Vec::new();
-        for (environment, policy) in &self.doctor.config.policies {
+        for (environment, policy) in self.list_policies() {
             let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.approvers);
             rules.extend(approvers.map(|member| (format!("{environment}'s approvals"), member)));
             rules.extend(policy.promoters.iter().map(|member| (format!("{environment}'s promoters"), member)));

@@ -229,7 +229,7 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
     }
     let known: Vec<String> = known.into_iter().collect();
     found.add_good_names(&known, |names| format!("The rules name {names}, known in this workspace"));
-    for (environment, policy) in &run.doctor.config.policies {
+    for (environment, policy) in run.list_policies() {
         if let Some(approvals) = &policy.approvals {
             let rule = format!("{environment}'s approvals");
             let from: Vec<_> = resolved.iter().filter(|it| it.0 == rule).map(|it| it.1.as_ref()).collect();

@@ -77,7 +77,10 @@ impl Outside {
         let github = github::Client::new(&format!("{origin}/github"), Auth::None, clock.clone()).unwrap();
         let logins: BTreeMap<_, _> =
             logins.iter().map(|(person, login)| (PersonId::new(person), (*login).to_owned())).collect();
-        (Permissions::new(People::new(slack, clock.clone()), github, clock.clone(), logins, BTreeMap::new()), clock)
+        (
+            Permissions::new(People::new(slack, clock.clone()), github, clock.clone(), logins, Ladder::new(Vec::new())),
+            clock,
+        )
     }
 }
 
