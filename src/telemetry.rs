@@ -1,9 +1,4 @@
-//! What an operator sees from outside: metrics, and logs, as lines for a person at a terminal and as JSON for everything else.
-//!
-//! `error`: somebody must do something. `warn`: something outside does not work, and is tried again. `info`: the life of each
-//! change, and what was asked for. `debug`: each request to GitHub and Slack. Every line of a request has its `request.id`,
-//! every line of a change its `change.id` and the `request.id` of the one who asked for it; so the spans that bring them are of the
-//! highest level, which no `RUST_LOG` leaves out before the lines in them.
+//! Logs (text for a terminal, JSON otherwise) and metrics. `docs/architecture.md` says when each log level is used.
 
 mod lines;
 pub mod metrics;

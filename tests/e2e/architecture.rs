@@ -34,7 +34,7 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 58, goal: "under 40 %" },
     RatchetLimit { figure: Figure::VagueCommentLines, limit: 279, goal: "under 3 %" },
-    RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
+    RatchetLimit { figure: Figure::LongModuleDocs, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::LongFiles, limit: 0, goal: "0" },
 ];
 

@@ -1,15 +1,5 @@
-//! What deployment webhooks told us, in one shape whoever sent it: hints, never proofs.
-//! Pure functions over bytes; receiving, storing and acting on them is done elsewhere.
-//!
-//! # How to add a source of reports
-//!
-//! 1. A file beside these with `parse(&EnvironmentName, &[u8])`: bytes to a [`Report`], and a sentence for what is none. Its
-//!    `key` is made of what the report means and when, never of how it came; its `id` of what the sender calls it, if that is
-//!    inside of what is signed. The environment is never taken from the body.
-//! 2. A [`ReportSender`] with the name that people know, and an `InboxOrigin` in the store under which it is kept.
-//! 3. Its route in [`receive`]: who may speak there is decided before anything is parsed.
-//! 4. Payloads as the real system sends them below `tests/data/reports`, with where they are from; the route in the table of
-//!    `tests/e2e/commands/authorization.rs`; and what a team must set up, as a file below `deploy` that a test reads.
+//! Deployment webhooks as `Report`s: hints, never proofs. Each sender has a file that parses its bodies without I/O.
+//! `docs/architecture.md` says how to add a sender.
 
 pub mod argocd;
 pub mod cdevents;
