@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, Stage};
 use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState};
-use crate::domain::change::plan::Plan;
+use crate::domain::change::plan::{Direction, GitWrite, Plan};
 use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
@@ -80,8 +80,7 @@ pub(crate) fn plan() -> Plan {
         repository: "acme/checkout".parse().expect("a repository"),
         branch: "qa".to_owned(),
         version: Version { tag: Some("develop-4f1c2ab".into()), digest: None, commit: Some(sha.clone()) },
-        manifest: None,
-        pinned: Some(sha),
+        write: GitWrite::Branch { pinned: sha },
         from: Some(Version { tag: Some("qa-1111111".into()), ..Version::default() }),
         drift: CommitSummary {
             commits: vec![
@@ -105,7 +104,7 @@ pub(crate) fn plan() -> Plan {
         undoes: Vec::new(),
         holds_to_lift: Vec::new(),
         image: ImagePresence::Yes,
-        rollback: None,
+        direction: Direction::Promotion,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
-use gantry::domain::change::plan::Plan;
+use gantry::domain::change::plan::{Direction, GitWrite, Plan};
 use gantry::domain::change::{Change, DeployState, ResultTag, Stage};
 use gantry::domain::git::commit_summary::CommitSummary;
 use gantry::domain::model::actor::PersonId;
@@ -159,8 +159,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 repository: format!("acme/{name}").parse()?,
                 branch: "qa".to_owned(),
                 version: version("new", Some(pinned.clone())),
-                manifest: None,
-                pinned: Some(pinned),
+                write: GitWrite::Branch { pinned },
                 from: Some(version("old", None)),
                 drift: CommitSummary::default(),
                 also: Vec::new(),
@@ -176,7 +175,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 undoes: Vec::new(),
                 holds_to_lift: Vec::new(),
                 image: ImagePresence::Yes,
-                rollback: None,
+                direction: Direction::Promotion,
             },
             stage: stage.update_deploying(tagged)?,
             frozen: None,

@@ -1,17 +1,18 @@
 //! The rows of plans that were shown and may be confirmed.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
 use super::comparison::StoredChangedFile;
 use super::error::{StoreError, require_changed_row};
 use super::handle::Store;
 use super::hold::StoredHold;
-use super::stored::{StoredBody, read_or_log, stored, write_body};
+use super::stored::{Stored, StoredBody, read_or_log, stored, write_body};
 use super::stored_parts::{StoredCommit, StoredLock, StoredVersion};
 use super::time::{to_micros, to_timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::change::plan::{CoDeployed, PLAN_VALIDITY, Plan};
+use crate::domain::change::plan::{CoDeployed, Direction, GitWrite, PLAN_VALIDITY, Plan};
 use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{ArtefactName, ManifestFile, Repository};
@@ -99,6 +100,54 @@ impl StoredBody for StoredPlan {
     const VERSION: u32 = 1;
 }
 
+/// Two fields of the stored plan, `manifest` and `pinned`. The manifest of a branch is `null`.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum StoredGitWrite {
+    Branch { manifest: (), pinned: Sha },
+    Manifest { manifest: StoredManifestFile, pinned: Option<Sha> },
+}
+
+impl Stored for StoredGitWrite {
+    type Domain = GitWrite;
+
+    fn from_domain(domain: GitWrite) -> Self {
+        match domain {
+            GitWrite::Branch { pinned } => Self::Branch { manifest: (), pinned },
+            GitWrite::Manifest { file, pinned } => {
+                Self::Manifest { manifest: StoredManifestFile::from_domain(file), pinned }
+            }
+        }
+    }
+
+    fn into_domain(self) -> GitWrite {
+        match self {
+            Self::Branch { pinned, .. } => GitWrite::Branch { pinned },
+            Self::Manifest { manifest, pinned } => GitWrite::Manifest { file: manifest.into_domain(), pinned },
+        }
+    }
+}
+
+/// The details of a rollback, and `null` for a promotion.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct StoredDirection(Option<StoredRollback>);
+
+impl Stored for StoredDirection {
+    type Domain = Direction;
+
+    fn from_domain(domain: Direction) -> Self {
+        match domain {
+            Direction::Promotion => Self(None),
+            Direction::Rollback(rollback) => Self(Some(StoredRollback::from_domain(rollback))),
+        }
+    }
+
+    fn into_domain(self) -> Direction {
+        self.0.map_or(Direction::Promotion, |rollback| Direction::Rollback(rollback.into_domain()))
+    }
+}
+
 stored! {
     struct StoredPlan for Plan {
         artefact: ArtefactName,
@@ -106,8 +155,8 @@ stored! {
         seen_in: EnvironmentName,
         repository: Repository,
         branch: String,
-        manifest: Option<StoredManifestFile>,
-        pinned: Option<Sha>,
+        #[serde(flatten)]
+        write: StoredGitWrite,
         version: StoredVersion,
         from: Option<StoredVersion>,
         drift: StoredCommitSummary,
@@ -124,7 +173,8 @@ stored! {
         undoes: Vec<ChangeId>,
         holds_to_lift: Vec<StoredHold>,
         image: StoredImageAvailability,
-        rollback: Option<StoredRollback>,
+        #[serde(rename = "rollback")]
+        direction: StoredDirection,
     }
 
     enum StoredPromotionMethod for PromotionMethod {
@@ -222,5 +272,35 @@ stored! {
         Unknown {
             why: String,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::store::stored::read_body;
+    use crate::domain::sample;
+
+    #[test]
+    fn a_branch_without_a_commit_is_not_read_and_a_manifest_without_one_is() {
+        let file = ManifestFile {
+            repository: "acme/deploy".parse().unwrap(),
+            branch: "main".to_owned(),
+            file: "qa/checkout.yaml".to_owned(),
+        };
+        let by_branch = write_body::<StoredPlan>(sample::plan()).unwrap();
+        let by_manifest = Plan { write: GitWrite::Manifest { file, pinned: None }, ..sample::plan() };
+        let (pinned, without) =
+            (format!("\"pinned\":\"{}\"", sample::plan().pinned_commit().unwrap()), "\"pinned\":null");
+        assert!(
+            by_branch.contains(&format!("\"branch\":\"qa\",\"manifest\":null,{pinned},\"version\"")),
+            "{by_branch}"
+        );
+        assert!(by_branch.ends_with("\"rollback\":null}}"), "{by_branch}");
+        assert!(read_body::<StoredPlan>(&by_branch.replace(&pinned, without)).is_err());
+
+        let text = write_body::<StoredPlan>(by_manifest.clone()).unwrap();
+        assert!(text.contains(without), "{text}");
+        assert_eq!(read_body::<StoredPlan>(&text).unwrap(), by_manifest);
     }
 }

@@ -96,6 +96,7 @@ mod tests {
     use super::*;
     use crate::adapters::store::Transaction;
     use crate::clock::Clock;
+    use crate::domain::change::plan::Direction;
     use crate::domain::model::environment::EnvironmentName;
     use crate::domain::sample;
 
@@ -106,7 +107,7 @@ mod tests {
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         let store = Store::open(&url, clock).await.unwrap();
         let mut rollback = sample::change();
-        rollback.plan.rollback = Some(sample::rollback());
+        rollback.plan.direction = Direction::Rollback(sample::rollback());
         let left = rollback.to_quarantine(sample::quarantine().at).unwrap();
         let hold = rollback.to_hold(left.at).unwrap();
         let both = || Transaction::new().insert_quarantine(left.clone()).insert_hold(hold.clone());

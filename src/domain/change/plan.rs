@@ -15,6 +15,7 @@ use crate::domain::rules::facts::PromotionFacts;
 use crate::domain::rules::gate::GateOverride;
 use crate::domain::rules::permit::Permit;
 use crate::domain::rules::quarantine::Hold;
+use crate::domain::rules::refusal::Refusal;
 use crate::domain::rules::rollback::{ImagePresence, Rollback};
 
 /// A plan that was shown is good for so long; then the world has moved on.
@@ -30,11 +31,7 @@ pub struct Plan {
     pub repository: Repository,
     /// The environment's branch of the code.
     pub branch: String,
-    /// The file that is written where it goes by manifest, and the branch stays as it is.
-    pub manifest: Option<ManifestFile>,
-    /// The commit that goes there: what was seen, never what a branch holds by then. Only what goes by manifest can be of
-    /// a commit that nothing tells.
-    pub pinned: Option<Sha>,
+    pub write: GitWrite,
     /// What goes, as it was seen to run.
     pub version: Version,
     /// What runs there now; `None`: a first deployment.
@@ -62,8 +59,33 @@ pub struct Plan {
     /// What rollbacks left on the environment, and its yes lifts.
     pub holds_to_lift: Vec<Hold>,
     pub image: ImagePresence,
-    /// It goes back, not up.
-    pub rollback: Option<Rollback>,
+    pub direction: Direction,
+}
+
+/// Up the ladder, or back to an earlier version of the same environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Promotion,
+    Rollback(Rollback),
+}
+
+/// The write to Git that delivers the version. The pinned commit is the one that was seen to run, never the head of a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GitWrite {
+    /// The environment's branch of the code moves.
+    Branch { pinned: Sha },
+    /// A file is written, and the branch of the code stays. The commit of the image may be unknown.
+    Manifest { file: ManifestFile, pinned: Option<Sha> },
+}
+
+impl GitWrite {
+    /// `None`: a branch cannot move to an unknown commit.
+    pub fn new(manifest: Option<ManifestFile>, pinned: Option<Sha>) -> Option<Self> {
+        match manifest {
+            Some(file) => Some(Self::Manifest { file, pinned }),
+            None => pinned.map(|pinned| Self::Branch { pinned }),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,19 +96,24 @@ pub struct CoDeployed {
 }
 
 impl Plan {
-    pub fn new(permit: Permit, facts: PromotionFacts<'_>, catalogue: &Catalogue) -> Self {
+    /// A promotion. Refused only where a branch would have to move to an unknown commit.
+    pub fn new(permit: Permit, facts: PromotionFacts<'_>, catalogue: &Catalogue) -> Result<Self, Refusal> {
         let PromotionFacts { artefact, target, below, version, pinned, from, pending, .. } = facts;
         let green_checks = facts.checks.green;
         let drift = CommitSummary::from_pending(&pending, artefact);
         let also = catalogue.iter_co_deployed(artefact, &target.name);
-        Self {
+        let write = GitWrite::new(facts.manifest, pinned).ok_or_else(|| Refusal::CommitUnknown {
+            artefact: artefact.name.clone(),
+            below: below.name.clone(),
+            version: version.clone(),
+        })?;
+        Ok(Self {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
             seen_in: below.name.clone(),
             repository: artefact.repository.clone(),
             branch: target.branch.clone(),
-            manifest: facts.manifest,
-            pinned,
+            write,
             version,
             from,
             also: also
@@ -108,8 +135,8 @@ impl Plan {
             undoes: facts.undoes,
             holds_to_lift: facts.gate_inputs.holds,
             image: facts.image,
-            rollback: None,
-        }
+            direction: Direction::Promotion,
+        })
     }
 
     /// Back to a version that ran there, with what would be lost by it.
@@ -118,9 +145,15 @@ impl Plan {
         target: &Environment,
         version: Version,
         from: Option<Version>,
+        manifest: Option<ManifestFile>,
         lost: &PendingCommits,
         rollback: Rollback,
-    ) -> Self {
+    ) -> Result<Self, Refusal> {
+        let write = GitWrite::new(manifest, version.commit.clone()).ok_or_else(|| Refusal::CommitUnknown {
+            artefact: artefact.name.clone(),
+            below: target.name.clone(),
+            version: version.clone(),
+        })?;
         // What only the older one has is not lost by it.
         let drift = CommitSummary {
             hotfixes: Vec::new(),
@@ -128,14 +161,13 @@ impl Plan {
             hotfixes_cut: false,
             ..CommitSummary::from_pending(lost, artefact)
         };
-        Self {
+        Ok(Self {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
             seen_in: target.name.clone(),
             repository: artefact.repository.clone(),
             branch: target.branch.clone(),
-            manifest: None,
-            pinned: version.commit.clone(),
+            write,
             version,
             from,
             drift,
@@ -152,27 +184,36 @@ impl Plan {
             undoes: Vec::new(),
             holds_to_lift: Vec::new(),
             image: ImagePresence::Yes,
-            rollback: Some(rollback),
-        }
+            direction: Direction::Rollback(rollback),
+        })
     }
 
     /// The details of a rollback; `None`: a promotion.
     pub fn rollback_details(&self) -> Option<&Rollback> {
-        self.rollback.as_ref()
+        match &self.direction {
+            Direction::Promotion => None,
+            Direction::Rollback(rollback) => Some(rollback),
+        }
     }
 
     pub fn is_rollback(&self) -> bool {
-        self.rollback.is_some()
+        matches!(self.direction, Direction::Rollback(_))
     }
 
     /// The file that is written; `None`: the environment's branch moves.
     pub fn manifest_file(&self) -> Option<&ManifestFile> {
-        self.manifest.as_ref()
+        match &self.write {
+            GitWrite::Branch { .. } => None,
+            GitWrite::Manifest { file, .. } => Some(file),
+        }
     }
 
     /// The commit that goes there. Only a manifest can name an image of an unknown commit.
     pub fn pinned_commit(&self) -> Option<&Sha> {
-        self.pinned.as_ref()
+        match &self.write {
+            GitWrite::Branch { pinned } => Some(pinned),
+            GitWrite::Manifest { pinned, .. } => pinned.as_ref(),
+        }
     }
 
     /// Where Git moves: the repository and its branch.

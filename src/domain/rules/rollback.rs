@@ -189,6 +189,7 @@ pub fn find_previous_versions(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::change::plan::{Direction, GitWrite};
     use crate::domain::change::{Change, Stage};
     use crate::domain::model::artefact::ArtefactName;
     use crate::domain::model::environment::EnvironmentName;
@@ -235,9 +236,12 @@ mod tests {
     /// A change that brought `result` of `pinned`; with what it took back it is a rollback.
     fn change(result: char, pinned: char, took_back: Option<char>) -> Change {
         let mut change = sample::change();
-        change.plan.pinned = Some(sha(pinned));
+        change.plan.write = GitWrite::Branch { pinned: sha(pinned) };
         change.plan.version = version(pinned);
-        change.plan.rollback = took_back.map(|_| sample::rollback());
+        change.plan.direction = match took_back {
+            Some(_) => Direction::Rollback(sample::rollback()),
+            None => Direction::Promotion,
+        };
         change.plan.from = took_back.map(version);
         change.stage = Stage::new_merging().into_deploying(sha(result), at(0), at(1)).unwrap();
         change

@@ -237,7 +237,7 @@ pub(crate) async fn gather_facts_and_check(
         return Ok((Box::new(errored.plan.clone()), Some(errored.clone())));
     }
     let permit = promotion::check_promotion(&facts, blockers)?;
-    let plan = Box::new(Plan::new(permit, facts, catalogue));
+    let plan = Box::new(Plan::new(permit, facts, catalogue)?);
     let errored = errored.filter(|errored| can_resume(ctx, errored, &plan));
     Ok((plan, errored))
 }

@@ -164,8 +164,8 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
         None => None,
     };
     let changes = past.changes;
-    let plan = Plan::new_rollback(artefact, target, version, from, &lost, rollback);
-    let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
+    let plan = Plan::new_rollback(artefact, target, version, from, manifest, &lost, rollback)?;
+    let plan = Box::new(Plan { also, head, promote, supersedes, image, ..plan });
     if let Some(holder) = meets {
         return Ok(RollbackDecision::Conflict { plan, holder });
     }

@@ -10,6 +10,7 @@ use crate::adapters::store::stored::{StoredBody, read_body, write_body};
 use crate::domain::change::approval::{
     Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, VoidReason, VoidedApprovals,
 };
+use crate::domain::change::plan::Direction;
 use crate::domain::change::{
     BranchFinding, BuildFinding, CancelledBy, Change, CoDeployedState, CoDeployedStatus, ControllerMessage,
     DeployState, FailureEvidence, ImageFinding, MergeState, Proof, PullRequestRef, ReportedOutcome, ResultBranch,
@@ -228,7 +229,7 @@ fn a_change_comes_back_in_every_stage() {
         let mut change = Change { stage, frozen: Some(frozen), request: Some("r1".into()), ..sample::change() };
         change.taken_up_at = Some(later(23));
         assert_comes_back::<StoredChange>(&change);
-        change.plan.rollback = Some(sample::rollback());
+        change.plan.direction = Direction::Rollback(sample::rollback());
         assert_comes_back::<StoredChange>(&change);
     }
     assert_eq!(names.len(), 12, "all stages: {names:?}");

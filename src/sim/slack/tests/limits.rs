@@ -10,7 +10,7 @@ use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::adapters::slack::render::status::{PAGE_SIZE, StatusCounts, StatusDetails, render_details, render_status};
 use crate::adapters::slack::render::{Rendered, diff, text_diff};
 use crate::domain::change::approval::ApprovalState;
-use crate::domain::change::plan::CoDeployed;
+use crate::domain::change::plan::{CoDeployed, Direction};
 use crate::domain::change::{Change, FailureEvidence, MergeState, PullRequestRef, ResultBranch, RetryState, Stage};
 use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
 use crate::domain::git::text_diff::LineDiff;
@@ -116,8 +116,9 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
     }
     change.plan.overridden = Some(GateOverride { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
     change.plan.also = vec![CoDeployed { artefact: ArtefactName::new("mailer"), changes: true }; 30];
-    change.plan.rollback =
-        number.is_multiple_of(2).then(|| Rollback { reason: Some(text.to_owned()), ..sample::rollback() });
+    if number.is_multiple_of(2) {
+        change.plan.direction = Direction::Rollback(Rollback { reason: Some(text.to_owned()), ..sample::rollback() });
+    }
     let url = format!(
         "https://github.com/acme/{}/pull/1",
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>()

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::domain::change::plan::CoDeployed;
+use crate::domain::change::plan::{CoDeployed, Direction};
 use crate::domain::change::{FailureEvidence, Proof, PullRequestRef, ResultBranch};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
@@ -149,7 +149,7 @@ fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
 #[test]
 fn a_rollback_an_override_and_what_goes_along_are_told() {
     let mut back = sample::change();
-    back.plan.rollback = Some(crate::domain::rules::rollback::Rollback {
+    back.plan.direction = Direction::Rollback(crate::domain::rules::rollback::Rollback {
         reason: Some("totals <are> wrong".into()),
         ..sample::rollback()
     });
