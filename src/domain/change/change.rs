@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::plan::Plan;
+use crate::domain::change::plan::{GitWrite, Plan};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::PromotionMethod;
@@ -80,7 +80,10 @@ impl Change {
             return self.format_change_trailer();
         }
         // A manifest restores one file, and no commit of its repository.
-        let restores = plan.pinned_commit().cloned().filter(|_| plan.manifest_file().is_none());
+        let restores = match &plan.write {
+            GitWrite::Branch { pinned } => Some(pinned.clone()),
+            GitWrite::Manifest { .. } => None,
+        };
         Trailers::Rollback { change: self.id, restores }.to_string()
     }
 }

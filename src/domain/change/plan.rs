@@ -218,9 +218,9 @@ impl Plan {
 
     /// Where Git moves: the repository and its branch.
     pub fn write_target(&self) -> (&Repository, &str) {
-        match self.manifest_file() {
-            Some(file) => (&file.repository, &file.branch),
-            None => (&self.repository, &self.branch),
+        match &self.write {
+            GitWrite::Manifest { file, .. } => (&file.repository, &file.branch),
+            GitWrite::Branch { .. } => (&self.repository, &self.branch),
         }
     }
 
@@ -230,12 +230,17 @@ impl Plan {
 
     /// By merging a commit into the environment's branch: neither restored nor written.
     pub fn is_branch_merge(&self) -> bool {
-        self.manifest_file().is_none() && !self.is_rollback()
+        matches!((&self.write, &self.direction), (GitWrite::Branch { .. }, Direction::Promotion))
     }
 
-    /// By one merge commit, and nothing has to be made before.
-    pub fn is_single_merge(&self) -> bool {
-        self.is_branch_merge() && self.undoes.is_empty()
+    /// The commit to merge, where one merge is all. `None`: another commit has to be built before.
+    pub fn single_merge_commit(&self) -> Option<&Sha> {
+        self.pinned_commit().filter(|_| self.is_branch_merge() && self.undoes.is_empty())
+    }
+
+    /// Would a manifest name an image that the registry does not confirm?
+    pub fn is_image_unconfirmed(&self) -> bool {
+        matches!(self.write, GitWrite::Manifest { .. }) && self.image != ImagePresence::Yes
     }
 
     /// Everything that moves.
@@ -258,12 +263,12 @@ impl Plan {
         let Self { artefact, environment, seen_in, version, .. } = self;
         let what = self.pinned_commit().map_or_else(|| version.label(), Sha::as_str);
         let label = version.label();
-        let (head, why) = match self.rollback_details() {
-            None => (
+        let (head, why) = match &self.direction {
+            Direction::Promotion => (
                 format!("Promote {artefact} {label} to {environment}"),
                 format!("{what} was seen running well in {seen_in}."),
             ),
-            Some(rollback) => {
+            Direction::Rollback(rollback) => {
                 let from = self.from.as_ref().map_or("what is there", Version::label);
                 let why = rollback.reason.as_deref().map(collapse_whitespace).filter(|reason| !reason.is_empty());
                 let why = why.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("Reason: {reason}"));

@@ -6,7 +6,7 @@ use crate::adapters::slack::render::refusal;
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, DeployState, FailureEvidence, RollbackStatus, Stage};
-use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
+use crate::domain::rules::rollback::RollbackEvidence;
 use crate::workflow::changes::begin::begin_change;
 use crate::workflow::changes::transition::{advance_stage, build_advance_transaction};
 use crate::workflow::context::Context;
@@ -118,8 +118,7 @@ pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
     if about.found != RollbackEvidence::Ledger {
         return Some("I have seen no version before it run well there");
     }
-    let unknown = plan.manifest_file().is_some() && plan.image != ImagePresence::Yes;
-    unknown.then_some("the registry cannot tell whether the image of the version before is there")
+    plan.is_image_unconfirmed().then_some("the registry cannot tell whether the image of the version before is there")
 }
 
 /// The pause before the next look, where a rule waits for something to be clear.

@@ -3,6 +3,7 @@
 
 use crate::adapters::github::{self, BranchComparison, GithubError, PromotionMerge};
 use crate::domain::change::Change;
+use crate::domain::change::plan::{Direction, GitWrite};
 use crate::domain::git::manifest;
 use crate::domain::model::artefact::{Delivery, ManifestFile};
 use crate::domain::model::version::Sha;
@@ -27,23 +28,23 @@ pub(crate) async fn build_result_commit(
     base: &Sha,
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    match (plan.manifest_file(), plan.rollback_details()) {
-        (Some(file), _) => build_manifest_commit(ctx, change, file, base).await,
-        (None, Some(_)) => build_rollback_commit(ctx, change, base).await,
-        (None, None) => build_merge_commit(ctx, change, scratch_branch, base).await,
+    match (&plan.write, &plan.direction) {
+        (GitWrite::Manifest { file, .. }, _) => build_manifest_commit(ctx, change, file, base).await,
+        (GitWrite::Branch { pinned }, Direction::Rollback(_)) => build_rollback_commit(ctx, change, pinned, base).await,
+        (GitWrite::Branch { pinned }, Direction::Promotion) => {
+            build_merge_commit(ctx, change, pinned, scratch_branch, base).await
+        }
     }
 }
 
 async fn build_merge_commit(
     ctx: &Context,
     change: &Change,
+    pinned: &Sha,
     scratch_branch: &str,
     base: &Sha,
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    let Some(pinned) = plan.pinned_commit() else {
-        return Ok(BuildCommitOutcome::Failed("Nothing tells what is to be merged.".into()));
-    };
     // What is open by now counts, and not what was when it was planned.
     let open = match plan.undoes.as_slice() {
         [] => Vec::new(),
@@ -75,13 +76,15 @@ async fn build_merge_commit(
     })
 }
 
-async fn build_rollback_commit(ctx: &Context, change: &Change, base: &Sha) -> Result<BuildCommitOutcome, GithubError> {
+async fn build_rollback_commit(
+    ctx: &Context,
+    change: &Change,
+    restored: &Sha,
+    base: &Sha,
+) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    let Some(commit) = plan.pinned_commit() else {
-        return Ok(BuildCommitOutcome::Failed("Nothing tells what is to be restored.".into()));
-    };
     let message = plan.format_merge_message(&change.format_commit_trailers());
-    Ok(match ctx.github.create_rollback_commit(&plan.repository, base, commit, &message).await? {
+    Ok(match ctx.github.create_rollback_commit(&plan.repository, base, restored, &message).await? {
         Some(made) => BuildCommitOutcome::Created(made),
         None => BuildCommitOutcome::Failed(describe_missing_commit(plan)),
     })

@@ -73,14 +73,11 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
     }
     let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(None) };
     let begun = Change { stage, ..claim.change.clone() };
-    let pinned = match claim.change.plan.pinned_commit() {
-        Some(pinned) if claim.change.plan.is_single_merge() => pinned.clone(),
-        _ => {
-            if !merging.begun {
-                store_change(ctx, &mut claim, begun).await?;
-            }
-            return move_branch_to_result(ctx, claim).await;
+    let Some(pinned) = claim.change.plan.single_merge_commit().cloned() else {
+        if !merging.begun {
+            store_change(ctx, &mut claim, begun).await?;
         }
+        return move_branch_to_result(ctx, claim).await;
     };
     let intent = store_intent(ctx, &mut claim, begun).await?;
     merge_pinned_commit(ctx, &claim, &pinned, intent).await

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::adapters::github::{CreateTagOutcome, GithubError};
 use crate::adapters::store::{Claim, StoreError, Transaction};
-use crate::domain::change::plan::{format_tag_affixes, parse_tag_number};
+use crate::domain::change::plan::{GitWrite, format_tag_affixes, parse_tag_number};
 use crate::domain::change::{Change, DeployState, ResultTag};
 use crate::domain::model::version::Sha;
 use crate::workflow::changes::git_writes;
@@ -21,8 +21,10 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
         let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
         let plan = claim.change.plan.clone();
         // By manifest it is the code that is tagged, at what was built.
-        let marked =
-            if plan.manifest_file().is_some() { plan.pinned_commit().cloned() } else { Some(deploying.result.clone()) };
+        let marked = match &plan.write {
+            GitWrite::Manifest { pinned, .. } => pinned.clone(),
+            GitWrite::Branch { .. } => Some(deploying.result.clone()),
+        };
         let (name, tries) = match &deploying.tag {
             ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
             ResultTag::NotYet => {

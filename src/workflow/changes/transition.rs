@@ -6,7 +6,7 @@ use crate::adapters::github::GithubError;
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, Fence, LedgerDetails, LedgerEntry, LedgerKind, StoreError, Transaction};
 use crate::domain::change::approval::ApprovalState;
-use crate::domain::change::plan::Plan;
+use crate::domain::change::plan::{GitWrite, Plan};
 use crate::domain::change::{Change, MergeState, RetryState, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
@@ -336,9 +336,9 @@ pub(crate) fn compute_next_try(error: &GithubError, tries: u32, now: Timestamp) 
 
 pub(crate) fn describe_missing_branch(plan: &Plan) -> String {
     let (repository, branch) = plan.write_target();
-    let again = match (plan.pinned_commit(), plan.manifest_file()) {
-        (Some(pinned), None) => format!(" Make it again: git push origin {pinned}:refs/heads/{branch}"),
-        _ => String::new(),
+    let again = match &plan.write {
+        GitWrite::Branch { pinned } => format!(" Make it again: git push origin {pinned}:refs/heads/{branch}"),
+        GitWrite::Manifest { .. } => String::new(),
     };
     format!("The branch {branch} is gone from {repository}.{again}")
 }

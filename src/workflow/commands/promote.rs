@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use crate::adapters::slack::render::{plan, promote_button};
 use crate::domain::model::artefact::{ArtefactName, Delivery};
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::rules::rollback::ImagePresence;
 use crate::workflow::commands::plan_outcome::{begin_plan, show_plan};
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
@@ -48,7 +47,7 @@ pub(crate) async fn promote(
     if dry_run {
         return Ok(request.reply_private(plan::render_dry_run(&plan, others.unwrap_or_default())));
     }
-    let unsure = plan.manifest_file().is_some() && plan.image != ImagePresence::Yes;
+    let unsure = plan.is_image_unconfirmed();
     if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
         return begin_plan(ctx, request, plan, Some(errored), others).await;
     }

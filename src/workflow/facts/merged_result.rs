@@ -21,10 +21,7 @@ pub(crate) async fn find_result_on_branch(ctx: &Context, change: &Change) -> Res
 /// The commit that brought the pinned one into the branch, if it is there: ours, else whatever has it.
 pub(crate) async fn find_existing_merge(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
     let plan = &change.plan;
-    let pinned = match plan.pinned_commit() {
-        Some(pinned) if plan.is_single_merge() => pinned,
-        _ => return find_result_on_branch(ctx, change).await,
-    };
+    let Some(pinned) = plan.single_merge_commit() else { return find_result_on_branch(ctx, change).await };
     if let Some(ours) =
         ctx.github.find_commit_by_line(&plan.repository, &plan.branch, &change.format_change_trailer()).await?
     {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::domain::change::plan::Plan;
+use crate::domain::change::plan::{GitWrite, Plan};
 use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
@@ -73,9 +73,9 @@ impl PromotionRequest {
 impl VersionSelector {
     /// What was planned, and nothing else.
     fn from_plan(plan: &Plan) -> Self {
-        match (plan.manifest_file(), plan.pinned_commit()) {
-            (None, Some(pinned)) => Self::Commit(pinned.clone()),
-            _ => Self::Image(plan.version.clone()),
+        match &plan.write {
+            GitWrite::Branch { pinned } => Self::Commit(pinned.clone()),
+            GitWrite::Manifest { .. } => Self::Image(plan.version.clone()),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::ChangeInProgress;
 use crate::domain::rules::promotion;
 use crate::domain::rules::refusal::{Refusal, RestrictedAction};
-use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
+use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, Rollback, RollbackEvidence};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::locks::find_covering_locks;
@@ -394,7 +394,7 @@ pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
             .find(plan.environment.as_str())
             .is_some_and(|rung| rung.promotion_method == PromotionMethod::PullRequest);
     let unsure = plan.rollback_details().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
-        || (plan.manifest_file().is_some() && plan.image != ImagePresence::Yes);
+        || plan.is_image_unconfirmed();
     let locked = plan.rollback_details().is_some_and(|rollback| !rollback.locks.is_empty());
     production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
 }

@@ -7,7 +7,7 @@ use super::blocks::{Block, section};
 use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
 use crate::adapters::slack::render::approve;
 use crate::domain::change::approval::ApprovalState;
-use crate::domain::change::plan::Plan;
+use crate::domain::change::plan::{Direction, GitWrite, Plan};
 use crate::domain::change::{
     Change, CoDeployedState, CoDeployedStatus, DeployState, Proof, ResultTag, RolloutProgress, Stage, TriggerOutcome,
 };
@@ -31,10 +31,16 @@ struct ProgressLabels {
 impl ProgressLabels {
     fn from_plan(plan: &Plan) -> Self {
         // By manifest the image is there already: what is waited for is the controller.
-        match (plan.manifest_file(), plan.rollback_details()) {
-            (Some(_), _) => Self { merged: ("written", "writing"), built: ("picked up", "to be picked up") },
-            (None, Some(_)) => Self { merged: ("restored", "restoring"), built: ("built", "building") },
-            (None, None) => Self { merged: ("merged", "merging"), built: ("built", "building") },
+        match (&plan.write, &plan.direction) {
+            (GitWrite::Manifest { .. }, _) => {
+                Self { merged: ("written", "writing"), built: ("picked up", "to be picked up") }
+            }
+            (GitWrite::Branch { .. }, Direction::Rollback(_)) => {
+                Self { merged: ("restored", "restoring"), built: ("built", "building") }
+            }
+            (GitWrite::Branch { .. }, Direction::Promotion) => {
+                Self { merged: ("merged", "merging"), built: ("built", "building") }
+            }
         }
     }
 }
@@ -138,10 +144,10 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
     let bar = format_progress_bar(change)?;
     let Some(deploying) = change.stage.deploying() else { return Some(section(bar)) };
     let plan = &change.plan;
-    let merged = match (plan.manifest_file(), plan.rollback_details()) {
-        (Some(at), _) => Mrkdwn::new("\nwritten to ").code(&at.file),
-        (None, Some(_)) => Mrkdwn::new("\nrestored on ").code(&plan.branch),
-        (None, None) => Mrkdwn::new("\nmerged into ").code(&plan.branch),
+    let merged = match (&plan.write, &plan.direction) {
+        (GitWrite::Manifest { file: at, .. }, _) => Mrkdwn::new("\nwritten to ").code(&at.file),
+        (GitWrite::Branch { .. }, Direction::Rollback(_)) => Mrkdwn::new("\nrestored on ").code(&plan.branch),
+        (GitWrite::Branch { .. }, Direction::Promotion) => Mrkdwn::new("\nmerged into ").code(&plan.branch),
     };
     let merged = merged.raw(" as ").append(&link_commit(plan, &deploying.result));
     let merged = match &deploying.by_hand {

@@ -2,6 +2,7 @@
 
 use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::adapters::slack::render::progress::link_commit;
+use crate::domain::change::plan::{Direction, GitWrite};
 use crate::domain::change::{
     BranchFinding, BuildFinding, Change, ControllerMessage, DeployState, ImageFinding, ReportedOutcome, Stage,
     StallDiagnosis,
@@ -15,10 +16,10 @@ pub(super) fn describe_stall(change: &Change) -> Option<Mrkdwn> {
     let (deploying, silence) = change.stage.deploying().and_then(|it| Some((it, it.silence.as_deref()?)))?;
     let head = match &change.stage {
         Stage::Deploying(_) => {
-            let merged = match (change.plan.manifest_file(), change.plan.rollback_details()) {
-                (Some(_), _) => ":warning: Written ",
-                (None, Some(_)) => ":warning: Restored ",
-                (None, None) => ":warning: Merged ",
+            let merged = match (&change.plan.write, &change.plan.direction) {
+                (GitWrite::Manifest { .. }, _) => ":warning: Written ",
+                (GitWrite::Branch { .. }, Direction::Rollback(_)) => ":warning: Restored ",
+                (GitWrite::Branch { .. }, Direction::Promotion) => ":warning: Merged ",
             };
             Mrkdwn::new(merged).date_time(deploying.merged_at).raw(", and no sign of life since. Last seen:")
         }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::blocks::{Block, section};
 use super::mrkdwn::{Mrkdwn, format_elapsed, truncate_middle};
 use crate::domain::change::approval::ApprovalPlatform;
+use crate::domain::change::plan::{Direction, GitWrite};
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::view::history::ChangeEvent;
@@ -70,10 +71,14 @@ fn format_entry(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) 
         "approved" => text.raw("approved"),
         "voided" => text.raw("made anew: approvals before do not count"),
         "merging" => text.raw("all that it waited for holds"),
-        "deploying" => match (plan.manifest_file(), plan.rollback_details()) {
-            (Some(at), _) => text.raw("written to ").code(&truncate_middle(&at.file, 80)),
-            (None, Some(_)) => text.raw("restored on ").code(&truncate_middle(&plan.branch, 80)),
-            (None, None) => text.raw("merged into ").code(&truncate_middle(&plan.branch, 80)),
+        "deploying" => match (&plan.write, &plan.direction) {
+            (GitWrite::Manifest { file: at, .. }, _) => text.raw("written to ").code(&truncate_middle(&at.file, 80)),
+            (GitWrite::Branch { .. }, Direction::Rollback(_)) => {
+                text.raw("restored on ").code(&truncate_middle(&plan.branch, 80))
+            }
+            (GitWrite::Branch { .. }, Direction::Promotion) => {
+                text.raw("merged into ").code(&truncate_middle(&plan.branch, 80))
+            }
         },
         "deployed" => text.raw("seen running"),
         "failed" => text.raw("failed"),
