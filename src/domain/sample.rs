@@ -22,11 +22,12 @@ use crate::domain::model::workload::Namespace;
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
 use crate::domain::rules::facts::GateInputs;
 use crate::domain::rules::facts::PromotionFacts;
+use crate::domain::rules::image_presence::ImagePresence;
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::merge_condition::MergeCondition;
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::refusal::{Refusal, RestrictedAction};
-use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
+use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, Rollback, RollbackEvidence};
 use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 
 pub(crate) fn catalogue() -> Catalogue {

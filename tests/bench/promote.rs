@@ -15,7 +15,7 @@ use gantry::domain::model::environment::{EnvironmentName, PromotionMethod};
 use gantry::domain::model::ids::ChangeId;
 use gantry::domain::model::version::{Sha, Version};
 use gantry::domain::model::workload::Workload;
-use gantry::domain::rules::rollback::ImagePresence;
+use gantry::domain::rules::image_presence::ImagePresence;
 use jiff::SignedDuration;
 
 use crate::Outcome;

@@ -21,7 +21,8 @@ use crate::domain::model::ids::{ChangeId, LockId};
 use crate::domain::model::version::Sha;
 use crate::domain::rules::conflict::ConflictingChange;
 use crate::domain::rules::gate::{Gate, GateOverride};
-use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
+use crate::domain::rules::image_presence::ImagePresence;
+use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, Rollback, RollbackEvidence};
 
 /// A plan that was shown to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]

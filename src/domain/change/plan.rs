@@ -13,10 +13,11 @@ use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::ConflictingChange;
 use crate::domain::rules::facts::PromotionFacts;
 use crate::domain::rules::gate::GateOverride;
+use crate::domain::rules::image_presence::ImagePresence;
 use crate::domain::rules::permit::Permit;
 use crate::domain::rules::quarantine::Hold;
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::rules::rollback::{ImagePresence, Rollback};
+use crate::domain::rules::rollback::Rollback;
 
 /// A plan that was shown is good for so long; then the world has moved on.
 pub const PLAN_VALIDITY: SignedDuration = SignedDuration::from_mins(30);

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::conflict::ConflictingChange;
 use super::freeze::FreezeWindow;
+use super::image_presence::ImagePresence;
 use super::lock::Lock;
 use super::quarantine::{Hold, Quarantine};
-use super::rollback::ImagePresence;
 use crate::domain::git::checks::CiChecks;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::PersonId;

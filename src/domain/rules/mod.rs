@@ -4,6 +4,7 @@ pub mod conflict;
 pub mod facts;
 pub mod freeze;
 pub mod gate;
+pub mod image_presence;
 pub mod lock;
 pub mod merge_condition;
 pub mod obstacles;

@@ -51,18 +51,6 @@ pub struct BadVersion {
     pub trees: Vec<Sha>,
 }
 
-/// What the registry says of the image that goes, where it was asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ImagePresence {
-    #[default]
-    Yes,
-    /// By branch only a warning: CI builds it anew.
-    Gone,
-    Unknown {
-        why: String,
-    },
-}
-
 /// A version that ran well there and can be gone back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthyVersion {

@@ -1,8 +1,9 @@
 //! The image of a rollback: whether the registry still has it, and whether its tag is still the image that ran.
 
 use crate::domain::model::version::Version;
+use crate::domain::rules::image_presence::ImagePresence;
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
+use crate::domain::rules::rollback::RollbackEvidence;
 use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;
 use crate::workflow::planning::image::{

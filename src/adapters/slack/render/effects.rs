@@ -8,8 +8,9 @@ use super::{gate, lock};
 use crate::domain::change::plan::{CoDeployed, Plan};
 use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Version;
+use crate::domain::rules::image_presence::ImagePresence;
 use crate::domain::rules::lock::Lock;
-use crate::domain::rules::rollback::{HealthyPeriod, ImagePresence, RollbackEvidence};
+use crate::domain::rules::rollback::{HealthyPeriod, RollbackEvidence};
 
 const MAX_REASON: usize = 500;
 
