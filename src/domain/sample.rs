@@ -172,8 +172,6 @@ pub(crate) fn facts(catalogue: &Catalogue, watch: GateInputs) -> PromotionFacts<
         undoes: Vec::new(),
         image: ImagePresence::Yes,
         pending: PendingCommits { ahead_by: 1, files: files(&["mailer/a.rs"]), ..PendingCommits::default() },
-        checks: CiChecks::default(),
-        checks_required: false,
         gate_inputs: watch,
         overriding: None,
         supersedes: None,

@@ -100,7 +100,7 @@ impl Plan {
     /// A promotion. Refused only where a branch would have to move to an unknown commit.
     pub fn new(permit: Permit, facts: PromotionFacts<'_>, catalogue: &Catalogue) -> Result<Self, Refusal> {
         let PromotionFacts { artefact, target, below, version, pinned, from, pending, .. } = facts;
-        let green_checks = facts.checks.green;
+        let green_checks = facts.gate_inputs.checked_commit.as_ref().map_or(0, |checked| checked.checks.green);
         let drift = CommitSummary::from_pending(&pending, artefact);
         let also = catalogue.iter_co_deployed(artefact, &target.name);
         let write = GitWrite::new(facts.manifest, pinned).ok_or_else(|| Refusal::CommitUnknown {

@@ -33,8 +33,6 @@ pub struct PromotionFacts<'a> {
     pub undoes: Vec<ChangeId>,
     pub image: ImagePresence,
     pub pending: PendingCommits,
-    pub checks: CiChecks,
-    pub checks_required: bool,
     pub gate_inputs: GateInputs,
     /// Who wants to pass the gates that are shut, and why; they may.
     pub overriding: Option<(PersonId, Arc<str>)>,
@@ -54,9 +52,20 @@ pub struct GateInputs {
     pub healthy_since: Option<HealthySince>,
     /// What was rolled back from and would come again.
     pub quarantines: Vec<Quarantine>,
+    /// `None` where no commit is known, or its checks are not judged.
+    pub checked_commit: Option<CheckedCommit>,
+    /// A commit without any green check is held back.
+    pub checks_required: bool,
     /// What rollbacks left there, of what would move.
     pub holds: Vec<Hold>,
     pub now: Timestamp,
+}
+
+/// A commit that would move, with the results of its checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedCommit {
+    pub commit: Sha,
+    pub checks: CiChecks,
 }
 
 /// Since when a version has run well without interruption, and until when, if it runs there no more.

@@ -1,13 +1,17 @@
 //! What holds a promotion back for a time, and can be overridden for a reason: a lock, a freeze, a soak, checks.
 //! Approvals are no gate: nobody's reason replaces somebody else's yes.
 
-use super::facts::{GateInputs, PromotionFacts};
+use jiff::{SignedDuration, Timestamp};
+
+use super::facts::{CheckedCommit, GateInputs, PromotionFacts};
 use super::freeze::FreezeWindow;
 use super::lock::Lock;
+use super::quarantine::Quarantine;
+use super::refusal::Refusal;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::{ChangeId, LockId};
-use crate::domain::rules::refusal::Refusal;
+use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
@@ -55,64 +59,148 @@ impl GateOverride {
     }
 }
 
-/// All that are shut, each with what is said to somebody who stands before it.
-pub(in crate::domain) fn closed_gates(facts: &PromotionFacts<'_>) -> Vec<(Gate, Refusal)> {
-    let PromotionFacts { artefact, target, below, version, gate_inputs: watch, .. } = facts;
-    let environment = &target.name;
-    let mut closed: Vec<(Gate, Refusal)> = Vec::new();
-    for quarantine in &watch.quarantines {
-        let gate = Gate::Quarantine { change: quarantine.change };
-        let (artefact, version, quarantine) = (artefact.name.clone(), version.clone(), quarantine.clone());
-        let environment = environment.clone();
-        let (quarantine, by_rollback) = (Box::new(quarantine), false);
-        closed.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback }));
-    }
-    closed.extend(environment_gates(watch, environment));
-    if let Some(soak) = watch.soak {
-        let ran = watch.healthy_since.map(|well| well.until.unwrap_or(watch.now).duration_since(well.since));
-        if ran.is_none_or(|ran| ran < soak) {
-            let until = watch.healthy_since.filter(|well| well.until.is_none()).map(|well| well.since + soak);
-            let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
-            let environment = environment.clone();
-            closed.push((Gate::Soak, Refusal::Soaking { artefact, environment, below, version, soak, until }));
+/// When gates are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GateMoment {
+    OnRequest,
+}
+
+/// One gate: from its inputs to the reasons for which it is closed.
+type GateCheck = fn(&GateInputs) -> Vec<ClosedGate>;
+
+impl GateMoment {
+    /// The gates that are judged at this moment, in the order in which people are told of them.
+    fn list_gates(self) -> &'static [GateCheck] {
+        match self {
+            Self::OnRequest => &[find_quarantines, find_locks, find_freeze, find_soak, find_check_problem],
         }
     }
-    if let Some(refusal) = find_check_refusal(facts) {
-        closed.push((Gate::Checks, refusal));
-    }
-    closed
 }
 
-/// Those that are shut around an environment, whatever would come to it.
-pub(in crate::domain) fn environment_gates(inputs: &GateInputs, environment: &EnvironmentName) -> Vec<(Gate, Refusal)> {
-    let lock = |lock: &Lock| {
-        let gate = Gate::Lock { id: lock.id, by: lock.by.clone() };
-        (gate, Refusal::Locked { lock: lock.clone(), environment: environment.clone() })
+/// A gate that is closed, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ClosedGate {
+    Environment(EnvironmentGate),
+    Quarantine(Box<Quarantine>),
+    Soak {
+        soak: SignedDuration,
+        /// The end of the soak, if the version keeps running well.
+        until: Option<Timestamp>,
+    },
+    RedChecks {
+        commit: Sha,
+        names: Vec<String>,
+    },
+    RunningChecks {
+        commit: Sha,
+        names: Vec<String>,
+    },
+    NoChecks {
+        commit: Sha,
+    },
+}
+
+/// A closed gate around an environment: it holds every version back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EnvironmentGate {
+    Lock(Lock),
+    Freeze(FreezeWindow),
+}
+
+/// All gates of that moment that are closed.
+pub(super) fn find_closed_gates(inputs: &GateInputs, moment: GateMoment) -> Vec<ClosedGate> {
+    moment.list_gates().iter().flat_map(|find_reasons| find_reasons(inputs)).collect()
+}
+
+/// The closed gates around the environment.
+pub(super) fn find_closed_environment_gates(inputs: &GateInputs) -> Vec<EnvironmentGate> {
+    let environment_gate = |closed| match closed {
+        ClosedGate::Environment(gate) => Some(gate),
+        _ => None,
     };
-    let frozen = inputs.freeze.as_ref().map(|FreezeWindow { until, reason, .. }| {
-        let refusal = Refusal::Frozen { environment: environment.clone(), until: *until, reason: reason.clone() };
-        (Gate::Freeze, refusal)
-    });
-    inputs.locks.iter().map(lock).chain(frozen).collect()
+    find_closed_gates(inputs, GateMoment::OnRequest).into_iter().filter_map(environment_gate).collect()
 }
 
-fn find_check_refusal(facts: &PromotionFacts<'_>) -> Option<Refusal> {
-    let PromotionFacts { target, pending, checks, pinned, .. } = facts;
-    let (pinned, url) = (pinned.clone()?, pending.commits.first().map(|lone| lone.commit.url.clone()));
+fn find_quarantines(inputs: &GateInputs) -> Vec<ClosedGate> {
+    inputs.quarantines.iter().cloned().map(|quarantine| ClosedGate::Quarantine(Box::new(quarantine))).collect()
+}
+
+fn find_locks(inputs: &GateInputs) -> Vec<ClosedGate> {
+    inputs.locks.iter().cloned().map(|lock| ClosedGate::Environment(EnvironmentGate::Lock(lock))).collect()
+}
+
+fn find_freeze(inputs: &GateInputs) -> Vec<ClosedGate> {
+    let freeze = inputs.freeze.iter().cloned();
+    freeze.map(|window| ClosedGate::Environment(EnvironmentGate::Freeze(window))).collect()
+}
+
+fn find_soak(inputs: &GateInputs) -> Vec<ClosedGate> {
+    let Some(soak) = inputs.soak else { return Vec::new() };
+    let healthy = inputs.healthy_since;
+    let ran = healthy.map(|healthy| healthy.until.unwrap_or(inputs.now).duration_since(healthy.since));
+    if ran.is_some_and(|ran| ran >= soak) {
+        return Vec::new();
+    }
+    let until = healthy.filter(|healthy| healthy.until.is_none()).map(|healthy| healthy.since + soak);
+    vec![ClosedGate::Soak { soak, until }]
+}
+
+/// Red checks hide those that still run.
+fn find_check_problem(inputs: &GateInputs) -> Vec<ClosedGate> {
+    let Some(CheckedCommit { commit, checks }) = inputs.checked_commit.clone() else { return Vec::new() };
     if !checks.red.is_empty() {
-        return Some(Refusal::RedChecks { pinned, names: checks.red.clone(), url });
+        vec![ClosedGate::RedChecks { commit, names: checks.red }]
+    } else if !checks.running.is_empty() {
+        vec![ClosedGate::RunningChecks { commit, names: checks.running }]
+    } else if inputs.checks_required && checks.green == 0 {
+        vec![ClosedGate::NoChecks { commit }]
+    } else {
+        Vec::new()
     }
-    if !checks.running.is_empty() {
-        return Some(Refusal::RunningChecks { pinned, names: checks.running.clone(), url });
+}
+
+impl ClosedGate {
+    pub(super) fn to_gate(&self) -> Gate {
+        match self {
+            Self::Environment(EnvironmentGate::Lock(lock)) => Gate::Lock { id: lock.id, by: lock.by.clone() },
+            Self::Environment(EnvironmentGate::Freeze(_)) => Gate::Freeze,
+            Self::Quarantine(quarantine) => Gate::Quarantine { change: quarantine.change },
+            Self::Soak { .. } => Gate::Soak,
+            Self::RedChecks { .. } | Self::RunningChecks { .. } | Self::NoChecks { .. } => Gate::Checks,
+        }
     }
-    (facts.checks_required && checks.green == 0).then(|| Refusal::NoChecks { environment: target.name.clone(), pinned })
+
+    /// The refusal of a promotion that is requested.
+    pub(super) fn into_refusal(self, facts: &PromotionFacts<'_>) -> Refusal {
+        let (artefact, environment) = (facts.artefact.name.clone(), facts.target.name.clone());
+        let (below, version) = (facts.below.name.clone(), facts.version.clone());
+        let url = facts.pending.commits.first().map(|listed| listed.commit.url.clone());
+        match self {
+            Self::Environment(gate) => gate.into_refusal(environment),
+            Self::Quarantine(quarantine) => {
+                Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback: false }
+            }
+            Self::Soak { soak, until } => Refusal::Soaking { artefact, environment, below, version, soak, until },
+            Self::RedChecks { commit, names } => Refusal::RedChecks { pinned: commit, names, url },
+            Self::RunningChecks { commit, names } => Refusal::RunningChecks { pinned: commit, names, url },
+            Self::NoChecks { commit } => Refusal::NoChecks { environment, pinned: commit },
+        }
+    }
+}
+
+impl EnvironmentGate {
+    pub(super) fn into_refusal(self, environment: EnvironmentName) -> Refusal {
+        match self {
+            Self::Lock(lock) => Refusal::Locked { lock, environment },
+            Self::Freeze(FreezeWindow { until, reason, .. }) => Refusal::Frozen { environment, until, reason },
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use jiff::{SignedDuration, Timestamp};
-
     use super::*;
+    use crate::domain::git::checks::CiChecks;
     use crate::domain::rules::facts::HealthySince;
     use crate::domain::rules::obstacles::Obstacles;
     use crate::domain::rules::promotion;
@@ -161,11 +249,15 @@ mod tests {
             locks: vec![lock.clone()],
             freeze: Some(FreezeWindow { from: at(0), until: at(2_000), reason: None }),
             quarantines: vec![sample::quarantine()],
+            checked_commit: Some(CheckedCommit {
+                commit: sample::sha('a'),
+                checks: CiChecks { red: vec!["build".to_owned()], ..CiChecks::default() },
+            }),
             ..watch(None, 60)
         };
         let mut facts = sample::facts(&catalogue, full());
-        facts.checks.red.push("build".to_owned());
-        let names: Vec<_> = closed_gates(&facts).iter().map(|(gate, _)| gate.name()).collect();
+        let closed = find_closed_gates(&facts.gate_inputs, GateMoment::OnRequest);
+        let names: Vec<_> = closed.iter().map(|closed| closed.to_gate().name()).collect();
         assert_eq!(names, ["quarantine", "lock", "freeze", "soak", "checks"]);
         assert!(
             matches!(
@@ -181,7 +273,6 @@ mod tests {
             .expect("something was overridden");
         assert!(overridden.has_lock(&lock) && overridden.has_gate(&Gate::Freeze) && overridden.has_gate(&Gate::Checks));
         facts.gate_inputs = GateInputs::default();
-        facts.checks.red.clear();
         assert_eq!(
             promotion::check_promotion(&facts, &mut Obstacles::new_first_only()).unwrap().into_gate_override(),
             None,

@@ -58,7 +58,7 @@ mod tests {
     use crate::domain::git::pending::PendingCommits;
     use crate::domain::model::actor::PersonId;
     use crate::domain::model::artefact::ManifestFile;
-    use crate::domain::rules::facts::{GateInputs, HealthySince, PromotionFacts};
+    use crate::domain::rules::facts::{CheckedCommit, GateInputs, HealthySince, PromotionFacts};
     use crate::domain::rules::freeze::FreezeWindow;
     use crate::domain::rules::promotion;
     use crate::domain::sample;
@@ -68,14 +68,18 @@ mod tests {
     }
 
     fn watch() -> impl Strategy<Value = GateInputs> {
-        (0..3_usize, 0..3_usize, any::<bool>(), any::<bool>(), prop::option::of(0..1_000_i64)).prop_map(
-            |(locks, quarantines, frozen, soaks, well)| GateInputs {
+        let counts = (0..3_usize, 0..3_usize);
+        let checked = (checks(), any::<bool>());
+        (counts, any::<bool>(), any::<bool>(), prop::option::of(0..1_000_i64), checked).prop_map(
+            |((locks, quarantines), frozen, soaks, well, (checks, checks_required))| GateInputs {
                 locks: vec![sample::lock(); locks],
                 quarantines: vec![sample::quarantine(); quarantines],
                 freeze: frozen.then(|| FreezeWindow { from: at(0), until: at(2_000), reason: None }),
                 soak: soaks.then(|| SignedDuration::from_secs(500)),
                 healthy_since: well.map(|since| HealthySince { since: at(since), until: None }),
                 holds: Vec::new(),
+                checked_commit: Some(CheckedCommit { commit: sample::sha('a'), checks }),
+                checks_required,
                 now: at(1_000),
             },
         )
@@ -100,9 +104,8 @@ mod tests {
         #[test]
         fn the_first_of_all_is_the_first(
             watch in watch(),
-            checks in checks(),
             pending in pending(),
-            (checks_required, by_manifest, overrides, may) in any::<(bool, bool, bool, bool)>(),
+            (by_manifest, overrides, may) in any::<(bool, bool, bool)>(),
         ) {
             let catalogue = sample::catalogue();
             let manifest = by_manifest.then(|| ManifestFile {
@@ -111,8 +114,7 @@ mod tests {
                 file: "tag.yaml".to_owned(),
             });
             let overriding = overrides.then(|| (PersonId::new("U0BOB"), "it burns".into()));
-            let facts =
-                PromotionFacts { manifest, pending, checks, checks_required, overriding, ..sample::facts(&catalogue, watch) };
+            let facts = PromotionFacts { manifest, pending, overriding, ..sample::facts(&catalogue, watch) };
             // What the facts do not tell was found before.
             let before = sample::blockers("").swap_remove(0);
             let judged = |mut blockers: Obstacles| {

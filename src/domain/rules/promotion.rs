@@ -1,7 +1,7 @@
 //! Facts to [`Permit`] or [`Refusal`]: the rules of a promotion, without I/O and without words for people.
 
 use super::facts::{GateInputs, PromotionFacts};
-use super::gate::{self, GateOverride};
+use super::gate::{self, GateMoment, GateOverride};
 use super::obstacles::Obstacles;
 use super::permit::Permit;
 use super::refusal::Refusal;
@@ -106,10 +106,10 @@ pub fn check_promotion(facts: &PromotionFacts<'_>, obstacles: &mut Obstacles) ->
         check_environment_gates(&facts.gate_inputs, facts.target, obstacles)?;
     }
     let mut overridden = Vec::new();
-    for (gate, refusal) in gate::closed_gates(facts) {
+    for closed in gate::find_closed_gates(&facts.gate_inputs, GateMoment::OnRequest) {
         match facts.overriding {
-            Some(_) => overridden.push(gate),
-            None => obstacles.record_refusal(refusal)?,
+            Some(_) => overridden.push(closed.to_gate()),
+            None => obstacles.record_refusal(closed.into_refusal(facts))?,
         }
     }
     obstacles.finish_check()?;
@@ -127,8 +127,8 @@ pub fn check_environment_gates(
     target: &Environment,
     obstacles: &mut Obstacles,
 ) -> Result<(), Refusal> {
-    for (_, refusal) in gate::environment_gates(inputs, &target.name) {
-        obstacles.record_refusal(refusal)?;
+    for closed in gate::find_closed_environment_gates(inputs) {
+        obstacles.record_refusal(closed.into_refusal(target.name.clone()))?;
     }
     obstacles.finish_check()
 }
@@ -139,6 +139,7 @@ mod tests {
     use crate::domain::git::checks::CiChecks;
     use crate::domain::git::comparison::ListedCommit;
     use crate::domain::git::pending::PendingCommits;
+    use crate::domain::rules::facts::CheckedCommit;
     use crate::domain::sample;
 
     fn facts(
@@ -146,7 +147,8 @@ mod tests {
         pending: PendingCommits,
         checks: CiChecks,
     ) -> PromotionFacts<'_> {
-        PromotionFacts { pending, checks, ..sample::facts(catalogue, GateInputs::default()) }
+        let checked_commit = Some(CheckedCommit { commit: sample::sha('a'), checks });
+        PromotionFacts { pending, ..sample::facts(catalogue, GateInputs { checked_commit, ..GateInputs::default() }) }
     }
 
     fn ahead(path: &str) -> PendingCommits {
@@ -186,9 +188,10 @@ mod tests {
         let catalogue = sample::catalogue();
         let mut facts = facts(&catalogue, ahead("mailer/a.rs"), CiChecks::default());
         assert!(check_promotion(&facts, &mut Obstacles::new_first_only()).is_ok());
-        facts.checks_required = true;
+        facts.gate_inputs.checks_required = true;
         assert!(matches!(check_promotion(&facts, &mut Obstacles::new_first_only()), Err(Refusal::NoChecks { .. })));
-        facts.checks.green = 1;
+        let checks = CiChecks { green: 1, ..CiChecks::default() };
+        facts.gate_inputs.checked_commit = Some(CheckedCommit { commit: sample::sha('a'), checks });
         assert!(check_promotion(&facts, &mut Obstacles::new_first_only()).is_ok());
     }
 

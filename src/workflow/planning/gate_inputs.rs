@@ -60,7 +60,17 @@ pub(crate) async fn gather_gate_inputs(
     let freeze = freeze::find_active_window(&target.policy.freezes, now);
     let mut holds = ctx.store.list_holds(&target.name).await?;
     holds.retain(|hold| hold.has_any_artefact(&moving));
-    Ok(GateInputs { locks, freeze, soak: target.policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
+    Ok(GateInputs {
+        locks,
+        freeze,
+        soak: target.policy.soak,
+        healthy_since: well,
+        quarantines: Vec::new(),
+        checked_commit: None,
+        checks_required: target.policy.checks_required,
+        holds,
+        now,
+    })
 }
 
 /// What the rules say now, when it would take effect: they were asked before, but the world goes on.

@@ -11,7 +11,7 @@ use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
-use crate::domain::rules::facts::{GateInputs, HealthySince, PromotionFacts};
+use crate::domain::rules::facts::{CheckedCommit, GateInputs, HealthySince, PromotionFacts};
 use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::promotion;
 use crate::domain::rules::refusal::{Refusal, RestrictedAction};
@@ -213,7 +213,8 @@ pub(crate) async fn gather_facts_and_check(
     };
     let errored = find_errored_change(ctx, artefact, target, &version).await?;
     let quarantines = find_version_quarantines(ctx, artefact, target, &version, &mut pending).await?;
-    let watch = GateInputs { quarantines, ..gather_gate_inputs(ctx, artefact, target, well).await? };
+    let checked_commit = pinned.clone().map(|commit| CheckedCommit { commit, checks });
+    let watch = GateInputs { quarantines, checked_commit, ..gather_gate_inputs(ctx, artefact, target, well).await? };
     let facts = PromotionFacts {
         artefact,
         target,
@@ -225,8 +226,6 @@ pub(crate) async fn gather_facts_and_check(
         undoes,
         image: image.unwrap_or_default(),
         pending,
-        checks,
-        checks_required: target.policy.checks_required,
         gate_inputs: watch,
         overriding: request.override_reason.clone().map(|reason| (request.requester.clone(), reason)),
         supersedes,
