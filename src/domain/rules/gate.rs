@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::facts::{CheckedCommit, GateInputs, PromotionFacts};
 use super::freeze::FreezeWindow;
 use super::lock::Lock;
+use super::merge_condition::MergeCondition;
 use super::quarantine::Quarantine;
 use super::refusal::Refusal;
 use crate::domain::model::actor::PersonId;
@@ -50,6 +51,14 @@ pub struct GateOverride {
 }
 
 impl GateOverride {
+    /// Does it open this gate? A lock is known by its id alone.
+    fn has_closed_gate(&self, closed: &ClosedGate) -> bool {
+        match closed {
+            ClosedGate::Environment(EnvironmentGate::Lock(lock)) => self.has_lock(lock),
+            _ => self.has_gate(&closed.to_gate()),
+        }
+    }
+
     pub fn has_lock(&self, lock: &Lock) -> bool {
         self.gates.iter().any(|gate| matches!(gate, Gate::Lock { id, .. } if *id == lock.id))
     }
@@ -63,6 +72,8 @@ impl GateOverride {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GateMoment {
     OnRequest,
+    /// Before every attempt to merge, because the inputs change while a change waits.
+    AtMerge,
 }
 
 /// One gate: from its inputs to the reasons for which it is closed.
@@ -73,6 +84,8 @@ impl GateMoment {
     fn list_gates(self) -> &'static [GateCheck] {
         match self {
             Self::OnRequest => &[find_quarantines, find_locks, find_freeze, find_soak, find_check_problem],
+            // A soak is judged on request only.
+            Self::AtMerge => &[find_check_problem, find_locks, find_quarantines, find_freeze],
         }
     }
 }
@@ -110,6 +123,15 @@ pub(super) enum EnvironmentGate {
 /// All gates of that moment that are closed.
 pub(super) fn find_closed_gates(inputs: &GateInputs, moment: GateMoment) -> Vec<ClosedGate> {
     moment.list_gates().iter().flat_map(|find_reasons| find_reasons(inputs)).collect()
+}
+
+/// The conditions that closed gates put on a merge, without the gates that were overridden. Of several quarantines only
+/// the first is a condition.
+pub fn find_gate_conditions(inputs: &GateInputs, overridden: Option<&GateOverride>) -> Vec<MergeCondition> {
+    let mut closed = find_closed_gates(inputs, GateMoment::AtMerge);
+    closed.retain(|closed| !overridden.is_some_and(|overridden| overridden.has_closed_gate(closed)));
+    closed.dedup_by(|next, kept| matches!((next, kept), (ClosedGate::Quarantine(_), ClosedGate::Quarantine(_))));
+    closed.into_iter().filter_map(ClosedGate::into_merge_condition).collect()
 }
 
 /// The closed gates around the environment.
@@ -186,6 +208,21 @@ impl ClosedGate {
             Self::NoChecks { commit } => Refusal::NoChecks { environment, pinned: commit },
         }
     }
+
+    /// The condition that a change waits for before it is merged. `None` for a gate that is judged on request only.
+    fn into_merge_condition(self) -> Option<MergeCondition> {
+        match self {
+            Self::Environment(EnvironmentGate::Lock(lock)) => Some(MergeCondition::Locked { lock }),
+            Self::Environment(EnvironmentGate::Freeze(FreezeWindow { until, reason, .. })) => {
+                Some(MergeCondition::Frozen { until, reason })
+            }
+            Self::Quarantine(quarantine) => Some(MergeCondition::Quarantined { quarantine }),
+            Self::Soak { .. } => None,
+            Self::RedChecks { names, .. } => Some(MergeCondition::ChecksRed { names }),
+            Self::RunningChecks { names, .. } => Some(MergeCondition::ChecksRunning { names }),
+            Self::NoChecks { .. } => Some(MergeCondition::NoCheck),
+        }
+    }
 }
 
 impl EnvironmentGate {
@@ -241,12 +278,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_override_passes_every_gate_and_names_it() {
-        let catalogue = sample::catalogue();
-        let lock = sample::lock();
-        let full = || GateInputs {
-            locks: vec![lock.clone()],
+    /// Every gate is closed.
+    fn all_closed() -> GateInputs {
+        GateInputs {
+            locks: vec![sample::lock()],
             freeze: Some(FreezeWindow { from: at(0), until: at(2_000), reason: None }),
             quarantines: vec![sample::quarantine()],
             checked_commit: Some(CheckedCommit {
@@ -254,8 +289,31 @@ mod tests {
                 checks: CiChecks { red: vec!["build".to_owned()], ..CiChecks::default() },
             }),
             ..watch(None, 60)
-        };
-        let mut facts = sample::facts(&catalogue, full());
+        }
+    }
+
+    #[test]
+    fn the_merge_waits_for_every_gate_but_the_soak_unless_it_was_overridden() {
+        let (lock, quarantine) = (sample::lock(), sample::quarantine());
+        let inputs = GateInputs { quarantines: vec![quarantine.clone(); 2], ..all_closed() };
+        let red = MergeCondition::ChecksRed { names: vec!["build".to_owned()] };
+        let locked = MergeCondition::Locked { lock: lock.clone() };
+        let quarantined = MergeCondition::Quarantined { quarantine: Box::new(quarantine.clone()) };
+        let frozen = MergeCondition::Frozen { until: at(2_000), reason: None };
+        assert_eq!(find_gate_conditions(&inputs, None), [red, locked.clone(), quarantined, frozen.clone()]);
+        let overriding = |gates| GateOverride { by: PersonId::new("U0BOB"), reason: "it burns".to_owned(), gates };
+        let some = overriding(vec![Gate::Checks, Gate::Quarantine { change: quarantine.change }]);
+        assert_eq!(find_gate_conditions(&inputs, Some(&some)), [locked, frozen.clone()]);
+        let by_another = Gate::Lock { id: lock.id, by: PersonId::new("U0ALICE") };
+        let some = overriding([some.gates, vec![by_another]].concat());
+        assert_eq!(find_gate_conditions(&inputs, Some(&some)), [frozen], "a lock is known by its id");
+    }
+
+    #[test]
+    fn an_override_passes_every_gate_and_names_it() {
+        let catalogue = sample::catalogue();
+        let lock = sample::lock();
+        let mut facts = sample::facts(&catalogue, all_closed());
         let closed = find_closed_gates(&facts.gate_inputs, GateMoment::OnRequest);
         let names: Vec<_> = closed.iter().map(|closed| closed.to_gate().name()).collect();
         assert_eq!(names, ["quarantine", "lock", "freeze", "soak", "checks"]);

@@ -8,7 +8,8 @@ use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState,
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{CancelledBy, Change, ResultBranch, Stage};
 use crate::domain::model::version::Sha;
-use crate::domain::rules::gate::Gate;
+use crate::domain::rules::facts::{CheckedCommit, GateInputs};
+use crate::domain::rules::gate::{self, Gate};
 use crate::domain::rules::merge_condition::MergeCondition;
 use crate::workflow::changes::pull_request::{PullRequestCheck, merge_pull_request, sync_pull_request};
 use crate::workflow::changes::transition::{
@@ -154,17 +155,12 @@ async fn run_approval_check(
     Ok(standing)
 }
 
-async fn find_unmet_checks(ctx: &Context, plan: &Plan, shown: &Sha) -> Result<Option<MergeCondition>, GithubError> {
+async fn find_unmet_checks(ctx: &Context, plan: &Plan, shown: &Sha) -> Result<Vec<MergeCondition>, GithubError> {
     let checks = ctx.github.fetch_checks(plan.write_target().0, shown).await?;
-    let required =
+    let checks_required =
         ctx.config.catalogue.ladder.find_policy(&plan.environment).is_some_and(|policy| policy.checks_required);
-    Ok(if !checks.red.is_empty() {
-        Some(MergeCondition::ChecksRed { names: checks.red })
-    } else if !checks.running.is_empty() {
-        Some(MergeCondition::ChecksRunning { names: checks.running })
-    } else {
-        (required && checks.green == 0).then_some(MergeCondition::NoCheck)
-    })
+    let checked_commit = Some(CheckedCommit { commit: shown.clone(), checks });
+    Ok(gate::find_gate_conditions(&GateInputs { checked_commit, checks_required, ..GateInputs::default() }, None))
 }
 
 /// Who has said yes to what is shown, of those who may say it now.

@@ -5,12 +5,11 @@ use crate::domain::change::Change;
 use crate::domain::change::plan::Plan;
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::Environment;
+use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::Version;
 use crate::domain::rules::facts::{GateInputs, HealthySince};
 use crate::domain::rules::freeze;
-use crate::domain::rules::gate::{Gate, GateOverride};
-use crate::domain::rules::lock::Lock;
+use crate::domain::rules::gate::{self, GateOverride};
 use crate::domain::rules::merge_condition::MergeCondition;
 use crate::domain::rules::quarantine::Quarantine;
 use crate::workflow::context::Context;
@@ -40,9 +39,17 @@ pub(crate) async fn find_environment_quarantines(
     artefact: &Artefact,
     target: &Environment,
 ) -> Result<Vec<Quarantine>, LookupError> {
+    Ok(list_effective_quarantines(ctx, &artefact.name, &target.name).await?)
+}
+
+async fn list_effective_quarantines(
+    ctx: &Context,
+    artefact: &ArtefactName,
+    environment: &EnvironmentName,
+) -> Result<Vec<Quarantine>, StoreError> {
     let ladder = &ctx.config.catalogue.ladder;
     let mut quarantines = ctx.store.list_quarantines().await?;
-    quarantines.retain(|it| it.has_artefact(&artefact.name) && it.is_effective_in(&target.name, ladder));
+    quarantines.retain(|it| it.has_artefact(artefact) && it.is_effective_in(environment, ladder));
     Ok(quarantines)
 }
 
@@ -76,11 +83,12 @@ pub(crate) async fn gather_gate_inputs(
 /// What the rules say now, when it would take effect: they were asked before, but the world goes on.
 pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
     let plan = &change.plan;
-    let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment).cloned().unwrap_or_default();
+    let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
     let mut against = Vec::new();
     let rollback = plan.rollback_details();
     // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.
-    if !policy.promoters.is_empty() && !rollback.is_some_and(|rollback| rollback.automatic) {
+    if policy.is_some_and(|policy| !policy.promoters.is_empty()) && !rollback.is_some_and(|rollback| rollback.automatic)
+    {
         let may = match rollback {
             None => ctx.permissions.may_promote(&change.requester, &plan.environment, &plan.repository).await,
             Some(_) => {
@@ -100,48 +108,30 @@ pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Res
             None
         }
     };
+    against.extend(gate::find_gate_conditions(&gather_merge_inputs(ctx, plan).await?, overridden));
+    Ok(against)
+}
+
+/// The inputs of the gates when a change is to be merged, without the checks of its pull request. Only a lock that the
+/// requester was not shown holds a rollback back.
+async fn gather_merge_inputs(ctx: &Context, plan: &Plan) -> Result<GateInputs, StoreError> {
     // What moves along was written down when it was asked for; the configuration may know of more by now.
     let catalogue = &ctx.config.catalogue;
     let also = catalogue.find_artefact(plan.artefact.as_str()).into_iter();
     let also = also.flat_map(|artefact| catalogue.iter_co_deployed(artefact, &plan.environment));
     let moving: Vec<_> = plan.list_artefacts().into_iter().chain(also.map(|other| other.name.clone())).collect();
-    let locks = find_covering_locks(ctx, &plan.environment, &moving).await?;
-    let shown = |lock: &Lock| rollback.is_some_and(|rollback| rollback.locks.iter().any(|it| it.id == lock.id));
-    let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.has_lock(lock)));
-    against.extend(locks.filter(|lock| !shown(lock)).map(|lock| MergeCondition::Locked { lock }));
-    against.extend(
-        find_new_quarantine(ctx, plan, overridden)
-            .await?
-            .map(|it| MergeCondition::Quarantined { quarantine: Box::new(it) }),
-    );
-    let freeze = freeze::find_active_window(&policy.freezes, ctx.clock.now()).filter(|_| rollback.is_none());
-    if let Some(window) = freeze.filter(|_| overridden.is_none_or(|overridden| !overridden.has_gate(&Gate::Freeze))) {
-        against.push(MergeCondition::Frozen { until: window.until, reason: window.reason });
+    let mut locks = find_covering_locks(ctx, &plan.environment, &moving).await?;
+    if let Some(rollback) = plan.rollback_details() {
+        locks.retain(|lock| rollback.locks.iter().all(|shown| shown.id != lock.id));
+        return Ok(GateInputs { locks, ..GateInputs::default() });
     }
-    Ok(against)
-}
-
-/// What waits may have been rolled back from meanwhile, below or there.
-pub(crate) async fn find_new_quarantine(
-    ctx: &Context,
-    plan: &Plan,
-    overridden: Option<&GateOverride>,
-) -> Result<Option<Quarantine>, StoreError> {
-    if plan.is_rollback() {
-        return Ok(None);
-    }
-    let ladder = &ctx.config.catalogue.ladder;
-    let quarantines = ctx.store.list_quarantines().await?.into_iter();
-    let passed = |it: &Quarantine| {
-        overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Quarantine { change: it.change }))
-    };
-    let mut against = quarantines.filter(|it| {
-        it.has_artefact(&plan.artefact)
-            && it.is_effective_in(&plan.environment, ladder)
-            && (it.has_version(&plan.version, None) || it.has_commit_or_tree(&plan.sources, plan.tree.as_ref()))
-            && !passed(it)
-    });
-    Ok(against.next())
+    // The version may have been rolled back from meanwhile, there or below.
+    let mut quarantines = list_effective_quarantines(ctx, &plan.artefact, &plan.environment).await?;
+    quarantines
+        .retain(|it| it.has_version(&plan.version, None) || it.has_commit_or_tree(&plan.sources, plan.tree.as_ref()));
+    let (now, policy) = (ctx.clock.now(), catalogue.ladder.find_policy(&plan.environment));
+    let freeze = policy.and_then(|policy| freeze::find_active_window(&policy.freezes, now));
+    Ok(GateInputs { locks, freeze, quarantines, now, ..GateInputs::default() })
 }
 
 /// Whoever may not override any more has overridden nothing.
