@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::change::{Change, Stage};
 use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState};
 use crate::domain::change::plan::{Direction, GitWrite, Plan};
-use crate::domain::git::checks::CiChecks;
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
 use crate::domain::git::pending::PendingCommits;

@@ -72,7 +72,7 @@ async fn find_image_commit(
 mod tests {
     use super::*;
     use crate::domain::change::Stage;
-    use crate::domain::change::plan::Plan;
+    use crate::domain::change::plan::{Direction, GitWrite, Plan};
     use crate::domain::sample;
 
     fn version(tag: &str, commit: Option<char>) -> Version {
@@ -87,13 +87,13 @@ mod tests {
     }
 
     fn promotion(result: char, pinned: char) -> Change {
-        let plan = Plan { pinned: Some(sample::sha(pinned)), rollback: None, ..sample::plan() };
-        merged(result, plan)
+        merged(result, Plan { write: GitWrite::Branch { pinned: sample::sha(pinned) }, ..sample::plan() })
     }
 
     fn rollback(result: char, restored: Version) -> Change {
-        let pinned = restored.commit.clone();
-        merged(result, Plan { pinned, version: restored, rollback: Some(sample::rollback()), ..sample::plan() })
+        let write = GitWrite::Branch { pinned: restored.commit.clone().unwrap() };
+        let direction = Direction::Rollback(sample::rollback());
+        merged(result, Plan { write, version: restored, direction, ..sample::plan() })
     }
 
     #[test]
