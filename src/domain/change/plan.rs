@@ -17,7 +17,7 @@ use crate::domain::rules::image_presence::ImagePresence;
 use crate::domain::rules::permit::Permit;
 use crate::domain::rules::quarantine::Hold;
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::rules::rollback::Rollback;
+use crate::domain::rules::rollback::{Rollback, RollbackFacts};
 
 /// A plan that was shown is good for so long; then the world has moved on.
 pub const PLAN_VALIDITY: SignedDuration = SignedDuration::from_mins(30);
@@ -102,7 +102,6 @@ impl Plan {
         let PromotionFacts { artefact, target, below, version, pinned, from, pending, .. } = facts;
         let green_checks = facts.gate_inputs.checked_commit.as_ref().map_or(0, |checked| checked.checks.green);
         let drift = CommitSummary::from_pending(&pending, artefact);
-        let also = catalogue.iter_co_deployed(artefact, &target.name);
         let write = GitWrite::new(facts.manifest, pinned).ok_or_else(|| Refusal::CommitUnknown {
             artefact: artefact.name.clone(),
             below: below.name.clone(),
@@ -117,12 +116,7 @@ impl Plan {
             write,
             version,
             from,
-            also: also
-                .map(|other| CoDeployed {
-                    artefact: other.name.clone(),
-                    changes: pending.files.may_be_relevant_to(other),
-                })
-                .collect(),
+            also: list_co_deployed(artefact, target, catalogue, &pending),
             drift,
             head: pending.head,
             behind_by: pending.behind_by,
@@ -140,27 +134,20 @@ impl Plan {
         })
     }
 
-    /// Back to a version that ran there, with what would be lost by it.
-    pub fn new_rollback(
-        artefact: &Artefact,
-        target: &Environment,
-        version: Version,
-        from: Option<Version>,
-        manifest: Option<ManifestFile>,
-        lost: &PendingCommits,
-        rollback: Rollback,
-    ) -> Result<Self, Refusal> {
-        let write = GitWrite::new(manifest, version.commit.clone()).ok_or_else(|| Refusal::CommitUnknown {
+    /// A rollback. Refused only where a branch would have to move to an unknown commit.
+    pub fn new_rollback(permit: Permit, facts: RollbackFacts<'_>, catalogue: &Catalogue) -> Result<Self, Refusal> {
+        let RollbackFacts { artefact, target, version, lost, .. } = facts;
+        let write = GitWrite::new(facts.manifest, version.commit.clone()).ok_or_else(|| Refusal::CommitUnknown {
             artefact: artefact.name.clone(),
             below: target.name.clone(),
             version: version.clone(),
         })?;
-        // What only the older one has is not lost by it.
+        // The commits that only the older version has are not lost.
         let drift = CommitSummary {
             hotfixes: Vec::new(),
             hotfixes_in_all: 0,
             hotfixes_cut: false,
-            ..CommitSummary::from_pending(lost, artefact)
+            ..CommitSummary::from_pending(&lost, artefact)
         };
         Ok(Self {
             artefact: artefact.name.clone(),
@@ -170,22 +157,22 @@ impl Plan {
             branch: target.branch.clone(),
             write,
             version,
-            from,
+            from: facts.from,
             drift,
-            also: Vec::new(),
-            head: None,
+            also: list_co_deployed(artefact, target, catalogue, &lost),
+            head: facts.head,
             behind_by: 0,
-            promote: PromotionMethod::Merge,
+            promote: facts.method,
             well_since: None,
             green_checks: 0,
-            supersedes: None,
-            overridden: None,
+            supersedes: facts.supersedes,
+            overridden: permit.into_gate_override(),
             sources: Vec::new(),
             tree: None,
             undoes: Vec::new(),
             holds_to_lift: Vec::new(),
-            image: ImagePresence::Yes,
-            direction: Direction::Rollback(rollback),
+            image: facts.image,
+            direction: Direction::Rollback(facts.details),
         })
     }
 
@@ -278,6 +265,18 @@ impl Plan {
         };
         format!("{head}\n\n{why}\n\n{trailer}\n")
     }
+}
+
+fn list_co_deployed(
+    artefact: &Artefact,
+    target: &Environment,
+    catalogue: &Catalogue,
+    moving: &PendingCommits,
+) -> Vec<CoDeployed> {
+    let others = catalogue.iter_co_deployed(artefact, &target.name);
+    others
+        .map(|other| CoDeployed { artefact: other.name.clone(), changes: moving.files.may_be_relevant_to(other) })
+        .collect()
 }
 
 /// Anybody's text as one line of a commit's message, in which nobody can write a line of ours.

@@ -3,7 +3,7 @@
 use super::gate::GateOverride;
 
 /// The proof that the rules said yes. Nothing takes effect without one, and only
-/// [`check_promotion`](super::promotion::check_promotion) gives it.
+/// [`check_promotion`](super::promotion::check_promotion) and [`check_rollback`](super::rollback::check_rollback) give it.
 #[derive(Debug)]
 pub struct Permit {
     gate_override: Option<GateOverride>,

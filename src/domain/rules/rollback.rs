@@ -1,11 +1,18 @@
-//! What a rollback is about: which version it brings back, how that was found, and what may be gone back to.
+//! The rules of a rollback: which version it brings back, how that was found, and whether it may.
 
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 
+use super::conflict::{ChangeInProgress, ConflictingChange};
+use super::image_presence::ImagePresence;
 use super::lock::Lock;
+use super::permit::Permit;
 use super::quarantine::Quarantine;
+use super::refusal::Refusal;
+use crate::domain::git::pending::PendingCommits;
+use crate::domain::model::artefact::{Artefact, ArtefactName, ManifestFile};
+use crate::domain::model::environment::{Environment, PromotionMethod};
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::sighting::Sighting;
@@ -49,6 +56,30 @@ pub struct HealthyPeriod {
 pub struct BadVersion {
     pub commits: Vec<Sha>,
     pub trees: Vec<Sha>,
+}
+
+/// The facts of a rollback.
+#[derive(Debug)]
+pub struct RollbackFacts<'a> {
+    pub artefact: &'a Artefact,
+    pub target: &'a Environment,
+    /// The file that would be written, where it goes by manifest.
+    pub manifest: Option<ManifestFile>,
+    /// The version that comes back, as it was found.
+    pub candidate: &'a Version,
+    /// The same version, with the digest that the registry told.
+    pub version: Version,
+    /// The version that it leaves.
+    pub from: Option<Version>,
+    pub quarantines: &'a [Quarantine],
+    pub image: ImagePresence,
+    /// The commits that the environment loses.
+    pub lost: PendingCommits,
+    /// The head of the target's branch.
+    pub head: Option<Sha>,
+    pub method: PromotionMethod,
+    pub supersedes: Option<ConflictingChange>,
+    pub details: Rollback,
 }
 
 /// A version that ran well there and can be gone back to.
@@ -174,6 +205,85 @@ pub fn find_previous_versions(
     found
 }
 
+/// The change that holds the lock: is it one that a rollback can neither replace nor wait for?
+pub fn check_lock_holder(
+    holder: ChangeInProgress,
+    is_merging: bool,
+    artefact: &ArtefactName,
+    by_manifest: bool,
+) -> Result<(), Refusal> {
+    let is_rollback = is_merging && holder.is_rollback;
+    // Another artefact of the same file is not taken back by this rollback, and does not give way to it.
+    let is_of_other_artefact = by_manifest && holder.artefact != *artefact;
+    if is_rollback || is_of_other_artefact { Err(Refusal::ChangeInProgress(holder)) } else { Ok(()) }
+}
+
+/// May this version come back? It is not quarantined, and a branch needs its commit.
+pub fn check_candidate(
+    artefact: &Artefact,
+    target: &Environment,
+    candidate: &Version,
+    quarantines: &[Quarantine],
+    by_manifest: bool,
+) -> Result<(), Refusal> {
+    let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), candidate.clone());
+    if let Some(barred) = quarantines.iter().find(|it| it.has_version(candidate, None)) {
+        let quarantine = Box::new(barred.clone());
+        return Err(Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback: true });
+    }
+    if !by_manifest && candidate.commit.is_none() {
+        return Err(Refusal::CommitUnknown { artefact, below: environment, version });
+    }
+    Ok(())
+}
+
+/// By manifest the image itself returns, so it must be another one than the current.
+pub fn check_image_differs(
+    artefact: &Artefact,
+    target: &Environment,
+    current: Option<&Version>,
+    version: &Version,
+) -> Result<(), Refusal> {
+    if current.is_some_and(|current| current.is_same_image(version)) {
+        return Err(build_same_code_refusal(artefact, target, version));
+    }
+    Ok(())
+}
+
+/// By branch the code returns, so its tree must be another one than the current.
+pub fn check_tree_differs(
+    artefact: &Artefact,
+    target: &Environment,
+    version: &Version,
+    current_tree: Option<&Sha>,
+    restored_tree: &Sha,
+) -> Result<(), Refusal> {
+    if current_tree == Some(restored_tree) {
+        return Err(build_same_code_refusal(artefact, target, version));
+    }
+    Ok(())
+}
+
+fn build_same_code_refusal(artefact: &Artefact, target: &Environment, version: &Version) -> Refusal {
+    Refusal::SameCode { artefact: artefact.name.clone(), environment: target.name.clone(), version: version.clone() }
+}
+
+/// The last check of a rollback. No gate holds a rollback back, so that there is nothing to override.
+pub fn check_rollback(facts: &RollbackFacts<'_>) -> Result<Permit, Refusal> {
+    let by_manifest = facts.manifest.is_some();
+    check_candidate(facts.artefact, facts.target, facts.candidate, facts.quarantines, by_manifest)?;
+    if by_manifest && facts.image == ImagePresence::Gone {
+        return Err(Refusal::ImageMissing {
+            artefact: facts.artefact.name.clone(),
+            environment: facts.target.name.clone(),
+            version: facts.version.clone(),
+            tag_moved: false,
+            alternative: None,
+        });
+    }
+    Ok(Permit::new(None))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,5 +395,48 @@ mod tests {
         let codes = Change::build_source_map(&both, &ArtefactName::new("checkout"));
         let _ = codes.resolve_source(&sha('a'));
         let _ = codes.resolve_restored(&version('a'));
+    }
+
+    #[test]
+    fn a_rollback_is_permitted_unless_its_version_is_barred_unknown_or_gone() {
+        let catalogue = sample::catalogue();
+        let file = ManifestFile {
+            repository: "acme/deploy".parse().unwrap(),
+            branch: "main".to_owned(),
+            file: "qa/mailer.yaml".to_owned(),
+        };
+        let without_commit = Version { commit: None, ..version('a') };
+        let barring = [Quarantine { commits: vec![sha('a')], ..sample::quarantine() }];
+        let (yes, gone, none) = (ImagePresence::Yes, ImagePresence::Gone, &[][..]);
+        let cases = [
+            ("by branch", None, version('a'), none, &yes, "permit"),
+            ("quarantined", None, version('a'), &barring[..], &yes, "Quarantined"),
+            ("by branch, of an unknown commit", None, without_commit.clone(), none, &yes, "CommitUnknown"),
+            ("by manifest, of an unknown commit", Some(&file), without_commit, none, &yes, "permit"),
+            ("by branch, without an image", None, version('a'), none, &gone, "permit"),
+            ("by manifest, without an image", Some(&file), version('a'), none, &gone, "ImageMissing"),
+        ];
+        for (name, manifest, candidate, quarantines, image, expected) in cases {
+            let facts = RollbackFacts {
+                artefact: catalogue.find_artefact("mailer").unwrap(),
+                target: catalogue.ladder.find("qa").unwrap(),
+                manifest: manifest.cloned(),
+                candidate: &candidate,
+                version: candidate.clone(),
+                from: None,
+                quarantines,
+                image: image.clone(),
+                lost: PendingCommits::default(),
+                head: None,
+                method: PromotionMethod::Merge,
+                supersedes: None,
+                details: sample::rollback(),
+            };
+            let said = match check_rollback(&facts) {
+                Ok(_) => "permit".to_owned(),
+                Err(refusal) => format!("{refusal:?}"),
+            };
+            assert!(said.starts_with(expected), "{name}: {said}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::change::plan::{CoDeployed, Plan};
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeLockKey, ResultTag, Stage};
 use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::actor::PersonId;
@@ -14,7 +14,9 @@ use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::conflict::ChangeInProgress;
 use crate::domain::rules::promotion;
 use crate::domain::rules::refusal::{Refusal, RestrictedAction};
-use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, Rollback, RollbackEvidence};
+use crate::domain::rules::rollback::{
+    self as rules, BadVersion, HealthyPeriod, Rollback, RollbackEvidence, RollbackFacts,
+};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::locks::find_covering_locks;
@@ -113,12 +115,8 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
     let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
     let holder = ctx.store.find_active_change(&moves).await?;
     let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
-    if let Some(holder) = meets.filter(|holder| holder.plan.is_rollback()) {
-        return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
-    }
-    // Of the same file another artefact may be changed: that is not taken back by this, and does not give way to it.
-    if let Some(holder) = holder.as_ref().filter(|it| manifest.is_some() && it.plan.artefact != artefact.name) {
-        return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
+    if let Some(holder) = &holder {
+        rules::check_lock_holder(holder.into(), meets.is_some(), &artefact.name, manifest.is_some())?;
     }
     let supersedes = holder.as_ref().and_then(Change::to_conflicting_change);
     let meets = meets.map(ChangeInProgress::from);
@@ -137,18 +135,15 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
         let (artefact, environment) = (artefact.name.clone(), target.name.clone());
         return Err(Refusal::NoPreviousVersion { artefact, environment, current: past.current }.into());
     };
+    rules::check_candidate(artefact, target, &back.version, &past.quarantines, manifest.is_some())?;
     let mut version = back.version.clone();
     let image = check_rollback_image(ctx, &past, &mut version, &backs).await?;
     let lost = find_lost_commits(ctx, &past, &version).await?;
     let bad = collect_bad_version(ctx, &past).await?;
     let also = ctx.config.catalogue.iter_co_deployed(artefact, &target.name);
-    let also: Vec<CoDeployed> = also
-        .map(|other| CoDeployed { artefact: other.name.clone(), changes: lost.files.may_be_relevant_to(other) })
-        .collect();
-    let moving: Vec<_> =
-        std::iter::once(artefact.name.clone()).chain(also.iter().map(|also| also.artefact.clone())).collect();
+    let moving: Vec<_> = std::iter::once(artefact).chain(also).map(|it| it.name.clone()).collect();
     let locks = find_covering_locks(ctx, &target.name, &moving).await?;
-    let rollback = Rollback {
+    let details = Rollback {
         reason: request.reason.as_deref().map(str::to_owned),
         found: back.found_in,
         ran: back.ran,
@@ -157,15 +152,29 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
         bad,
         locks,
     };
-    let promote = target.policy.rollback_method;
-    let head = past.head.clone();
+    let method = target.policy.rollback_method;
     let from = match past.current.clone() {
         Some(current) => Some(add_known_digest(ctx, &past, current).await),
         None => None,
     };
+    let facts = RollbackFacts {
+        artefact,
+        target,
+        manifest: manifest.clone(),
+        candidate: &back.version,
+        version,
+        from,
+        quarantines: &past.quarantines,
+        image,
+        lost,
+        head: past.head.clone(),
+        method,
+        supersedes,
+        details,
+    };
+    let permit = rules::check_rollback(&facts)?;
+    let plan = Box::new(Plan::new_rollback(permit, facts, &ctx.config.catalogue)?);
     let changes = past.changes;
-    let plan = Plan::new_rollback(artefact, target, version, from, manifest, &lost, rollback)?;
-    let plan = Box::new(Plan { also, head, promote, supersedes, image, ..plan });
     if let Some(holder) = meets {
         return Ok(RollbackDecision::Conflict { plan, holder });
     }
@@ -216,13 +225,6 @@ async fn find_rollback_candidates(
     match &request.target_version {
         RollbackTarget::Previous => find_previous_versions(ctx, past).await,
         RollbackTarget::Shown { version, found_in: found, ran } => {
-            let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-            if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(version, None)) {
-                let (version, quarantine) = (version.clone(), Box::new(barred.clone()));
-                let by_rollback = true;
-                let barred = Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback };
-                return Err(barred.into());
-            }
             Ok(vec![RollbackCandidate { version: version.clone(), ran: *ran, found_in: *found }])
         }
         RollbackTarget::Named(name) => find_named_candidates(ctx, past, name).await,
@@ -263,17 +265,7 @@ async fn find_named_candidates(
         let (below, version) = (environment, name.to_owned());
         return Err(Refusal::NeverRanHealthy { artefact: short, below, version, healthy_versions: names }.into());
     };
-    let mut backs: Vec<RollbackCandidate> = ran.into_iter().skip(at).map(RollbackCandidate::from).collect();
-    if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(&backs[0].version, None)) {
-        let (version, quarantine) = (backs[0].version.clone(), Box::new(barred.clone()));
-        let by_rollback = true;
-        return Err(Refusal::Quarantined { artefact: short, environment, version, quarantine, by_rollback }.into());
-    }
-    if past.manifest.is_none() && backs[0].version.commit.is_none() {
-        let version = backs.swap_remove(0).version;
-        return Err(Refusal::CommitUnknown { artefact: short, below: environment, version }.into());
-    }
-    Ok(backs)
+    Ok(ran.into_iter().skip(at).map(RollbackCandidate::from).collect())
 }
 
 /// The version that a change marked with this tag in Git, if one did.
@@ -331,14 +323,11 @@ async fn find_lost_commits(
             ctx.github.fetch_tree_sha(repository, &there).await?,
             ctx.github.fetch_tree_sha(repository, restored).await?,
         );
-        if trees.1.is_none() {
+        let Some(restored_tree) = &trees.1 else {
             let why = format!("the commit {} is not in {repository} any more", restored.short());
             return Err(LookupError::new_permanent(why).into());
-        }
-        if trees.0 == trees.1 {
-            let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-            return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
-        }
+        };
+        rules::check_tree_differs(past.artefact, past.target, version, trees.0.as_ref(), restored_tree)?;
     }
     // Where they have nothing in common all of it goes, and nobody can say how much that is.
     Ok(ctx.comparisons.compute_pending_between(repository, restored, &there).await?.unwrap_or_default())

@@ -3,7 +3,7 @@
 use crate::domain::model::version::Version;
 use crate::domain::rules::image_presence::ImagePresence;
 use crate::domain::rules::refusal::Refusal;
-use crate::domain::rules::rollback::RollbackEvidence;
+use crate::domain::rules::rollback::{RollbackEvidence, check_image_differs};
 use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;
 use crate::workflow::planning::image::{
@@ -25,10 +25,7 @@ pub(crate) async fn check_rollback_image(
         let known = backs.first().is_some_and(|back| back.found_in != RollbackEvidence::Git) && version.tag.is_some();
         return Ok(if known { look_up_image(ctx, artefact, version).await.0 } else { ImagePresence::Yes });
     };
-    if past.current.as_ref().is_some_and(|current| current.is_same_image(version)) {
-        let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
-        return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
-    }
+    check_image_differs(artefact, past.target, past.current.as_ref(), version)?;
     let (there, digest) = look_up_image(ctx, artefact, version).await;
     let moved = match &digest {
         Some(digest) => has_tag_moved(ctx, past, version, digest).await,
