@@ -33,7 +33,7 @@ impl Config {
         Self::parse_bytes(&file, &bytes)
     }
 
-    /// The same, and what a variable says where the file does not. `environment` is [`read_process_variable`], except in tests.
+    /// The same, and what a variable says where the file does not. `environment` is [`crate::config::read_process_variable`], except in tests.
     pub fn load_with_variables(
         path: &Path,
         read_variable: impl Fn(&str) -> Option<String>,
