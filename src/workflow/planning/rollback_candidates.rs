@@ -236,14 +236,7 @@ async fn find_previous_by_file(
         // As it was then it may not have been one that can be read.
         let Ok(said) = manifest::read_version(&text, &place) else { continue };
         let version = said.version;
-        let commit = ctx
-            .image_commits
-            .find_version_commit(past.artefact, &version)
-            .await
-            .ok()
-            .flatten()
-            .map(|(commit, _)| commit);
-        let version = Version { commit, ..version };
+        let version = add_known_commit(ctx, past.artefact, version).await;
         let known = found.iter().any(|other| other.version.is_same_image(&version));
         if !known && !past.is_barred(&version) {
             found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
@@ -292,6 +285,12 @@ async fn guess_previous_by_registry(ctx: &Context, past: &EnvironmentHistory<'_>
     filter_eligible_versions(ctx, past, versions.collect(), RollbackEvidence::Registry).await
 }
 
+/// The version with its commit. A lookup that fails leaves the commit out: the candidate is still worth showing.
+async fn add_known_commit(ctx: &Context, artefact: &Artefact, version: Version) -> Version {
+    let found = ctx.image_commits.find_version_commit(artefact, &version).await.ok().flatten();
+    Version { commit: found.map(|(commit, _)| commit), ..version }
+}
+
 /// Those that can be gone back to, with their commits.
 async fn filter_eligible_versions(
     ctx: &Context,
@@ -301,14 +300,7 @@ async fn filter_eligible_versions(
 ) -> Vec<RollbackCandidate> {
     let mut backs = Vec::new();
     for version in versions.into_iter().take(MAX_TAGS) {
-        let commit = ctx
-            .image_commits
-            .find_version_commit(past.artefact, &version)
-            .await
-            .ok()
-            .flatten()
-            .map(|(commit, _)| commit);
-        let version = Version { commit, ..version };
+        let version = add_known_commit(ctx, past.artefact, version).await;
         let of_use = past.manifest.is_some() || version.commit.is_some();
         if of_use && !past.is_barred(&version) {
             backs.push(RollbackCandidate { version, ran: None, found_in: found });
