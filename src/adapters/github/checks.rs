@@ -38,7 +38,7 @@ struct WireCommitStatus {
 }
 
 impl Client {
-    /// What CI says of a commit, in both of GitHub's systems.
+    /// The results of CI for a commit, from both of GitHub's systems.
     pub async fn fetch_checks(&self, repository: &Repository, commit: &Sha) -> Result<CiChecks, GithubError> {
         let mut checks = CiChecks::default();
         let mut seen = 0;

@@ -9,7 +9,7 @@ use crate::domain::model::version::Sha;
 /// Something happened there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GithubNotice {
-    /// What makes this one this one. The delivery's id is not signed, so what it says counts.
+    /// The identity of an event by its content, because the delivery's id is not signed.
     pub key: String,
     pub event: String,
     pub repository: Repository,

@@ -56,7 +56,7 @@ impl<'a> ApprovalSubject<'a> {
         }
     }
 
-    /// What the buttons carry: the change, and the commit that whoever presses has seen.
+    /// The value of the buttons: the change, and the commit that the person has seen.
     pub(super) fn encode_button_value(&self) -> Option<String> {
         self.commit.map(|shown| format!("{}:{shown}", self.id))
     }

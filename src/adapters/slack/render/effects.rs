@@ -14,7 +14,7 @@ use crate::domain::rules::rollback::{HealthyPeriod, RollbackEvidence};
 
 const MAX_REASON: usize = 500;
 
-/// From which version to which, by which commits, and what else moves.
+/// The two versions, the commits between them, and the other artefacts that move.
 pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
     if plan.is_rollback() {
         return render_rollback_effects(plan, most);
@@ -78,7 +78,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
     blocks
 }
 
-/// What moves without having been asked for.
+/// The artefacts that move although nobody asked for them.
 pub(super) fn render_co_deployed(plan: &Plan) -> Option<Block> {
     let (first, rest) = plan.also.split_first()?;
     let one = |also: &CoDeployed| {
@@ -89,7 +89,7 @@ pub(super) fn render_co_deployed(plan: &Plan) -> Option<Block> {
     Some(section(rest.iter().fold(head.append(&one(first)), |text, also| text.raw(", ").append(&one(also)))))
 }
 
-/// What speaks for it: since when it has run well below, and what CI says.
+/// The evidence for a version: its time without failure in the environment below, and the results of CI.
 fn describe_evidence(plan: &Plan) -> Mrkdwn {
     let text = match plan.well_since {
         Some(since) => Mrkdwn::new("\nruns well in ").plain(plan.seen_in.as_str()).raw(" since ").date_time(since),
@@ -102,7 +102,7 @@ fn describe_evidence(plan: &Plan) -> Mrkdwn {
     }
 }
 
-/// From which version back to which, how that was found, and what goes with it.
+/// The two versions of a rollback, the source of the older one, and the other artefacts that move.
 pub(super) fn render_rollback_effects(plan: &Plan, most: usize) -> Vec<Block> {
     let Some(rollback) = plan.rollback_details() else { return Vec::new() };
     let from = plan.from.as_ref().map_or("unknown", Version::label);
@@ -155,7 +155,7 @@ fn describe_how_found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyP
     }
 }
 
-/// What the registry says, where that is worth a word.
+/// The registry's answer, where it is not the usual one.
 pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
     match &plan.image {
         ImagePresence::Gone => Some(section(Mrkdwn::new(
