@@ -13,7 +13,8 @@ use sha2::Sha256;
 use super::Slack;
 use crate::sim::slack::control_api::Ack;
 
-pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// For how long Slack waits for the bot's response to a command, a click or an event.
+pub(super) const DEFAULT_RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 /// Before the second and the third redelivery; the first comes at once.
@@ -36,8 +37,7 @@ pub(super) struct BotResponse {
 pub(super) fn client() -> reqwest::Client {
     // reqwest panics without a TLS provider even where all is plain HTTP; a second installation is refused, harmlessly.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder =
-        reqwest::Client::builder().no_proxy().timeout(RESPONSE_TIMEOUT).redirect(reqwest::redirect::Policy::none());
+    let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     builder.build().unwrap_or_default()
 }
 
@@ -120,12 +120,16 @@ impl Slack {
         body: String,
         headers: &[(&str, &str)],
     ) -> Result<BotResponse, DispatchError> {
-        let url = format!("{}{path}", self.lock_outbound().bot_url);
+        let (url, response_timeout) = {
+            let outbound = self.lock_outbound();
+            (format!("{}{path}", outbound.bot_url), outbound.response_timeout)
+        };
         let timestamp = self.setup.clock.now().as_second();
         let signature = sign(&self.setup.signing_secret, timestamp, body.as_bytes());
         let mut request = self
             .http
             .post(url)
+            .timeout(response_timeout)
             .header(USER_AGENT, "Slackbot 1.0 (+https://api.slack.com/robots)")
             .header(CONTENT_TYPE, content_type)
             .header("x-slack-request-timestamp", timestamp.to_string())

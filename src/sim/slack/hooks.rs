@@ -2,7 +2,6 @@
 //! The only way to change an ephemeral message.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Path, State as Shared};
@@ -30,9 +29,6 @@ pub(super) struct Hook {
     /// Set when the acknowledgement of the command is shown.
     acknowledged: Arc<watch::Sender<bool>>,
 }
-
-/// For how long, in real time, an answer waits behind its acknowledgement: as long as Slack waits for that.
-const MAX_ACK_WAIT: Duration = Duration::from_secs(3);
 
 /// What an answer answers: who acted where, and on which message.
 #[derive(Clone, Debug)]
@@ -113,7 +109,9 @@ pub(super) async fn respond(Shared(slack): Shared<Slack>, Path(token): Path<Stri
     let acknowledged = slack.read(|state| state.hooks.get(&token).map(|hook| hook.acknowledged.subscribe()));
     if let Some(mut acknowledged) = acknowledged {
         let shown = acknowledged.wait_for(|shown| *shown);
-        let _ = tokio::time::timeout(MAX_ACK_WAIT, shown).await;
+        // At most as long as Slack waits for the acknowledgement.
+        let max_wait = slack.lock_outbound().response_timeout;
+        let _ = tokio::time::timeout(max_wait, shown).await;
     }
     slack.write(|state| {
         let payload: Option<Value> = serde_json::from_slice(&body).ok().filter(Value::is_object);

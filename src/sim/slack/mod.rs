@@ -20,6 +20,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -83,6 +84,7 @@ type Listener = Arc<dyn Fn() + Send + Sync>;
 /// Who is told, and where the bot is.
 struct Outbound {
     bot_url: String,
+    response_timeout: Duration,
     scheduler: Option<Scheduler>,
     listeners: Vec<Listener>,
 }
@@ -94,7 +96,12 @@ impl Slack {
         if let Some(manifest) = &setup.manifest {
             state.commands.clone_from(&manifest.commands);
         }
-        let outbound = Outbound { bot_url: setup.origin.clone(), scheduler: None, listeners: Vec::new() };
+        let outbound = Outbound {
+            bot_url: setup.origin.clone(),
+            response_timeout: deliver::DEFAULT_RESPONSE_TIMEOUT,
+            scheduler: None,
+            listeners: Vec::new(),
+        };
         Self {
             http: deliver::client(),
             setup: Arc::new(setup),
@@ -129,6 +136,11 @@ impl Slack {
     /// Sends commands, clicks and events to another bot than the one at the origin.
     pub fn set_bot_url(&self, url: &str) {
         url.trim_end_matches('/').clone_into(&mut self.lock_outbound().bot_url);
+    }
+
+    /// Waits longer than Slack does, so that a test does not depend on how fast the machine is.
+    pub fn set_response_timeout(&self, response_timeout: Duration) {
+        self.lock_outbound().response_timeout = response_timeout;
     }
 
     /// With an agenda, events that the bot did not take are sent again after one and after five minutes.

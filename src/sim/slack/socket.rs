@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::Slack;
-use super::deliver::{BotResponse, DispatchError, RESPONSE_TIMEOUT};
+use super::deliver::{BotResponse, DispatchError};
 use super::state::{APP_ID, State};
 use crate::sim::slack::control_api::Ack;
 
@@ -141,7 +141,7 @@ impl Slack {
             envelope["retry_reason"] = json!(reason);
         }
         let text = envelope.to_string();
-        let deadline = Instant::now() + RESPONSE_TIMEOUT;
+        let deadline = Instant::now() + self.lock_outbound().response_timeout;
         while Instant::now() < deadline {
             let Some(acknowledged) = self.dispatch(&id, &text) else {
                 tokio::time::sleep(RETRY_INTERVAL).await;

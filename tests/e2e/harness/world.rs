@@ -29,6 +29,9 @@ pub(crate) struct World {
     shutdown: Option<oneshot::Sender<()>>,
 }
 
+/// For how long the simulated Slack waits for the bot. Slack waits 3 s; on a busy machine a hundred commands at once take longer.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
+
 impl World {
     pub(crate) async fn open() -> Self {
         Self::with_config(|configuration| configuration).await
@@ -81,6 +84,7 @@ impl World {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let sim = sim::World::new(clock.clone(), Pace::default(), &origin).unwrap();
+        sim.slack.set_response_timeout(RESPONSE_TIMEOUT);
         prepare(&sim);
         let folder = tempfile::tempdir().unwrap();
         write_database(folder.path(), &origin).await;

@@ -282,6 +282,7 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(slow.await.unwrap().body["text"], "slow");
 
+    world.sim.slack.set_response_timeout(Duration::from_secs(3));
     let ack = world.sim.slack.type_command("alice", "deploys", "/gantry panic").await.unwrap();
     assert_eq!(ack.body, "operation_timeout", "not acknowledged, and nobody else suffers");
     let said = world.sim.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
