@@ -11,7 +11,8 @@ use crate::workflow::commands::plan_outcome::{begin_plan, show_plan};
 use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::planning::approval_requirements::needs_approval_stage;
-use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector, decide_promotion};
+use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, decide_promotion};
+use crate::workflow::planning::promotion_candidate::VersionSelector;
 use crate::workflow::requests::reply::{Request, Response};
 
 /// Answers `promote <artefact> [environment] [version] [--override reason] [--dry-run]`.

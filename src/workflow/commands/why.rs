@@ -12,7 +12,8 @@ use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError, RetryLater};
 use crate::workflow::planning::approval_requirements::{collect_approval_requirements, needs_approval_stage};
-use crate::workflow::planning::promotion::{PromotionRequest, VersionSelector, gather_facts_and_check, resolve_target};
+use crate::workflow::planning::promotion::{PromotionRequest, gather_facts_and_check, resolve_target};
+use crate::workflow::planning::promotion_candidate::VersionSelector;
 use crate::workflow::requests::reply::{Request, Response};
 
 /// As it is for whoever asks; `openly` for all who read along.

@@ -5,6 +5,7 @@ pub(crate) mod gate_inputs;
 pub(crate) mod image;
 pub(crate) mod pending_commits;
 pub mod promotion;
+pub(crate) mod promotion_candidate;
 pub(crate) mod rollback;
 pub(crate) mod rollback_candidates;
 pub(crate) mod rollback_image;

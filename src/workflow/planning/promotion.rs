@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::domain::change::plan::{GitWrite, Plan};
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
-use crate::domain::model::version::{Sha, Version};
+use crate::domain::model::version::Version;
 use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
-use crate::domain::rules::facts::{CheckedCommit, GateInputs, HealthySince, PromotionFacts};
+use crate::domain::rules::facts::{CheckedCommit, GateInputs, PromotionFacts};
 use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::promotion;
 use crate::domain::rules::refusal::{Refusal, RestrictedAction};
 use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError, record_obstacle};
 use crate::workflow::facts::manifests::resolve_manifest_file;
@@ -26,11 +23,7 @@ use crate::workflow::planning::image::check_image_to_write;
 use crate::workflow::planning::pending_commits::{
     assume_unknown_pending, find_pending_by_branch, find_pending_by_manifest,
 };
-
-/// How far back a version is looked for that is named.
-const SIGHTINGS_LIMIT: u32 = 200;
-/// How many versions are offered where the one that was named never ran well.
-const MAX_SUGGESTIONS: usize = 5;
+use crate::workflow::planning::promotion_candidate::{VersionSelector, find_rolling_out_below, select_version_below};
 
 /// What is to be promoted, whereto, and who wants it.
 #[derive(Clone, Debug)]
@@ -43,20 +36,6 @@ pub(crate) struct PromotionRequest {
     pub(crate) override_reason: Option<Arc<str>>,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum VersionSelector {
-    /// Whatever runs well below.
-    RunningBelow,
-    /// A version that has run well below, by its tag or the beginning of its commit.
-    Named(Arc<str>),
-    /// Exactly this commit, which has run well below.
-    Commit(Sha),
-    /// Exactly this image: by manifest, another of the same commit is not the same.
-    Image(Version),
-    /// The version of the stay below that was first seen then.
-    Sighting(Timestamp),
-}
-
 impl PromotionRequest {
     /// The same promotion once more, without an override.
     pub(crate) fn from_plan(requester: &PersonId, plan: &Plan) -> Self {
@@ -66,16 +45,6 @@ impl PromotionRequest {
             environment: Some(plan.environment.clone()),
             selector: VersionSelector::from_plan(plan),
             override_reason: None,
-        }
-    }
-}
-
-impl VersionSelector {
-    /// What was planned, and nothing else.
-    fn from_plan(plan: &Plan) -> Self {
-        match &plan.write {
-            GitWrite::Branch { pinned } => Self::Commit(pinned.clone()),
-            GitWrite::Manifest { .. } => Self::Image(plan.version.clone()),
         }
     }
 }
@@ -344,120 +313,6 @@ async fn find_environments_behind<'a>(
         behind.extend(unknown.into_iter().take(1));
     }
     Ok(behind)
-}
-
-/// What would go, with its commit as far as anything tells it, and since when it has run well below.
-async fn select_version_below(
-    ctx: &Context,
-    artefact: &Artefact,
-    below: &Environment,
-    what: &VersionSelector,
-) -> Result<(Version, Option<HealthySince>), PlanError> {
-    let stay = match what {
-        VersionSelector::RunningBelow => {
-            let Some(place) = artefact.places.get(&below.name) else {
-                let (artefact, below) = (artefact.name.clone(), below.name.clone());
-                return Err(Refusal::NotRunningBelow { artefact, below }.into());
-            };
-            let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
-            let version = promotion::require_healthy_version(artefact, below, &rollout, &ctx.config.catalogue.ladder)?;
-            let seen = ctx.sightings.find_sighting(&artefact.name, &below.name);
-            // The observer is about to record it: what it knows of the version is not known here yet.
-            seen.filter(|seen| seen.version.is_same_image(&version)).ok_or_else(|| {
-                LookupError::new_transient(format!("{} has just come to run in {}", version.label(), below.name))
-            })?
-        }
-        VersionSelector::Named(_)
-        | VersionSelector::Commit(_)
-        | VersionSelector::Image(_)
-        | VersionSelector::Sighting(_) => find_healthy_sighting(ctx, artefact, below, what).await?,
-    };
-    let commit = find_sighting_commit(ctx, artefact, &stay).await?;
-    let well = stay.healthy_since.map(|since| HealthySince { since, until: stay.ended_at });
-    Ok((Version { commit, ..stay.version }, well))
-}
-
-/// What is to run below and does not run well there, with its commit where that is known by now.
-async fn find_rolling_out_below(
-    ctx: &Context,
-    artefact: &Artefact,
-    below: &Environment,
-) -> Result<Option<Version>, LookupError> {
-    let Some(place) = artefact.places.get(&below.name) else { return Ok(None) };
-    let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
-    let (RolloutState::RollingOut { .. } | RolloutState::Degraded { .. }) = rollout.state else { return Ok(None) };
-    let seen = ctx.sightings.find_sighting(&artefact.name, &below.name);
-    let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_same_image(&now))) else {
-        return Ok(None);
-    };
-    let commit = find_sighting_commit(ctx, artefact, &stay).await?;
-    Ok(commit.map(|commit| Version { commit: Some(commit), ..stay.version }))
-}
-
-async fn find_sighting_commit(ctx: &Context, artefact: &Artefact, stay: &Sighting) -> Result<Option<Sha>, LookupError> {
-    match &stay.version.commit {
-        Some(commit) => Ok(Some(commit.clone())),
-        None => Ok(ctx.image_commits.resolve_sighting_commit(artefact, stay).await?.map(|(commit, _)| commit)),
-    }
-}
-
-/// A stay below of the version that is named, if it ran well.
-async fn find_healthy_sighting(
-    ctx: &Context,
-    artefact: &Artefact,
-    below: &Environment,
-    what: &VersionSelector,
-) -> Result<Sighting, PlanError> {
-    let stays = ctx.store.list_sightings(&artefact.name, &below.name, SIGHTINGS_LIMIT).await?;
-    let healthy: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
-    let is_selected = |stay: &&Sighting| match what {
-        VersionSelector::Named(name) => stay.version.is_named(name),
-        VersionSelector::Commit(sha) => stay.version.commit.as_ref() == Some(sha),
-        VersionSelector::Image(version) => stay.version.is_same_image(version),
-        VersionSelector::Sighting(seen_at) => stay.seen_at == *seen_at,
-        VersionSelector::RunningBelow => true,
-    };
-    let mut found = healthy.iter().find(is_selected).cloned();
-    if let (None, VersionSelector::Commit(sha)) = (&found, what) {
-        // Its commit may be known, and only not written down there yet.
-        for stay in healthy.iter().filter(|stay| stay.version.commit.is_none()).take(MAX_SUGGESTIONS) {
-            if ctx
-                .image_commits
-                .resolve_sighting_commit(artefact, stay)
-                .await?
-                .is_some_and(|(commit, _)| commit == *sha)
-            {
-                found = Some(stay.clone());
-                break;
-            }
-        }
-    }
-    if let Some(found) = found {
-        // What runs there now is judged by how it runs now.
-        if found.ended_at.is_none()
-            && let Some(place) = artefact.places.get(&below.name)
-        {
-            let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
-            promotion::require_healthy_version(artefact, below, &rollout, &ctx.config.catalogue.ladder)?;
-        }
-        return Ok(found);
-    }
-    let version = match what {
-        VersionSelector::Commit(sha) => sha.short().to_owned(),
-        VersionSelector::Named(name) => name.to_string(),
-        VersionSelector::Image(version) => version.label().to_owned(),
-        VersionSelector::Sighting(_) | VersionSelector::RunningBelow => "that version".to_owned(),
-    };
-    let mut ran: Vec<String> = healthy.iter().map(|stay| stay.version.label().to_owned()).collect();
-    ran.dedup();
-    ran.truncate(MAX_SUGGESTIONS);
-    Err(Refusal::NeverRanHealthy {
-        artefact: artefact.name.clone(),
-        below: below.name.clone(),
-        version,
-        healthy_versions: ran,
-    }
-    .into())
 }
 
 /// What runs in the target now. Where that cannot be read, nobody could tell later whether the change arrived.
