@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeLockKey, Stage};
+use crate::domain::git::checks::CiChecks;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::Version;
-use crate::domain::rules::conflict::{AskerRole, ChangeInProgress};
+use crate::domain::rules::conflict::{AskerRole, ChangeInProgress, ConflictingChange};
 use crate::domain::rules::facts::{CheckedCommit, GateInputs, PromotionFacts};
 use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::promotion;
@@ -21,7 +22,7 @@ use crate::workflow::planning::approval_requirements::needs_approval_stage;
 use crate::workflow::planning::gate_inputs::{find_version_quarantines, gather_gate_inputs};
 use crate::workflow::planning::image::check_image_to_write;
 use crate::workflow::planning::pending_commits::{
-    assume_unknown_pending, find_pending_by_branch, find_pending_by_manifest,
+    PendingAndUndone, assume_unknown_pending, find_pending_by_branch, find_pending_by_manifest,
 };
 use crate::workflow::planning::promotion_candidate::{VersionSelector, find_rolling_out_below, select_version_below};
 
@@ -79,10 +80,10 @@ pub(crate) async fn decide_promotion(
 async fn plan_promotion(
     ctx: &Context,
     request: &PromotionRequest,
-    blockers: &mut Obstacles,
+    obstacles: &mut Obstacles,
 ) -> Result<PromotionDecision, PlanError> {
     let (artefact, target, others) = resolve_target(ctx, request).await?;
-    let (plan, errored) = gather_facts_and_check(ctx, request, artefact, target, blockers).await?;
+    let (plan, errored) = gather_facts_and_check(ctx, request, artefact, target, obstacles).await?;
     Ok(PromotionDecision::Planned { plan, other_environments: others, errored_change: errored })
 }
 
@@ -104,86 +105,66 @@ pub(crate) async fn resolve_target<'a>(
     Ok((artefact, *target, Some(others.iter().map(|rung| rung.name.clone()).collect())))
 }
 
-/// Every rule, in order. Whoever wants the first that stands in the way is stopped there; whoever wants all goes on as
-/// far as anything can be known, and is stopped at the end.
+/// Checks every rule, in order. Where `obstacles` holds only the first, the check ends there; otherwise it goes on as far as
+/// the facts allow and ends with all of them.
 pub(crate) async fn gather_facts_and_check(
     ctx: &Context,
     request: &PromotionRequest,
     artefact: &Artefact,
     target: &Environment,
-    blockers: &mut Obstacles,
+    obstacles: &mut Obstacles,
 ) -> Result<(Box<Plan>, Option<Box<Change>>), PlanError> {
     let catalogue = &ctx.config.catalogue;
     let below = promotion::require_environment_below(artefact, target, &catalogue.ladder)?;
-    check_rights(ctx, request, artefact, target, blockers).await?;
-    for rung in [below, target] {
-        // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
-        if artefact.places.get(&rung.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
-            return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", rung.name)).into());
-        }
-    }
+    check_rights(ctx, request, artefact, target, obstacles).await?;
+    require_cluster_was_read(ctx, artefact, [below, target])?;
     let candidate =
-        match record_obstacle(select_version_below(ctx, artefact, below, &request.selector).await, blockers)? {
+        match record_obstacle(select_version_below(ctx, artefact, below, &request.selector).await, obstacles)? {
             Some(candidate) => Some(candidate),
             None => find_rolling_out_below(ctx, artefact, below).await?.map(|version| (version, None)),
         };
-    let manifest = record_obstacle(resolve_manifest_file(ctx, artefact, target).await, blockers)?;
-    let mut supersedes = None;
-    if let Some(manifest) = &manifest {
-        let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-        match ctx.store.find_active_change(&moves).await? {
-            Some(holder)
-                if candidate.as_ref().is_some_and(|(version, _)| can_be_superseded(&holder, artefact, version)) =>
-            {
-                supersedes = holder.to_conflicting_change();
-            }
-            Some(holder) => {
-                blockers.record_refusal(Refusal::ChangeInProgress(
-                    describe_open_change(ctx, &holder, &request.requester).await,
-                ))?;
-            }
-            None => {}
+    let manifest = record_obstacle(resolve_manifest_file(ctx, artefact, target).await, obstacles)?;
+    let supersedes = match &manifest {
+        Some(manifest) => {
+            let lock_key = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
+            let version = candidate.as_ref().map(|(version, _)| version);
+            find_change_to_supersede(ctx, request, &lock_key, version, obstacles).await?
         }
-    }
-    let from =
-        record_obstacle(find_running_version(ctx, artefact, target).map_err(PlanError::from), blockers)?.flatten();
-    let Some((mut version, well)) = candidate else {
-        // Nothing tells what would go: what holds the environment itself is known without that.
-        let watch = gather_gate_inputs(ctx, artefact, target, None).await?;
-        promotion::check_environment_gates(&watch, target, blockers)?;
-        return Err(LookupError::new_transient(format!("what runs in {} is not known", below.name)).into());
-    };
-    blockers.set_version(&version);
-    let pinned = version.commit.clone();
-    let coming = match (&manifest, &pinned) {
-        (None, _) => None,
-        (Some(None), Some(pinned)) => {
-            record_obstacle(find_pending_by_branch(ctx, artefact, target, &version, pinned).await, blockers)?
-        }
-        // What is approved without a pull request is approved by its commit.
-        (Some(Some(_)), pinned) if pinned.is_some() || !is_approved_by_commit(target) => {
-            Some((find_pending_by_manifest(ctx, artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new()))
-        }
-        _ => {
-            let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
-            blockers.record_refusal(Refusal::CommitUnknown { artefact, below, version })?;
-            None
-        }
-    };
-    let manifest = manifest.flatten();
-    let image = match &manifest {
-        Some(file) => record_obstacle(check_image_to_write(ctx, artefact, target, file, &mut version).await, blockers)?,
         None => None,
     };
-    let (mut pending, undoes) = coming.unwrap_or_else(|| (assume_unknown_pending(), Vec::new()));
+    let from =
+        record_obstacle(find_running_version(ctx, artefact, target).map_err(PlanError::from), obstacles)?.flatten();
+    let Some((mut version, healthy_since)) = candidate else {
+        // The gates of the environment itself do not depend on the version.
+        let gate_inputs = gather_gate_inputs(ctx, artefact, target, None).await?;
+        promotion::check_environment_gates(&gate_inputs, target, obstacles)?;
+        return Err(LookupError::new_transient(format!("what runs in {} is not known", below.name)).into());
+    };
+    obstacles.set_version(&version);
+    let (mut pending, undoes) = match &manifest {
+        None => None,
+        Some(None) => find_pending_for_merge(ctx, artefact, [below, target], &version, obstacles).await?,
+        Some(Some(_)) => {
+            find_pending_for_manifest(ctx, artefact, [below, target], &version, from.as_ref(), obstacles).await?
+        }
+    }
+    .unwrap_or_else(|| (assume_unknown_pending(), Vec::new()));
+    let pinned = version.commit.clone();
+    let manifest = manifest.flatten();
+    let image = match &manifest {
+        Some(file) => {
+            record_obstacle(check_image_to_write(ctx, artefact, target, file, &mut version).await, obstacles)?
+        }
+        None => None,
+    };
     let checks = match (&pinned, pending.ahead_by) {
-        (None, _) | (_, 0) => crate::domain::git::checks::CiChecks::default(),
+        (None, _) | (_, 0) => CiChecks::default(),
         (Some(pinned), _) => ctx.github.fetch_checks(&artefact.repository, pinned).await?,
     };
     let errored = find_errored_change(ctx, artefact, target, &version).await?;
     let quarantines = find_version_quarantines(ctx, artefact, target, &version, &mut pending).await?;
     let checked_commit = pinned.clone().map(|commit| CheckedCommit { commit, checks });
-    let watch = GateInputs { quarantines, checked_commit, ..gather_gate_inputs(ctx, artefact, target, well).await? };
+    let gate_inputs = gather_gate_inputs(ctx, artefact, target, healthy_since).await?;
     let facts = PromotionFacts {
         artefact,
         target,
@@ -195,19 +176,102 @@ pub(crate) async fn gather_facts_and_check(
         undoes,
         image: image.unwrap_or_default(),
         pending,
-        gate_inputs: watch,
+        gate_inputs: GateInputs { quarantines, checked_commit, ..gate_inputs },
         overriding: request.override_reason.clone().map(|reason| (request.requester.clone(), reason)),
         supersedes,
     };
+    check_and_build_plan(ctx, facts, errored, obstacles)
+}
+
+/// Judges the facts. The result has the errored change if the plan resumes it.
+fn check_and_build_plan(
+    ctx: &Context,
+    facts: PromotionFacts<'_>,
+    errored: Option<Box<Change>>,
+    obstacles: &mut Obstacles,
+) -> Result<(Box<Plan>, Option<Box<Change>>), PlanError> {
     if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (promotion::check_has_effect(&facts), &errored) {
-        // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
-        blockers.finish_check()?;
+        // The errored change may have been merged before its error. The branch has its commits then, and it is resumed.
+        obstacles.finish_check()?;
         return Ok((Box::new(errored.plan.clone()), Some(errored.clone())));
     }
-    let permit = promotion::check_promotion(&facts, blockers)?;
-    let plan = Box::new(Plan::new(permit, facts, catalogue)?);
+    let permit = promotion::check_promotion(&facts, obstacles)?;
+    let plan = Box::new(Plan::new(permit, facts, &ctx.config.catalogue)?);
     let errored = errored.filter(|errored| can_resume(ctx, errored, &plan));
     Ok((plan, errored))
+}
+
+/// After a start the workloads are not read yet, which is no reason to refuse a promotion.
+fn require_cluster_was_read(
+    ctx: &Context,
+    artefact: &Artefact,
+    environments: [&Environment; 2],
+) -> Result<(), LookupError> {
+    for environment in environments {
+        if artefact.places.get(&environment.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
+            let reason = format!("what runs in {} has not been read yet", environment.name);
+            return Err(LookupError::new_transient(reason));
+        }
+    }
+    Ok(())
+}
+
+/// The open change that this promotion replaces. An open change that cannot be replaced is an obstacle.
+async fn find_change_to_supersede(
+    ctx: &Context,
+    request: &PromotionRequest,
+    lock_key: &ChangeLockKey,
+    version: Option<&Version>,
+    obstacles: &mut Obstacles,
+) -> Result<Option<ConflictingChange>, PlanError> {
+    let Some(holder) = ctx.store.find_active_change(lock_key).await? else { return Ok(None) };
+    if version.is_some_and(|version| can_be_superseded(&holder, &request.artefact, version)) {
+        return Ok(holder.to_conflicting_change());
+    }
+    let in_progress = describe_open_change(ctx, &holder, &request.requester).await;
+    obstacles.record_refusal(Refusal::ChangeInProgress(in_progress))?;
+    Ok(None)
+}
+
+/// A merge needs the commit of the version.
+async fn find_pending_for_merge(
+    ctx: &Context,
+    artefact: &Artefact,
+    [below, target]: [&Environment; 2],
+    version: &Version,
+    obstacles: &mut Obstacles,
+) -> Result<Option<PendingAndUndone>, PlanError> {
+    let Some(pinned) = &version.commit else {
+        return record_unknown_commit(artefact, below, version, obstacles);
+    };
+    record_obstacle(find_pending_by_branch(ctx, artefact, target, version, pinned).await, obstacles)
+}
+
+/// A write to the manifest needs the commit only where people approve by it.
+async fn find_pending_for_manifest(
+    ctx: &Context,
+    artefact: &Artefact,
+    [below, target]: [&Environment; 2],
+    version: &Version,
+    from: Option<&Version>,
+    obstacles: &mut Obstacles,
+) -> Result<Option<PendingAndUndone>, PlanError> {
+    if version.commit.is_none() && is_approved_by_commit(target) {
+        return record_unknown_commit(artefact, below, version, obstacles);
+    }
+    let pending = find_pending_by_manifest(ctx, artefact, from, version.commit.as_ref()).await?;
+    Ok(Some((pending, Vec::new())))
+}
+
+fn record_unknown_commit(
+    artefact: &Artefact,
+    below: &Environment,
+    version: &Version,
+    obstacles: &mut Obstacles,
+) -> Result<Option<PendingAndUndone>, PlanError> {
+    let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
+    obstacles.record_refusal(Refusal::CommitUnknown { artefact, below, version })?;
+    Ok(None)
 }
 
 async fn check_rights(
@@ -215,7 +279,7 @@ async fn check_rights(
     request: &PromotionRequest,
     artefact: &Artefact,
     target: &Environment,
-    blockers: &mut Obstacles,
+    obstacles: &mut Obstacles,
 ) -> Result<(), PlanError> {
     if !ctx.permissions.may_promote(&request.requester, &target.name, &artefact.repository).await? {
         let (act, environment, who) = (
@@ -223,7 +287,7 @@ async fn check_rights(
             target.name.clone(),
             ctx.permissions.label_members(&target.policy.promoters).await,
         );
-        blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
+        obstacles.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
     }
     if request.override_reason.is_some()
         && !ctx.permissions.may_override(&request.requester, &target.name, &artefact.repository).await?
@@ -235,7 +299,7 @@ async fn check_rights(
             ctx.permissions.label_members(&target.policy.overriders).await
         };
         let (act, environment) = (RestrictedAction::Override, target.name.clone());
-        blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
+        obstacles.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
     }
     Ok(())
 }
@@ -333,11 +397,11 @@ fn is_approved_by_commit(target: &Environment) -> bool {
 }
 
 /// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.
-fn can_be_superseded(holder: &Change, artefact: &Artefact, version: &Version) -> bool {
+fn can_be_superseded(holder: &Change, artefact: &ArtefactName, version: &Version) -> bool {
     let plan = &holder.plan;
     Change::to_conflicting_change(holder).is_some()
         && holder.stage.can_cancel()
-        && plan.artefact == artefact.name
+        && plan.artefact == *artefact
         && !plan.is_rollback()
         && !plan.version.is_same_as(version)
 }
