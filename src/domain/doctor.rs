@@ -5,13 +5,13 @@ use jiff::{SignedDuration, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
     Good,
-    /// It works, but somebody should look at it.
+    /// The service works, but an operator should look at it.
     Warning,
-    /// It does not work.
+    /// The service does not work.
     Bad,
 }
 
-/// The subjects of checks, in the order in which they are shown.
+/// The services in the order in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
     Configuration,
@@ -39,13 +39,13 @@ impl Service {
     }
 }
 
-/// One thing that was checked. All texts are plain, and may quote text from outside.
+/// The result of one check. All texts are plain text and may quote text from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCheck {
     pub service: Service,
     pub health: Health,
     pub summary: String,
-    /// The last time at which it was so.
+    /// The last time at which the summary was true.
     pub last_seen_at: Option<Timestamp>,
     /// The cause, in a sentence.
     pub reason: Option<String>,
@@ -54,7 +54,7 @@ pub struct HealthCheck {
 }
 
 impl HealthCheck {
-    /// `repair` is empty if nothing is to be done, or another text says it.
+    /// `repair` is empty if there is nothing to do or another text names the next step.
     pub fn new(service: Service, health: Health, summary: impl Into<String>, repair: impl Into<String>) -> Self {
         let repair = Some(repair.into()).filter(|repair| !repair.is_empty());
         Self { service, health, summary: summary.into(), last_seen_at: None, reason: None, repair }

@@ -1,5 +1,5 @@
-//! What Gantry knows and decides, without any I/O. Nothing here is async, and no type of slack-morphism,
-//! octocrab, kube or sqlx comes in.
+//! The decisions of Gantry, without I/O. Nothing here is async or uses a type of slack-morphism, octocrab, kube or
+//! sqlx.
 
 pub mod change;
 pub mod command;

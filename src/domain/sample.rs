@@ -1,4 +1,4 @@
-//! A small catalogue for tests: the demo's artefacts on the demo's ladder.
+//! Sample values for tests: the demo's artefacts on the demo's ladder, and plans, changes and refusals.
 
 use std::collections::BTreeMap;
 
@@ -50,12 +50,12 @@ pub(crate) fn catalogue() -> Catalogue {
     Catalogue { artefacts: artefacts.collect(), ladder }
 }
 
-/// The commit that is named by one digit.
+/// The commit with the SHA that repeats this digit.
 pub(crate) fn sha(digit: char) -> Sha {
     digit.to_string().repeat(40).parse().expect("a commit")
 }
 
-/// One by Alice.
+/// A commit by Alice.
 pub(crate) fn commit(digit: char, subject: &str) -> Commit {
     let sha = sha(digit);
     let url = format!("https://github.com/acme/checkout/commit/{sha}");
@@ -70,7 +70,7 @@ pub(crate) fn commit(digit: char, subject: &str) -> Commit {
     }
 }
 
-/// `checkout` on its way to `qa`.
+/// A promotion of `checkout` to `qa`.
 pub(crate) fn plan() -> Plan {
     let sha: Sha = "4f1c2ab".repeat(6)[..40].parse().expect("a commit");
     Plan {
@@ -108,13 +108,13 @@ pub(crate) fn plan() -> Plan {
     }
 }
 
-/// Files of which a line was changed.
+/// Files with one changed line each.
 pub(crate) fn files(paths: &[&str]) -> ChangedFiles {
     let changed = |path: &&str| ChangedFile { path: (*path).to_owned(), previous: None, additions: 1, deletions: 1 };
     ChangedFiles { changed: paths.iter().map(changed).collect(), cut: false }
 }
 
-/// What the ledger found.
+/// A rollback to a version that the ledger recorded.
 pub(crate) fn rollback() -> Rollback {
     let since = Timestamp::from_second(1_763_200_000).expect("a moment");
     Rollback {
@@ -128,7 +128,7 @@ pub(crate) fn rollback() -> Rollback {
     }
 }
 
-/// `checkout` was rolled back in `qa` by Bob.
+/// Bob rolled `checkout` back in `qa`.
 pub(crate) fn quarantine() -> Quarantine {
     Quarantine {
         change: ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),
@@ -143,7 +143,7 @@ pub(crate) fn quarantine() -> Quarantine {
     }
 }
 
-/// That change as it begins.
+/// The change of [`plan`] when it begins.
 pub(crate) fn change() -> Change {
     Change {
         request: None,
@@ -158,7 +158,7 @@ pub(crate) fn change() -> Change {
     }
 }
 
-/// `mailer` wants to go to `qa`, with one commit that concerns it.
+/// A promotion of `mailer` to `qa` with one commit that touches it.
 pub(crate) fn facts(catalogue: &Catalogue, watch: GateInputs) -> PromotionFacts<'_> {
     PromotionFacts {
         artefact: catalogue.find_artefact("mailer").expect("an artefact"),
@@ -200,7 +200,7 @@ pub(crate) fn waiting() -> Change {
     Change { plan, stage: Stage::AwaitingApproval(awaiting), ..change }
 }
 
-/// `checkout` on its way to `prod`, with these in the way.
+/// The answer of `why` for `checkout` in `prod` with these obstacles.
 pub(crate) fn why(blockers: Vec<Refusal>) -> WhyAnswer {
     WhyAnswer {
         artefact: ArtefactName::new("checkout"),
@@ -213,7 +213,7 @@ pub(crate) fn why(blockers: Vec<Refusal>) -> WhyAnswer {
     }
 }
 
-/// The same with nothing in the way; of what is asked on it, all in the words of anybody.
+/// The same answer without obstacles. All free texts in it are `text`.
 pub(crate) fn free(text: &str) -> WhyAnswer {
     let hold = Hold {
         change: quarantine().change,
@@ -235,7 +235,7 @@ pub(crate) fn free(text: &str) -> WhyAnswer {
     WhyAnswer { ready_promotion: Some(ReadyPromotion { plan: Box::new(plan), awaiting: awaits }), ..why(Vec::new()) }
 }
 
-/// What can stand before `checkout` on its way to `prod`, in the words of anybody.
+/// All obstacles that a promotion of `checkout` to `prod` can meet. All free texts in them are `text`.
 pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
     let (artefact, environment) = (ArtefactName::new("checkout"), EnvironmentName::new("prod"));
     let (below, at) = (EnvironmentName::new("staging"), Timestamp::from_second(1_763_283_600).expect("a moment"));

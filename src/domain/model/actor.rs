@@ -1,4 +1,4 @@
-//! Who acts: a person in Slack, or the controller that deploys by itself. And how the rules name people.
+//! The actors (a person in Slack, a login on GitHub, the controller) and the members that the policy names.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,26 +30,26 @@ impl fmt::Display for PersonId {
 pub enum Actor {
     Person(PersonId),
     Controller,
-    /// Somebody on GitHub, by their login.
+    /// A person on GitHub, by login.
     Github(String),
 }
 
-/// Whom a rule names: one person, or everybody of a group.
+/// A person or a group that the policy names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Member {
-    /// Without its `@`: a user group's of Slack, or a person's. Only Slack can tell which.
+    /// A handle without its `@`, of a user group or of a person. Only Slack knows which.
     Handle(String),
-    /// The id of a user group of Slack.
+    /// The id of a user group in Slack.
     Group(String),
     Person(PersonId),
-    /// A team of GitHub: people are in it by their logins.
+    /// A team on GitHub. Its members are known by their logins.
     Team {
         organisation: String,
         team: String,
     },
 }
 
-/// What Slack says a person is to the workspace. Only members may ask anything of us.
+/// A person's role in the workspace, according to Slack. Gantry accepts requests from members only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Member,
@@ -59,18 +59,18 @@ pub enum Role {
     Stranger,
 }
 
-/// How somebody of a list of members is called in a message.
+/// The name of a member in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberLabel {
-    /// A user group, with its handle as it is now; its id where Slack does not tell.
+    /// A user group with its current handle, or with its id if Slack does not answer.
     Group {
         id: String,
         handle: String,
     },
     Person(PersonId),
-    /// A team of GitHub's: `acme/release-managers`.
+    /// A team on GitHub, as in `acme/release-managers`.
     Team(String),
-    /// What only Slack could tell more about.
+    /// A handle that Slack did not resolve.
     Handle(String),
     Everyone,
 }

@@ -49,7 +49,7 @@ impl Repository {
         &self.name
     }
 
-    /// To GitHub `Acme/Shop` is `acme/shop`.
+    /// GitHub ignores case in names: `Acme/Shop` is `acme/shop`.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
     }
@@ -92,12 +92,12 @@ impl fmt::Display for Repository {
     }
 }
 
-/// One artefact's place in one environment. All workloads must be complete for it to count as running.
+/// The place of one artefact in one environment. A version counts as running when all workloads are complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub namespace: Namespace,
     pub workloads: Vec<Workload>,
-    /// Which container's image is meant; `None`: the one whose image is the artefact's.
+    /// The container with the artefact's image; `None`: the container is found by its image name.
     pub container: Option<Arc<str>>,
 }
 
@@ -110,13 +110,13 @@ pub enum Delivery {
         repository: Repository,
         file: String,
         branch: Option<String>,
-        /// Where in the file the version stands; `None`: it is found by looking.
+        /// The path of the version in the file; `None`: Gantry searches the file.
         path: Option<String>,
         pin: Pin,
     },
 }
 
-/// Where a manifest says which version is to run.
+/// The file on a branch that says which version runs in an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFile {
     pub repository: Repository,
@@ -130,15 +130,15 @@ pub struct Artefact {
     pub repository: Repository,
     /// The image without tag or digest, as in `ghcr.io/acme/checkout`.
     pub image: Arc<str>,
-    /// Globs of what concerns this artefact in its repository; empty means everything.
+    /// Globs of the files in its repository that affect this artefact; empty means every file.
     pub paths: Vec<String>,
     pub delivery: Delivery,
-    /// A rung that is missing here does not have this artefact.
+    /// An environment without an entry does not run this artefact.
     pub places: BTreeMap<EnvironmentName, Place>,
 }
 
 impl Artefact {
-    /// Does a file of its repository concern it?
+    /// Whether a file of its repository affects this artefact.
     pub fn is_concerned_by(&self, path: &str) -> bool {
         self.paths.is_empty() || self.paths.iter().any(|glob| is_path_match(glob, path))
     }

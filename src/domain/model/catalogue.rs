@@ -3,12 +3,12 @@
 use super::artefact::{Artefact, Delivery};
 use super::environment::{Environment, EnvironmentName, Policy};
 
-/// The environments in order, lowest first. The first is fed by pushes, never by a promotion.
+/// The environments in order, lowest first. Pushes feed the first environment; promotions never do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder(Vec<Environment>);
 
 impl Ladder {
-    /// `rungs` has been validated: at least two, names, aliases and branches unique.
+    /// The configuration has validated `environments`: at least two; names, aliases and branches are unique.
     pub fn new(environments: Vec<Environment>) -> Self {
         Self(environments)
     }
@@ -17,7 +17,7 @@ impl Ladder {
         &self.0
     }
 
-    /// Finds a rung by its name or an alias, in any case.
+    /// Finds an environment by its name or an alias, ignoring case.
     pub fn find(&self, text: &str) -> Option<&Environment> {
         self.0.iter().find(|environment| {
             environment.name.as_str().eq_ignore_ascii_case(text)
@@ -25,34 +25,34 @@ impl Ladder {
         })
     }
 
-    /// The policy of the environment with exactly this name. `None` where it is not configured any more.
+    /// The policy of the environment with exactly this name; `None` if it is no longer configured.
     pub fn find_policy(&self, environment: &EnvironmentName) -> Option<&Policy> {
         self.0.iter().find(|rung| rung.name == *environment).map(|rung| &rung.policy)
     }
 
-    /// The next rung downwards that has the artefact.
+    /// The next environment below that has the artefact.
     pub fn find_next_below(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
         let at = self.0.iter().position(|rung| rung.name == *environment)?;
         self.0[..at].iter().rev().find(|rung| artefact.places.contains_key(&rung.name))
     }
 
-    /// The next rung upwards that has the artefact.
+    /// The next environment above that has the artefact.
     pub fn find_next_above(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
         let at = self.0.iter().position(|rung| rung.name == *environment)?;
         self.0[at + 1..].iter().find(|rung| artefact.places.contains_key(&rung.name))
     }
 }
 
-/// Everything that is configured to move, and the ladder it moves on.
+/// All configured artefacts and their ladder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalogue {
     pub ladder: Ladder,
-    /// Sorted by name, names unique.
+    /// Sorted by name; names are unique.
     pub artefacts: Vec<Artefact>,
 }
 
 impl Catalogue {
-    /// Finds an artefact by its name, in any case.
+    /// Finds an artefact by its name, ignoring case.
     pub fn find_artefact(&self, text: &str) -> Option<&Artefact> {
         match self.artefacts.binary_search_by(|artefact| artefact.name.as_str().cmp(text)) {
             Ok(at) => self.artefacts.get(at),
@@ -60,7 +60,7 @@ impl Catalogue {
         }
     }
 
-    /// What else moves in an environment when the artefact's branch does.
+    /// The other artefacts that are deployed when the artefact's branch moves in an environment.
     pub fn iter_co_deployed<'a>(
         &'a self,
         artefact: &'a Artefact,

@@ -1,4 +1,4 @@
-//! An environment: the branch that is deployed there, and by which policy.
+//! An environment: its branch, its place in a cluster, its channel and its policy.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl fmt::Display for EnvironmentName {
     }
 }
 
-/// How a promotion into an environment enters its branch.
+/// How a promotion enters the branch of an environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromotionMethod {
     #[default]
@@ -44,35 +44,36 @@ pub struct Environment {
     pub aliases: Vec<String>,
     pub branch: String,
     pub namespace: Namespace,
-    /// The Slack channel its messages go to: a name (`#deploys`) or an id.
+    /// The Slack channel for the messages of this environment: a name (`#deploys`) or an id.
     pub channel: String,
     pub promotion_method: PromotionMethod,
     pub deploy_timeout: SignedDuration,
     pub policy: Policy,
 }
 
-/// What is asked of a change to an environment, beyond what the ladder itself knows.
+/// The configured conditions for changes to an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     pub approvals: Option<Approvals>,
     /// How long a change waits for its approvals.
     pub approval_timeout: SignedDuration,
-    /// Who may promote into it; empty means everyone in the workspace.
+    /// The members who may promote into the environment; empty means everyone in the workspace.
     pub promoters: Vec<Member>,
-    /// Who may let in what a rule holds back; empty means nobody.
+    /// The members who may override a gate; empty means no one.
     pub overriders: Vec<Member>,
     pub freezes: Vec<Freeze>,
     /// How a rollback enters the branch.
     pub rollback_method: PromotionMethod,
-    /// A promotion that fails here is rolled back without asking.
+    /// A promotion that fails here is rolled back without a confirmation.
     pub auto_rollback: bool,
-    /// How long what Git has may show no sign of life before the card says so.
+    /// The longest time without a sign of life after the merge. After it, the card shows a warning.
     pub stall_after: SignedDuration,
-    /// How long a version must have run well in the environment below.
+    /// How long a version must have been healthy in the environment below.
     pub soak: Option<SignedDuration>,
-    /// A commit without any green check may not be promoted into it.
+    /// A commit without a green check may not be promoted into the environment.
     pub checks_required: bool,
-    /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
+    /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the
+    /// delivery.
     pub tag_template: Option<String>,
 }
 
@@ -98,6 +99,6 @@ impl Default for Policy {
 pub struct Approvals {
     /// At least 1.
     pub required: u32,
-    /// Whose yes counts; empty means everyone in the workspace.
+    /// The members who may approve; empty means everyone in the workspace.
     pub approvers: Vec<Member>,
 }

@@ -1,4 +1,4 @@
-//! A freeze as it is configured: every week, or once from one date to another.
+//! A configured freeze: every week, or once from one date to another.
 
 use jiff::civil::{DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
@@ -6,17 +6,17 @@ use jiff::tz::TimeZone;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Freeze {
     pub period: Period,
-    /// Of both ends.
+    /// The time zone of both ends.
     pub timezone: TimeZone,
     pub reason: Option<String>,
 }
 
-/// `from` is in it, `to` is not any more.
+/// `from` is inclusive, `to` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// Around the end of the week if need be. The two ends differ.
+    /// A weekly period may pass the end of the week. Its ends differ.
     Weekly { from: WeekdayTime, to: WeekdayTime },
-    /// Ends after it begins.
+    /// `to` is later than `from`.
     Dated { from: DateTime, to: DateTime },
 }
 

@@ -1,11 +1,11 @@
-//! Which paths and names a pattern stands for, as `paths` of an artefact and rules for reports have them.
+//! Glob patterns for the `paths` of an artefact and for the rules that attribute reports.
 
-/// `**` stands for any number of folders, `*` for anything within one name.
+/// Matches a path. `**` stands for any number of folders, `*` for any characters within one name.
 pub fn is_path_match(glob: &str, path: &str) -> bool {
     fn match_folders(glob: &[&str], path: &[&str]) -> bool {
         match (glob, path) {
             ([], []) => true,
-            // Of a folder's own name it is not a part.
+            // `folder/**` does not match `folder` itself.
             (["**"], below) => !below.is_empty(),
             (["**", rest @ ..], _) => (0..=path.len()).any(|skipped| match_folders(rest, &path[skipped..])),
             ([first, rest @ ..], [name, below @ ..]) => is_name_match(first, name) && match_folders(rest, below),
@@ -16,13 +16,13 @@ pub fn is_path_match(glob: &str, path: &str) -> bool {
     match_folders(&split(glob), &split(path))
 }
 
-/// Is a name, of which a slash is a part like any other, one of those that the pattern stands for? Takes as long as both are.
+/// Matches a name as a whole; a slash is an ordinary character. The time is linear in the length of both texts.
 pub fn is_name_match(glob: &str, name: &str) -> bool {
     let Some((head, rest)) = glob.split_once('*') else { return glob == name };
     let Some(mut left) = name.strip_prefix(head) else { return false };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
     for part in middle.split('*') {
-        // The first place is as good as any later one, so nothing has to be tried twice.
+        // The first match leaves the most text for the later parts, so no other match has to be tried.
         let Some((_, behind)) = left.split_once(part) else { return false };
         left = behind;
     }

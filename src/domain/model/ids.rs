@@ -1,4 +1,4 @@
-//! The ids of changes and locks, and their form for people.
+//! The ids of changes and locks, and their short form.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::{NoContext, Uuid};
 
-/// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
+/// A UUID of version 7, which sorts by the time of the request. People see and type its last eight digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ChangeId(Uuid);
@@ -20,21 +20,21 @@ impl ChangeId {
         Uuid::try_parse(text).ok().map(Self)
     }
 
-    /// What people call it.
+    /// The last eight digits, as people see and type them.
     pub fn to_short_id(self) -> String {
         let text = self.0.simple().to_string();
         text[text.len() - SHORT_ID_LENGTH..].to_owned()
     }
 }
 
-/// Of version 7, so that ids sort by time.
+/// A UUID of version 7, so that ids sort by time.
 fn new_uuid_at(now: Timestamp) -> Uuid {
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
     let nanos = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
     Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos))
 }
 
-/// How many digits of a change's id people see.
+/// The number of digits of a change's id that people see.
 pub const SHORT_ID_LENGTH: usize = 8;
 
 impl fmt::Display for ChangeId {
@@ -43,7 +43,7 @@ impl fmt::Display for ChangeId {
     }
 }
 
-/// Another owner makes it another lock, so that a button names what its reader saw.
+/// A lock with another owner gets another id, so that a button acts on the lock that its reader saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LockId(Uuid);

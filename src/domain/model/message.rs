@@ -1,5 +1,5 @@
-//! What is said in Slack, and where: the text and blocks of one message and how it reaches people.
-//! No type of a Slack library comes in, and nothing here is rendered.
+//! A message to Slack: its text, its blocks and its destination. This file uses no type of a Slack library and renders
+//! nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,30 +13,31 @@ use super::actor::PersonId;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     pub to: Destination,
-    /// What notifications and screen readers get; the whole message where there are no blocks.
+    /// The text for notifications and screen readers. It is the whole message if there are no blocks.
     pub text: String,
     pub blocks: Vec<Value>,
-    /// The same said with plain blocks, for a workspace that refuses `blocks`.
+    /// The same content in plain blocks, for a workspace that refuses `blocks`.
     pub plain: Option<Vec<Value>>,
-    /// The message that [`LINK_PLACEHOLDER`] in the texts leads to; this one waits until that one stands somewhere.
+    /// The target of [`LINK_PLACEHOLDER`] in the texts. This message waits until the target is posted.
     pub link_to: Option<MessageLink>,
-    /// Goes with a post or an edit: into the thread that it answers, else into its own. What is private has none.
+    /// Sent with a post or an edit, into the thread that it answers or else into its own. Private messages have no
+    /// file.
     pub file: Option<MessageFile>,
-    /// What is posted into a thread also stands in the channel.
+    /// A post into a thread is shown in the channel too.
     pub broadcast: bool,
-    /// Says how far something has come: where the message was changed a moment ago, it waits a little, and a newer text takes
-    /// its place.
+    /// A progress message. If the message was edited a moment ago, this edit waits a little, and a newer text replaces
+    /// it.
     pub patient: bool,
-    /// What the request that it answers is called in the log.
+    /// The id in the log of the request that this message answers.
     pub request: Option<String>,
 }
 
-/// A text that is too long for a message.
+/// A text that is too long for a message, sent as a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageFile {
     /// As in `checkout.diff`.
     pub name: String,
-    /// What people read above it.
+    /// The title above the file.
     pub title: String,
     pub text: String,
 }
@@ -44,12 +45,12 @@ pub struct MessageFile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageLink {
     pub key: MessageKey,
-    /// Whoever reads in the channel where that message stands needs no link to it: then nothing is said.
+    /// Send the message only to readers in another channel: in the target's own channel the link is not needed.
     pub only_elsewhere: bool,
 }
 
-/// Stands for an address that is known only when a message is sent. Text from outside cannot hold it: its brackets
-/// are escaped.
+/// Stands for an address that is known only when the message is sent. Text from outside cannot contain it, because its
+/// brackets are escaped.
 pub const LINK_PLACEHOLDER: &str = "<{link}|";
 
 impl Message {
@@ -67,7 +68,7 @@ impl Message {
         }
     }
 
-    /// The name by which the message can be edited later; private messages have none.
+    /// The key under which the message can be edited later. Private messages have none.
     pub fn key(&self) -> Option<&MessageKey> {
         match &self.to {
             Destination::Post { key, .. } | Destination::Edit { key } | Destination::Home { key, .. } => Some(key),
@@ -80,7 +81,7 @@ impl Message {
         Self { link_to: Some(MessageLink { key, only_elsewhere: false }), ..self }
     }
 
-    /// Is only said to somebody in another channel than the message that it links to.
+    /// Links to a message and is sent only to readers in another channel than that message.
     #[must_use]
     pub fn with_link_if_elsewhere(self, key: MessageKey) -> Self {
         Self { link_to: Some(MessageLink { key, only_elsewhere: true }), ..self }
@@ -101,7 +102,7 @@ impl Message {
         Self { file: Some(file), ..self }
     }
 
-    /// The message with its link filled in, or without it where there is nothing to lead to.
+    /// Fills the link in, or removes it if there is no address.
     #[must_use]
     pub fn resolve_link(self, address: Option<&str>) -> Self {
         let fill = |text: &str| fill_link(text, address);
@@ -136,7 +137,8 @@ fn map_texts(value: Value, map: &impl Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(map(&text)),
         Value::Array(items) => items.into_iter().map(|item| map_texts(item, map)).collect(),
-        // What stands in these is shown as it is, so nothing in it is escaped and nothing in it is ours to fill in.
+        // Slack shows the text in these blocks verbatim: text from outside is not escaped there, so it could contain
+        // the placeholder.
         Value::Object(fields) if matches!(fields.get("type").and_then(Value::as_str), Some("rich_text" | "table")) => {
             Value::Object(fields)
         }
@@ -147,17 +149,18 @@ fn map_texts(value: Value, map: &impl Fn(&str) -> String) -> Value {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Destination {
-    /// A new message, known to us by `key`. Posting the same key again edits the message.
+    /// A new message with this `key`. A second post with the same key edits the message.
     Post {
         channel: String,
         key: MessageKey,
         thread: Option<MessageKey>,
-        /// Who gets it where the channel cannot be written.
+        /// Gets the message directly if Gantry cannot write to the channel.
         asked: Option<FallbackRecipient>,
     },
-    /// The message that `key` names.
+    /// An edit of the message with this key.
     Edit { key: MessageKey },
-    /// For one person's eyes: by `response_url` while it lives, then ephemeral in the channel, then directly.
+    /// A private answer: by `response_url` while that is valid, then ephemeral in the channel, then as a direct
+    /// message.
     Person {
         person: PersonId,
         channel: Option<String>,
@@ -165,9 +168,9 @@ pub enum Destination {
         response_url: Option<ResponseUrl>,
         replace: bool,
     },
-    /// A person's App Home; the blocks are all of it. Of several that wait, only the newest counts.
+    /// A person's App Home; `blocks` is its whole content. Only the newest waiting message is sent.
     Home { person: PersonId, key: MessageKey },
-    /// By `response_url` or not at all.
+    /// Sent by `response_url` or not at all.
     Reply { response_url: ResponseUrl, in_channel: bool, replace: bool },
 }
 
@@ -178,14 +181,14 @@ impl Destination {
     }
 }
 
-/// Who asked for what a message tells, and the channel they asked in.
+/// The person who made the request that the message answers, and the channel of the request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FallbackRecipient {
     pub person: PersonId,
     pub channel: Option<String>,
 }
 
-/// Names a message: one of ours by the name we gave it, or anybody's by its place.
+/// The key of a message: a name for a message of Gantry, or a location for any other message.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MessageKey(Arc<str>);
@@ -195,12 +198,12 @@ impl MessageKey {
         Self(key.into())
     }
 
-    /// Names a message that is not ours, so that we can answer in its thread.
+    /// The key of a message that is not Gantry's, used to answer in its thread.
     pub fn from_location(place: &MessageLocation) -> Self {
         Self(format!("at:{}:{}", place.channel, place.ts).into())
     }
 
-    /// Where the message stands, for a key that was made by [`MessageKey::from_location`].
+    /// The location in a key that was made by [`MessageKey::from_location`].
     pub fn to_location(&self) -> Option<MessageLocation> {
         let (channel, ts) = self.0.strip_prefix("at:")?.split_once(':')?;
         Some(MessageLocation { channel: channel.to_owned(), ts: ts.to_owned() })
@@ -217,14 +220,14 @@ impl fmt::Display for MessageKey {
     }
 }
 
-/// Where a message stands in Slack: its channel's id and its `ts`.
+/// The location of a message in Slack: the id of its channel and its `ts`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageLocation {
     pub channel: String,
     pub ts: String,
 }
 
-/// A way to answer one request, which whoever holds the address can use: it must not be logged.
+/// The address for answers to one request. It must not be logged: anyone who has the address can use it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ResponseUrl {
     pub url: String,

@@ -1,4 +1,4 @@
-//! The nouns: artefacts, environments, versions, people and messages.
+//! The basic types: artefacts, environments, versions, people and messages.
 
 pub mod actor;
 pub mod artefact;

@@ -1,11 +1,11 @@
-//! "Did you mean": the known word that somebody most likely meant. For keys of the configuration and for
-//! commands, artefacts and environments alike.
+//! "Did you mean": finds the word that a person most likely meant, among keys of the configuration, commands, artefacts
+//! and environments.
 
-/// Longer words are no slips of the finger, and the comparison costs their length squared.
+/// A longer word is hardly a typing error, and the comparison takes time quadratic in the length.
 const MAX_WORD_CHARS: usize = 64;
 
-/// The known word nearest to `word` in any case, or `None` where nothing is near enough to be worth saying.
-/// Of equally near words the first is taken, so the answer depends on nothing but the order given.
+/// The candidate nearest to `word`, ignoring case; `None` if none is near enough. Of equally near candidates the first
+/// wins, so the result depends only on the given order.
 pub fn find_nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_CHARS * 4 {
         return None;
@@ -24,8 +24,8 @@ pub fn find_nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// How far apart they are, if near enough: about one slip in three letters, and never every letter.
-/// A word that was only begun (`dev` for `development`) is as near as a word can be without being near by slips.
+/// The edit distance if it is small enough: about one edit in three letters, and fewer edits than letters. A beginning
+/// (`dev` for `development`) counts as near too, but as farther than any word within that distance.
 fn bounded_edit_distance(word: &str, candidate: &str) -> Option<usize> {
     if candidate.len() > MAX_WORD_CHARS * 4 {
         return None;
@@ -35,7 +35,7 @@ fn bounded_edit_distance(word: &str, candidate: &str) -> Option<usize> {
     let (longer, shorter) = (a.max(b), a.min(b));
     let most = (longer / 3).max(1);
     if longer - shorter <= most {
-        // Two neighbours swapped are one slip by this measure: `brnach` is one from `branch`.
+        // This measure counts two swapped neighbours as one edit: `brnach` is one edit from `branch`.
         let slips = strsim::osa_distance(word, &candidate);
         if slips <= most && slips < a {
             return Some(slips);

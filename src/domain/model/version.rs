@@ -1,4 +1,4 @@
-//! What ran: an image's tag, its digest and the commit it was built from, as far as they are known.
+//! Versions, commits and image references.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The full name of a commit: 40 hex digits, lower case.
+/// The SHA of a commit: 40 hex digits, lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Sha(Arc<str>);
@@ -16,7 +16,7 @@ impl Sha {
         &self.0
     }
 
-    /// The seven digits people read.
+    /// The first seven digits, as people read them.
     pub fn short(&self) -> &str {
         &self.0[..7]
     }
@@ -54,7 +54,8 @@ impl fmt::Display for Sha {
     }
 }
 
-/// Equal by commit where both know theirs, else by digest, else by tag: ask [`Version::is_same_as`], not `==`.
+/// Two versions are equal by commit if both commits are known, else by digest, else by tag. Use [`Version::is_same_as`]
+/// instead of `==`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
     pub tag: Option<Arc<str>>,
@@ -70,7 +71,7 @@ impl Version {
         self.is_same_image(other)
     }
 
-    /// The same image, whatever is known of commits.
+    /// Whether both are the same image. Commits are ignored.
     pub fn is_same_image(&self, other: &Self) -> bool {
         match (&self.digest, &other.digest) {
             (Some(a), Some(b)) => a == b,
@@ -78,7 +79,7 @@ impl Version {
         }
     }
 
-    /// Do people call it by that name: its tag, or the beginning of its commit or digest?
+    /// Whether `name` is the tag, or a prefix of the commit or the digest.
     pub fn is_named(&self, name: &str) -> bool {
         const MIN_PREFIX_DIGITS: usize = 7;
         let lower = name.to_ascii_lowercase();
@@ -88,7 +89,7 @@ impl Version {
             || self.digest.as_deref().is_some_and(|digest| begins(digest, "sha256:".len()))
     }
 
-    /// What people call it: the tag, else the commit, else the digest's first digits.
+    /// The name that people read: the tag, else the short commit, else the first digits of the digest.
     pub fn label(&self) -> &str {
         match (&self.tag, &self.commit, &self.digest) {
             (Some(tag), _, _) => tag,
@@ -99,28 +100,28 @@ impl Version {
     }
 }
 
-/// A commit as people know it.
+/// A commit with the data that people read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub sha: Sha,
     pub subject: String,
     pub author: String,
-    /// The author's, where GitHub knows it.
+    /// The author's login, if GitHub knows it.
     pub login: Option<String>,
-    /// It moves code and is none: a merge that brings no pull request, or a commit that we made.
+    /// The commit has no code of its own: it is a merge without a pull request, or a commit that Gantry made.
     pub only_moves: bool,
-    /// What came with it, newest first, where it is the merge of a pull request.
+    /// If this is the merge of a pull request: the commits of that pull request, newest first.
     pub brings: Vec<Self>,
     pub url: String,
 }
 
 impl Commit {
-    /// As how many commits people count it.
+    /// The number of commits that people count for this one.
     pub fn count_commits(&self) -> u64 {
         self.brings.len().max(1) as u64
     }
 
-    /// The pull request that brought it, by the number that GitHub writes into the subject, and its address.
+    /// The number and the address of its pull request, from the subject that GitHub writes.
     pub fn parse_pull_request(&self) -> Option<(u64, String)> {
         let digits = match self.subject.strip_prefix("Merge pull request #") {
             Some(rest) => rest.split_whitespace().next(),
@@ -132,7 +133,7 @@ impl Commit {
     }
 }
 
-/// An image reference as a workload's container holds it: `name[:tag][@digest]`.
+/// The image reference of a container: `name[:tag][@digest]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Image {
     pub name: Arc<str>,
@@ -141,7 +142,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Takes any text apart; what has neither tag nor digest is `latest`, as the container runtimes have it.
+    /// Parses any text. A reference without tag and digest gets the tag `latest`, as container runtimes do it.
     pub fn parse(text: &str) -> Self {
         let (rest, digest) = match text.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest.into())),
@@ -174,7 +175,7 @@ impl fmt::Display for Image {
     }
 }
 
-/// What of a version is written.
+/// The part of a version that is written into a manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pin {
@@ -185,7 +186,7 @@ pub enum Pin {
 
 const MAX_TAG_LENGTH: usize = 128;
 
-/// Whether a registry can have such a tag.
+/// Whether a registry accepts the text as a tag.
 pub fn is_valid_tag(text: &str) -> bool {
     let is_word_byte = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     text.len() <= MAX_TAG_LENGTH
@@ -193,7 +194,7 @@ pub fn is_valid_tag(text: &str) -> bool {
         && text.bytes().all(|b| is_word_byte(b) || matches!(b, b'.' | b'-'))
 }
 
-/// Whether a registry can have such a digest.
+/// Whether a registry accepts the text as a digest.
 pub fn is_valid_digest(text: &str) -> bool {
     let digits = match text.split_once(':') {
         Some(("sha256", digits)) if digits.len() == 64 => digits,

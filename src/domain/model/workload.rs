@@ -1,4 +1,4 @@
-//! The workloads that run an image, and the namespace in which they stand.
+//! The workloads that run an image, and their namespace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub enum WorkloadKind {
 impl WorkloadKind {
     pub const ALL: [Self; 3] = [Self::Deployment, Self::StatefulSet, Self::DaemonSet];
 
-    /// As people write it in front of the slash: `deployment/checkout`.
+    /// The name before the slash, as in `deployment/checkout`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Deployment => "deployment",
@@ -53,7 +53,7 @@ impl FromStr for Workload {
                     }
                 }
             })?;
-        // RFC 1123, as the API server demands of these names.
+        // Names follow RFC 1123, which the API server requires.
         let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
         let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         let edges = edge(name.bytes().next()) && edge(name.bytes().last());
@@ -72,7 +72,7 @@ impl fmt::Display for Workload {
     }
 }
 
-/// Where a set of workloads stands: a kubeconfig context (`None`: the default one, or in-cluster) and a namespace.
+/// The location of workloads: a kubeconfig context (`None`: the default context, or in-cluster) and a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Namespace {
     pub context: Option<Arc<str>>,
