@@ -1,6 +1,6 @@
-//! The results of CI for a commit.
+//! The checks of a commit.
 
-/// What CI says of a commit, by the names of what it ran.
+/// The checks of CI for one commit: the number of green ones, and the names of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CiChecks {
     pub green: usize,

@@ -1,38 +1,38 @@
-//! What one side has that the other does not, as people read it: in a diff, a plan, a question and a pull request.
+//! The commits and files by which two sides differ, in the form for diffs, plans, questions and pull requests.
 
 use super::comparison::{ChangedFile, ChangedFiles, collapse_merges};
 use super::pending::PendingCommits;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::Commit;
 
-/// What a card or a plan names; the rest is counted.
+/// Limits for a card or a plan. The rest is only counted.
 const MAX_COMMITS: usize = 20;
 const MAX_FILES: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitSummary {
-    /// What comes or, by a rollback, is lost. Newest first.
+    /// The commits that a change adds or, in a rollback, removes. Newest first.
     pub commits: Vec<Commit>,
     pub commits_in_all: u64,
-    /// Made on the target's branch and nowhere below.
+    /// Commits that were made on the target's branch and exist nowhere below.
     pub hotfixes: Vec<Commit>,
     pub hotfixes_in_all: u64,
-    /// There may be more of them: GitHub did not name all that only the target has.
+    /// There may be more hotfixes: GitHub did not list all commits that only the target has.
     pub hotfixes_cut: bool,
     pub files: FileSummary,
-    /// Where people see the difference.
+    /// The page that shows the difference.
     pub url: Option<String>,
 }
 
-/// The files that differ, counted, and those that differ most.
+/// The number of changed files, and the files with the most changed lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSummary {
     pub files: u64,
     pub additions: u64,
     pub deletions: u64,
-    /// There are more than GitHub names.
+    /// There are more files than GitHub lists.
     pub cut: bool,
-    /// How many of them concern the artefact, where not all do.
+    /// The number of files that affect the artefact, if not all do.
     pub concern: Option<u64>,
     pub most: Vec<ChangedFile>,
 }
@@ -58,7 +58,7 @@ impl CommitSummary {
     pub fn from_pending(pending: &PendingCommits, artefact: &Artefact) -> Self {
         let mut commits = collapse_merges(&pending.commits);
         let read: u64 = commits.iter().map(Commit::count_commits).sum();
-        // What GitHub does not name is counted as it comes.
+        // Commits that GitHub does not list are counted one by one.
         let unlisted = pending.ahead_by.saturating_sub(pending.commits.len() as u64);
         commits.truncate(MAX_COMMITS);
         let hotfixes: Vec<Commit> = pending.iter_hotfixes().cloned().collect();
@@ -73,7 +73,7 @@ impl CommitSummary {
         }
     }
 
-    /// Nothing that anybody wrote differs.
+    /// Whether neither side has a commit by a person.
     pub fn is_empty(&self) -> bool {
         self.commits_in_all == 0 && self.hotfixes_in_all == 0 && !self.hotfixes_cut
     }

@@ -1,4 +1,4 @@
-//! How one commit stands to another. That never changes: it is asked once, and kept for ever.
+//! The comparison of two commits. Its result never changes, so GitHub is asked once and the answer is kept for ever.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,30 +6,30 @@ use super::trailer::Trailers;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::{Commit, Sha};
 
-/// What the head has that the base does not.
+/// The commits and files that the head has and the base does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     pub base: Sha,
     pub head: Sha,
     pub ahead_by: u64,
-    /// What only the base has, counted.
+    /// The number of commits that only the base has.
     pub behind_by: u64,
-    /// Newest first; GitHub names 250 at most.
+    /// Newest first. GitHub lists at most 250.
     pub commits: Vec<ListedCommit>,
-    /// What the head changed since the two parted.
+    /// The files that the head changed since the merge base.
     pub files: ChangedFiles,
     pub url: Option<String>,
 }
 
 impl Comparison {
-    /// A commit stands to itself as it does.
+    /// The comparison of a commit with itself.
     pub fn with_itself(sha: &Sha) -> Self {
         let (base, head) = (sha.clone(), sha.clone());
         let (commits, files) = (Vec::new(), ChangedFiles::default());
         Self { base, head, ahead_by: 0, behind_by: 0, commits, files, url: None }
     }
 
-    /// No commit was left out of the list.
+    /// Whether the list has all commits.
     pub fn is_complete(&self) -> bool {
         self.commits.len() as u64 == self.ahead_by
     }
@@ -38,8 +38,8 @@ impl Comparison {
         self.commits.iter().any(|lone| lone.commit.sha == *sha)
     }
 
-    /// The same for an earlier commit of the head's history: what of it the base does not have. `None` where the list does
-    /// not tell. The files are those of the head: who wants to know better has to ask.
+    /// The comparison of the base with an earlier commit of the head's history; `None` if the list is incomplete. The
+    /// files are still those of the head: a caller that needs the exact files must ask GitHub.
     #[must_use]
     pub fn restrict_to_ancestor(&self, sha: &Sha) -> Option<Self> {
         if !self.is_complete() {
@@ -59,20 +59,21 @@ pub struct ListedCommit {
     pub commit: Commit,
     pub parents: Vec<Sha>,
     pub tree: Option<Sha>,
-    /// What it says of itself, where it can be true.
+    /// The trailers of its message, if they are plausible.
     trailers: Option<Trailers>,
 }
 
 impl ListedCommit {
     pub fn new(commit: Commit, parents: Vec<Sha>, tree: Option<Sha>, trailers: Option<Trailers>) -> Self {
-        // A commit that was copied with its message keeps our trailer; what nobody else makes has one parent or more by its kind.
+        // A cherry-pick keeps the trailers of the original commit. The number of parents tells the two apart: each kind
+        // of commit by Gantry has its own.
         let trailers = trailers.filter(|trailers| match (trailers, parents.len()) {
             (Trailers::Change(_), parents) => parents > 1,
             (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
             (Trailers::Reinstates { .. }, parents) => parents > 0,
         });
         let merges = parents.len() > 1 && commit.parse_pull_request().is_none();
-        // A trailer that cannot be true makes nobody's work a move of ours.
+        // Implausible trailers were dropped above, so that a person's work never counts as a commit by Gantry.
         let commit = Commit { only_moves: trailers.is_some() || merges, ..commit };
         Self { commit, parents, tree, trailers }
     }
@@ -81,7 +82,7 @@ impl ListedCommit {
         self.trailers.as_ref()
     }
 
-    /// We made it ourselves: a promotion, a rollback, or what undid one.
+    /// Whether Gantry made the commit: a promotion, a rollback, or the commit that undid a rollback.
     pub fn is_gantry_commit(&self) -> bool {
         self.trailers.is_some()
     }
@@ -90,7 +91,7 @@ impl ListedCommit {
         matches!(self.trailers, Some(Trailers::Rollback { .. }))
     }
 
-    /// The commit whose code it brought back, where it rolls back.
+    /// For a rollback: the commit with the restored code.
     pub fn restored_commit(&self) -> Option<&Sha> {
         match &self.trailers {
             Some(Trailers::Rollback { restores, .. }) => restores.as_ref(),
@@ -98,7 +99,7 @@ impl ListedCommit {
         }
     }
 
-    /// Somebody's work, made there: neither a merge nor ours.
+    /// Whether a person made the commit on this side: it is neither a merge nor a commit by Gantry.
     pub fn is_human_commit(&self) -> bool {
         self.parents.len() < 2 && !self.is_gantry_commit()
     }
@@ -108,14 +109,14 @@ impl ListedCommit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedFiles {
     pub changed: Vec<ChangedFile>,
-    /// GitHub named only the first 300.
+    /// GitHub listed only the first 300.
     pub cut: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
     pub path: String,
-    /// Where it stood before it was moved.
+    /// The path before the file was moved.
     pub previous: Option<String>,
     pub additions: u64,
     pub deletions: u64,
@@ -132,7 +133,7 @@ impl ChangedFile {
 }
 
 impl ChangedFiles {
-    /// Nobody knows which: it may concern anybody.
+    /// An unknown set of files, which may affect every artefact.
     pub fn new_unknown() -> Self {
         Self { changed: Vec::new(), cut: true }
     }
@@ -146,7 +147,7 @@ impl ChangedFiles {
     }
 }
 
-/// All of the list that can be reached from some commits.
+/// All listed commits that are reachable from the given ones.
 fn find_reachable<'a>(commits: &'a [ListedCommit], from: impl Iterator<Item = &'a Sha>) -> BTreeSet<&'a Sha> {
     let known: HashMap<&Sha, &ListedCommit> = commits.iter().map(|lone| (&lone.commit.sha, lone)).collect();
     let mut reached = BTreeSet::new();
@@ -161,7 +162,8 @@ fn find_reachable<'a>(commits: &'a [ListedCommit], from: impl Iterator<Item = &'
     reached
 }
 
-/// As people want to read it: what a pull request brought stands behind it, and what only moved the work of others is left out.
+/// The commits as people read them: the merge of a pull request stands for the commits that it brought, and commits
+/// that only move code are left out.
 pub fn collapse_merges(commits: &[ListedCommit]) -> Vec<Commit> {
     let mut behind: HashMap<&Sha, &Sha> = HashMap::new();
     for lone in commits {
@@ -171,7 +173,8 @@ pub fn collapse_merges(commits: &[ListedCommit]) -> Vec<Commit> {
         {
             let before = find_reachable(commits, std::iter::once(first));
             for sha in find_reachable(commits, merged.iter()).difference(&before) {
-                // The newest merge is met first; what a pull request merged into itself belongs to it all the same.
+                // The list begins with the newest merge, so commits that a pull request merged into its own branch
+                // belong to that pull request.
                 behind.entry(sha).or_insert(&lone.commit.sha);
             }
         }
@@ -216,7 +219,7 @@ mod tests {
         assert_eq!(read(&collapse_merges(&by_pull)), [('d', "ba".to_owned()), ('c', String::new())]);
         let promoted = [vec![lone('e', "Promote it", &['9', 'd'])], by_pull.to_vec()].concat();
         assert_eq!(read(&collapse_merges(&promoted)), [('d', "ba".to_owned()), ('c', String::new())]);
-        // The branch was brought up to date before it was merged.
+        // The branch of the pull request was brought up to date before the merge.
         let updated = [
             lone('f', "Round (#42)", &['c', 'e']),
             lone('e', "Two", &['d']),

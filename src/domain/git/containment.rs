@@ -1,31 +1,32 @@
-//! Which commits contain a certain one, inferred from how commits stand to each other, so that little has to be asked.
+//! Finds the commits that contain a given one. It infers most answers from known comparisons, so that few requests are
+//! needed.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::domain::model::version::Sha;
 
-/// How two commits stand to each other, as far as it says something of the one that is sought.
+/// The part of a comparison that helps to locate the sought commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitPair {
     pub base: Sha,
     pub head: Sha,
-    /// What only the head has, counted.
+    /// The number of commits that only the head has.
     pub ahead_by: u64,
-    /// What only the base has, counted.
+    /// The number of commits that only the base has.
     pub behind_by: u64,
-    /// All that only the head has is listed.
+    /// All commits that only the head has are listed.
     pub is_complete: bool,
-    /// The one that is sought is among it.
+    /// The sought commit is in the list.
     pub lists_sought: bool,
 }
 
-/// What is known of where one commit is contained. It grows by what is learned, and is never wrong if that is not.
+/// Which commits contain the sought one, as far as known. All answers are correct if the recorded ones are.
 #[derive(Clone, Debug)]
 pub struct Containment {
     known: HashMap<Sha, bool>,
-    /// Where the first has it, the second has it.
+    /// If the first contains the sought commit, the second does too.
     implies: HashMap<Sha, Vec<Sha>>,
-    /// Where the first does not have it, the second does not.
+    /// If the first does not contain the sought commit, the second does not either.
     denies: HashMap<Sha, Vec<Sha>>,
 }
 
@@ -33,7 +34,8 @@ impl Containment {
     pub fn from_pairs(sought: &Sha, pairs: &[CommitPair]) -> Self {
         let mut found = Self { known: HashMap::new(), implies: HashMap::new(), denies: HashMap::new() };
         for pair in pairs {
-            // What only the base has is nothing, or none of what only the head has is the one.
+            // With `behind_by` 0 the head contains the base. If the complete list lacks the sought commit, the head can
+            // have it only through the base.
             if pair.behind_by == 0 {
                 found.add_implication(&pair.base, &pair.head);
             }
@@ -61,13 +63,13 @@ impl Containment {
         self.known.get(commit).copied()
     }
 
-    /// Takes in an answer, and all that follows from it.
+    /// Records an answer and everything that follows from it.
     pub fn record_answer(&mut self, commit: &Sha, has: bool) {
         let news: Vec<Sha> = self.find_newly_decided(commit, has).into_iter().cloned().collect();
         self.known.extend(news.into_iter().map(|commit| (commit, has)));
     }
 
-    /// All that such an answer would decide which is not known yet.
+    /// The unknown commits that this answer would decide.
     fn find_newly_decided<'a>(&'a self, commit: &'a Sha, has: bool) -> HashSet<&'a Sha> {
         let follow = if has { &self.implies } else { &self.denies };
         let (mut news, mut next) = (HashSet::new(), vec![commit]);
@@ -79,7 +81,8 @@ impl Containment {
         news
     }
 
-    /// Of the commits that run on a ladder, lowest first, the one whose answer probably decides most. `None`: all are known.
+    /// Chooses, among the commits that run on a ladder (lowest first), the one that probably decides most of the
+    /// others; `None` if all are known.
     pub fn choose_next_commit<'a>(&self, ladder: &[&'a Sha]) -> Option<&'a Sha> {
         let mut best: Option<(usize, &'a Sha)> = None;
         for (at, commit) in ladder.iter().enumerate().filter(|(_, commit)| self.is_contained_in(commit).is_none()) {
@@ -92,7 +95,8 @@ impl Containment {
         best.map(|(_, commit)| commit)
     }
 
-    /// Work climbs the ladder from below: what is above has it only if this has it too.
+    /// The likely answer. Commits climb the ladder from below, so an environment has the sought commit if one above has
+    /// it, or if nothing is known about those below.
     fn presume_answer(&self, ladder: &[&Sha], at: usize) -> bool {
         let above = ladder[at + 1..].iter().any(|commit| self.is_contained_in(commit) == Some(true));
         let known = ladder[..at].iter().any(|commit| self.is_contained_in(commit).is_some());
@@ -113,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Commits as Git has them: each with the earlier ones that it descends from, itself included.
+    /// The commits of a Git history: each with its ancestors, itself included.
     struct Graph(Vec<BTreeSet<usize>>);
 
     impl Graph {
@@ -154,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Asks until all is known; gives the questions.
+    /// Asks until all answers are known, and returns the commits that were asked about.
     fn ask_all(graph: &Graph, known: &mut Containment, ladder: &[usize], sought: usize) -> Vec<usize> {
         let names: Vec<Sha> = ladder.iter().map(|at| Graph::name(*at)).collect();
         let names: Vec<&Sha> = names.iter().collect();
@@ -214,10 +218,11 @@ mod tests {
         }
     }
 
-    /// Where each rung was only compared with the one below, as the background does.
+    /// Each environment is compared only with the one below, as the background task does.
     #[test]
     fn on_the_usual_ladder_two_answers_are_enough() {
-        // Pushes 0 to 4 on develop; 5 is qa's merge of 2, 6 staging's of 5's, 7 prod's; each merged onto what it had before.
+        // Commits 0 to 4 are pushes to develop. 5 is qa's merge of 2, 6 is staging's merge of 1, and 7 is prod's merge
+        // of 0.
         let contains = [
             vec![0],
             vec![0, 1],

@@ -1,5 +1,5 @@
-//! The version of an image in a YAML file of a `GitOps` repository: reads it, and changes that one scalar while every
-//! other byte stays. Knows no repository and no file name.
+//! The version of an image in a YAML file of a `GitOps` repository: reads it, and changes this one scalar and no other
+//! byte. Knows no repository and no file name.
 
 mod edit;
 mod find;
@@ -17,23 +17,24 @@ pub use selector::{ImageSelector, ManifestFormat};
 use crate::domain::model::version::Version;
 use tree::ManifestTree;
 
-/// What a file says.
+/// The version in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestVersion {
-    /// Never knows a commit; knows nothing where the place is there and empty, as in `tag: ""`.
+    /// The commit is never known. All fields are `None` if the value is empty, as in `tag: ""`.
     pub version: Version,
     pub format: ManifestFormat,
 }
 
-/// Also reads what [`write_version`] refuses to change: what Flux writes, aliases, a digest where a tag is to be pinned.
+/// Reads the version. It also reads values that [`write_version`] refuses to change: lines that Flux writes, aliases, a
+/// digest instead of a pinned tag.
 pub fn read_version(text: &str, place: &ImageSelector<'_>) -> Result<ManifestVersion, ManifestError> {
     let tree = ManifestTree::parse_yaml(text)?;
     let spot = find::find_location(&tree, place)?;
     Ok(ManifestVersion { version: spot.read_version(&tree)?, format: spot.format })
 }
 
-/// The file with the version in it, and the very same text where it says so already. Writes the tag, or for
-/// `pin: digest` the digest (and the tag with it, where both are in one scalar).
+/// Returns the file with the version in it, or the same text if it is there already. Writes the tag, or for `pin:
+/// digest` the digest (and the tag, if both are in one scalar).
 pub fn write_version(text: &str, place: &ImageSelector<'_>, version: &Version) -> Result<String, ManifestError> {
     let tree = ManifestTree::parse_yaml(text)?;
     let spot = find::find_location(&tree, place)?;

@@ -1,4 +1,4 @@
-//! What Git knows: commits and how they compare, manifests, differences of texts.
+//! Commits and their comparison, checks, trailers, manifests, and differences of texts.
 
 pub mod checks;
 pub mod commit_summary;

@@ -1,39 +1,41 @@
-//! The commits that a branch would get, and those that only the branch has.
+//! The commits that a branch would get, and the commits that only this branch has.
 
 use std::collections::BTreeSet;
 
 use super::comparison::{ChangedFiles, Comparison, ListedCommit};
 use crate::domain::model::version::{Commit, Sha};
 
-/// What of one branch another does not have, and the other way round.
+/// The difference between the commit to promote and the target's branch, in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PendingCommits {
     pub ahead_by: u64,
-    /// What would come, newest first; GitHub names 250 at most.
+    /// The commits that the target would get, newest first. GitHub lists at most 250.
     pub commits: Vec<ListedCommit>,
     pub files: ChangedFiles,
     /// The head of the target's branch.
     pub head: Option<Sha>,
     pub behind_by: u64,
-    /// What only the target has, newest first.
+    /// The commits that only the target has, newest first.
     pub only_in_target: Vec<ListedCommit>,
-    /// A rollback is among what would come.
+    /// One of the commits that the target would get is a rollback.
     pub carries_rollback: bool,
-    /// What would come is a rollback itself.
+    /// The commit to promote is itself a rollback.
     pub is_rollback: bool,
-    /// What would come and, where that is a merge, what was merged, down to what is no merge.
+    /// The commit to promote and, if it is a merge, the commit that it merged, and so on down to a commit that is no
+    /// merge.
     pub sources: Vec<Sha>,
-    /// The tree of what would come.
+    /// The tree of the commit to promote.
     pub tree: Option<Sha>,
     pub url: Option<String>,
 }
 
 impl PendingCommits {
-    /// From how the pinned commit stands to the target, and the target to it where that has something of its own.
+    /// `there` compares the target with the commit to promote. `back` is the reverse, if the target has commits of its
+    /// own.
     pub fn from_comparisons(there: Comparison, back: Option<Comparison>) -> Self {
         let mut sources = vec![there.head.clone()];
         for ListedCommit { commit, parents, .. } in &there.commits {
-            // Newest first: what was merged comes behind its merge.
+            // The list is sorted newest first: a merged commit comes after its merge.
             if sources.last() == Some(&commit.sha)
                 && let [_, merged] = parents.as_slice()
             {
@@ -56,7 +58,7 @@ impl PendingCommits {
         }
     }
 
-    /// The target has code that came to it by an earlier merge and that is not in what would be merged now.
+    /// Whether an earlier merge brought code to the target that the commit to promote does not have.
     pub fn is_target_newer(&self) -> bool {
         let find = |sha: &Sha| self.only_in_target.iter().find(|lone| lone.commit.sha == *sha);
         let (mut own, mut merged) = (BTreeSet::new(), Vec::new());
@@ -66,7 +68,7 @@ impl PendingCommits {
             merged.extend(lone.parents.iter().skip(1));
             at = lone.parents.first().and_then(find);
         }
-        // The result of a promotion, and what undid a rollback, are merged as well: what counts is what they bring.
+        // A merge by Gantry may merge another commit by Gantry. Only the commits that people made count.
         while let Some(sha) = merged.pop() {
             match find(sha) {
                 Some(lone) if own.insert(sha) => {
@@ -81,13 +83,13 @@ impl PendingCommits {
         false
     }
 
-    /// A rollback may be open on the target's branch: then it has to be looked at.
+    /// Whether a rollback may be open on the target's branch. The branch must be read if so.
     pub fn may_be_rolled_back(&self) -> bool {
         let is_truncated = self.behind_by > self.only_in_target.len() as u64;
         is_truncated || self.only_in_target.iter().any(ListedCommit::is_rollback)
     }
 
-    /// Commits that only the target has and that people made; merges are the promotions before.
+    /// The commits that only the target has and that people made. Merges are earlier promotions.
     pub fn iter_hotfixes(&self) -> impl Iterator<Item = &Commit> {
         self.only_in_target.iter().filter(|lone| lone.is_human_commit()).map(|lone| &lone.commit)
     }
@@ -115,7 +117,7 @@ mod tests {
         PendingCommits { head: Some(sha(head)), only_in_target: only_there, ..PendingCommits::default() }
     }
 
-    /// `0` is contained in what would be merged, everything else only in the target.
+    /// The commit to promote contains `0`. Only the target contains the other commits.
     #[test]
     fn a_target_is_newer_if_an_earlier_merge_brought_more() {
         let promoted = pending('a', vec![lone('a', &['0', '0'])]);
@@ -136,7 +138,8 @@ mod tests {
         let promotion = Trailers::Change(change);
         let back = Trailers::Rollback { change: rollback, restores: Some(sha('0')) };
         let again = Trailers::Reinstates { change, rollback };
-        // The promotion `a`, its rollback `b`, a hotfix `c`, and the next result: `d` undoes, `e` and `f` are merges.
+        // The promotion `a`, its rollback `b`, a hotfix `c`, and the next result: `d` undoes the rollback, `e` and `f`
+        // are merges.
         let until_hotfix = || vec![lone('c', &['b']), ours('b', &['a'], &back), ours('a', &['0', '0'], &promotion)];
         let result = || {
             let made = [ours('f', &['e', '0'], &promotion), ours('e', &['c', 'd'], &again), ours('d', &['b'], &again)];

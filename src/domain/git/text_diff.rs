@@ -1,5 +1,5 @@
-//! What differs between two texts, line by line, and within a line word by word: by `similar`, or read from a patch.
-//! Where the texts come from and how they are shown is not known here.
+//! The difference of two texts by lines, and within a line by words: computed by `similar`, or parsed from a patch.
+//! Knows neither the origin of the texts nor their display.
 
 use std::time::Duration;
 
@@ -12,32 +12,32 @@ mod tests;
 
 pub use hunk::{DiffLine, DiffMark, Hunk, Segment};
 
-/// Of each text, in bytes.
+/// The limit for each text.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 const MAX_LINES: usize = 100_000;
-/// How many lines stand around what differs.
+/// The number of unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
-/// After it `similar` takes what is left as all gone and all come, which is still true.
+/// After this time `similar` reports the rest as removed and added, which is still correct.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(250);
-/// Words are compared in changes of at most so many bytes, and in so many altogether: nobody reads on further, and
-/// the comparison costs their length squared.
+/// Words are compared in changes of at most this size, up to a total budget: people do not read longer ones, and the
+/// comparison takes time quadratic in the length.
 const MAX_WORD_DIFF_BYTES: usize = 4 << 10;
 const WORD_DIFF_BUDGET: usize = 32 << 10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineDiff {
     pub hunks: Vec<Hunk>,
-    /// How many lines came, and how many are gone.
+    /// The numbers of added and removed lines.
     pub added: usize,
     pub removed: usize,
-    /// Why there are no hunks although the texts differ.
+    /// The reason why there are no hunks although the texts differ.
     pub omitted: Option<OmissionReason>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmissionReason {
     TooLong,
-    /// It is no text.
+    /// The content is not text.
     Binary,
 }
 
@@ -49,7 +49,7 @@ impl LineDiff {
         if let Some(unseen) = find_omission_reason(old).or_else(|| find_omission_reason(new)) {
             return Self { omitted: Some(unseen), ..Self::default() };
         }
-        // Not `similar`'s own lines: to it a lone carriage return ends one, to Git and patches it does not.
+        // `similar` ends a line at a lone carriage return; Git and patches do not. So the lines are split here.
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
         let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&old, &new);
@@ -57,8 +57,8 @@ impl LineDiff {
         Self::from_hunks(hunks)
     }
 
-    /// Reads the hunks of a unified patch, as GitHub tells them of each file. What is none of a hunk is overlooked, and
-    /// a patch that was cut ends where it was cut.
+    /// Parses the hunks of a unified patch, as GitHub returns them for each file. Lines outside a hunk are skipped, and
+    /// a truncated patch ends where it was cut.
     pub fn from_patch(patch: &str) -> Self {
         match find_omission_reason(patch) {
             Some(unseen) => Self { omitted: Some(unseen), ..Self::default() },
@@ -73,14 +73,14 @@ impl LineDiff {
         Self { added: count(DiffMark::Added), removed: count(DiffMark::Removed), omitted: None, hunks }
     }
 
-    /// How many lines there are to show, those around the changes too.
+    /// The number of lines to show, including those around the changes.
     pub fn count_lines(&self) -> usize {
         self.hunks.iter().map(|hunk| hunk.lines.len()).sum()
     }
 
-    /// As a file that `git apply` and `patch` take. Nothing where nothing differs.
+    /// A patch for `git apply` and `patch`; empty if nothing differs.
     pub fn to_unified_patch(&self, name: &str) -> String {
-        // A line break in a name would begin a line of the patch.
+        // A line break in a name would start a line of the patch.
         let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         match self.omitted {
             Some(OmissionReason::Binary) => return format!("Binary files a/{name} and b/{name} differ\n"),
@@ -116,7 +116,7 @@ fn find_omission_reason(text: &str) -> Option<OmissionReason> {
     }
 }
 
-/// Lines that went, and those that came in their place, are compared word by word.
+/// Compares removed lines with the lines that replace them, word by word.
 fn emphasise_differences(hunks: &mut [Hunk]) {
     let mut left = WORD_DIFF_BUDGET;
     for hunk in hunks {
@@ -142,9 +142,9 @@ fn emphasise_differences(hunks: &mut [Hunk]) {
     }
 }
 
-/// The first `gone` of these lines went, the others came.
+/// The first `gone` lines were removed, the others were added.
 fn compare_words(lines: &mut [DiffLine], gone: usize) {
-    // With its end, so that an empty line counts too.
+    // The line break is included, so that an empty line counts too.
     let texts: Vec<String> = lines.iter().map(|line| line.to_text() + "\n").collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let (old, new) = texts.split_at(gone);
@@ -164,14 +164,15 @@ fn compare_words(lines: &mut [DiffLine], gone: usize) {
                 _ => segments.push(Segment { emphasised: *emphasised, text: text.to_owned() }),
             }
         }
-        // Where all of a line differs, its mark says so already.
+        // If the whole line differs, its mark says so already.
         if left == 0 && segments.iter().any(|segment| !segment.emphasised) {
             line.segments = segments;
         }
     }
 }
 
-/// Where two lines are too long for their words: all between their common beginning and their common end.
+/// For lines that are too long for a comparison by words: emphasises the text between their common beginning and their
+/// common end.
 fn compare_ends(old: &mut DiffLine, new: &mut DiffLine) {
     let (before, after) = (old.to_text(), new.to_text());
     let alike = |(a, b): &(char, char)| a == b;
@@ -180,7 +181,7 @@ fn compare_ends(old: &mut DiffLine, new: &mut DiffLine) {
     };
     let start = length(&mut before.chars().zip(after.chars()));
     let end = length(&mut before[start..].chars().rev().zip(after[start..].chars().rev()));
-    // As with words: what is mostly another line is not taken for the same one.
+    // As in the comparison by words, lines that share less than half are not treated as versions of the same line.
     if 2 * (start + end) < before.len().max(after.len()) {
         return;
     }

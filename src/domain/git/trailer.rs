@@ -1,5 +1,5 @@
-//! The lines at the end of a message by which we find our own commits again, also with an empty ledger. They are made and
-//! read here and nowhere else. Anybody can write a message, so reading is strict.
+//! The trailers in a commit message by which Gantry recognises its own commits, even with an empty ledger. Only this
+//! file writes and parses them. Anyone can write such a message, so parsing is strict.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ const ROLLBACK: &str = "Gantry-Rollback";
 const RESTORES: &str = "Gantry-Restores";
 const REINSTATES: &str = "Gantry-Reinstates";
 
-/// What a commit of ours says of itself. Whether it can be true is for whoever knows its parents.
+/// The trailers of a commit by Gantry. The comparison checks them against the commit's parents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trailers {
-    /// A promotion, or a manifest that was written for one.
+    /// A promotion, or the commit to a manifest for one.
     Change(ChangeId),
-    /// `restores` is the commit whose tree it has; a manifest restores one file and names none.
+    /// `restores` is the commit with the same tree. A rollback in a manifest restores one file and names no commit.
     Rollback { change: ChangeId, restores: Option<Sha> },
     /// The commit that undoes a rollback for the promotion `change`, and the merge of that commit.
     Reinstates { change: ChangeId, rollback: ChangeId },
 }
 
 impl Trailers {
-    /// `None` where the message is not one of ours. They must stand in the last paragraph, behind another one, among nothing
-    /// but trailers, each once, written as we write them, and in one of the combinations that we make.
+    /// `None` if Gantry did not write the message. The trailers must be in the last of several paragraphs, with only
+    /// trailers around them, each once, in Gantry's spelling and in one of Gantry's combinations.
     pub fn parse_message(message: &str) -> Option<Self> {
         let lines: Vec<&str> = message.trim_end().lines().map(str::trim_end).collect();
         let blank = lines.iter().rposition(|line| line.is_empty())?;
@@ -67,7 +67,7 @@ impl Trailers {
     }
 }
 
-/// A UUID can be written in many ways; we write one.
+/// A UUID has several spellings. Gantry writes only one.
 fn parse_id(text: &str) -> Option<ChangeId> {
     ChangeId::parse(text).filter(|id| id.to_string() == text)
 }

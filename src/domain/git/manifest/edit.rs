@@ -1,4 +1,4 @@
-//! Changes the one scalar and proves that nothing else changed: by parsing again, and by a diff of the lines.
+//! Changes one scalar and proves that nothing else changed: it parses the file again and compares the lines.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::selector::{ImageSelector, ManifestFormat};
 use super::tree::{ManifestTree, ManifestValue, NodeId, NodeSharing, new_parser};
 use crate::domain::model::version::{Pin, Version, is_valid_digest, is_valid_tag};
 
-/// What has to be written, and into which scalar.
+/// The scalar to change and its new text.
 pub(super) fn compute_edit(
     tree: &ManifestTree<'_>,
     spot: &ImageLocation,
@@ -49,7 +49,7 @@ pub(super) fn compute_edit(
     }
 }
 
-/// What stands around a digest in its scalar.
+/// The other parts in the scalar of a digest.
 enum DigestForm {
     Alone,
     WithTag,
@@ -89,7 +89,7 @@ fn find_digest_scalar(
             && tree.scalar_text(*id).and_then(split_tag_and_digest).is_some_and(|(_, digest)| digest.is_some())
     });
     if let Some(id) = combined {
-        // The path leads to an empty `digest`, and filling it would give a second one.
+        // The path leads to an empty `digest`. Filling it would give a second digest.
         if place.path.is_some() && id != spot.node {
             return Err(ManifestError::TwoDigests { lines: [tree.node(id).line, tree.node(spot.node).line] });
         }
@@ -105,7 +105,7 @@ fn find_digest_scalar(
     }
 }
 
-/// Puts the text into the scalar, or says why that scalar is not ours to change.
+/// Writes the text into the scalar, or says why this scalar must not be changed.
 pub(super) fn replace_scalar(
     text: &str,
     tree: &ManifestTree<'_>,
@@ -135,7 +135,7 @@ pub(super) fn replace_scalar(
         ScalarStyle::Plain if is_safe_unquoted(said) => said.to_owned(),
         ScalarStyle::Plain | ScalarStyle::DoubleQuoted => format!("\"{said}\""),
     };
-    // A quoted scalar may spell the same text with escapes; then it stays as it is.
+    // A quoted scalar may spell the same text with escapes. Then the file stays as it is.
     if now == said && (*style != ScalarStyle::Plain || quoted == source) {
         return Ok(text.to_owned());
     }
@@ -147,15 +147,16 @@ pub(super) fn replace_scalar(
     if proven { Ok(changed) } else { Err(ManifestError::UnsafeEdit { line }) }
 }
 
-/// The policy's namespace and name in Flux's mark; the mark may also tell whether it sets the tag, name or digest.
+/// The policy's namespace and name in Flux's marker. The marker may also say whether it sets the tag, the name or the
+/// digest.
 fn parse_policy_name(mark: &str) -> String {
     let said = serde_json::from_str::<serde_json::Value>(mark.trim()).ok();
     let policy = said.as_ref().and_then(|said| said.get("$imagepolicy")?.as_str());
     policy.map_or("unknown".to_owned(), |policy| policy.split(':').take(2).collect::<Vec<_>>().join(":"))
 }
 
-/// Whether every reader takes it for text without quotes. kustomize and Helm read YAML 1.1, in which `on` is a truth,
-/// `1_000` a number, `12:30` another, and `2026-11-16` a day.
+/// Whether every YAML reader takes the unquoted text for a string. kustomize and Helm read YAML 1.1, in which `on` is a
+/// boolean, `1_000` and `12:30` are numbers, and `2026-11-16` is a date.
 fn is_safe_unquoted(said: &str) -> bool {
     const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"];
     let bare = said.replace('_', "").to_ascii_lowercase();
@@ -177,7 +178,7 @@ fn is_safe_unquoted(said: &str) -> bool {
         && !(WORDS.contains(&&*bare) || number || based || in_sixties || is_day())
 }
 
-/// Asks the library that resolves scalars to values, so that our own list is not the only judge.
+/// Asks the library that resolves scalars, so that the check does not rest on the list above alone.
 fn is_parsed_as_string(quoted: &str, said: &str) -> bool {
     serde_saphyr::from_str::<serde_json::Value>(quoted).is_ok_and(|value| value.as_str() == Some(said))
 }

@@ -1,5 +1,4 @@
-//! Where a file says which version of an image is to run: the forms that kustomize, Helm charts and plain manifests
-//! have for it.
+//! Finds the version of an image in a file, in the forms of kustomize, Helm charts and plain manifests.
 
 use super::path;
 use super::problem::{MAX_NAMED, ManifestError};
@@ -7,15 +6,15 @@ use super::selector::{ImageSelector, ManifestFormat};
 use super::tree::{ManifestTree, ManifestValue, NodeId};
 use crate::domain::model::version::{Image, Pin, Version, is_valid_digest, is_valid_tag};
 
-/// A place and the scalars in it, as far as they are there.
+/// The location of an image's version, with the scalars that exist there.
 pub(super) struct ImageLocation {
     pub(super) format: ManifestFormat,
     /// The entry, the mapping, or the scalar itself.
     pub(super) node: NodeId,
-    /// Holds a tag, or a tag and a digest: `1.2@sha256:..`.
+    /// Contains a tag, or a tag and a digest: `1.2@sha256:..`.
     pub(super) tag: Option<NodeId>,
     pub(super) digest: Option<NodeId>,
-    /// Holds the whole reference.
+    /// Contains the whole reference.
     pub(super) reference: Option<NodeId>,
 }
 
@@ -27,7 +26,7 @@ pub(super) fn find_location(
         return find_by_path(tree, place, path);
     }
     let mut spots = find_kustomize_entries(tree, place.image);
-    // Names the image, and says nothing of a version.
+    // A mapping that names the image without a version.
     let mut bare = None;
     for id in tree.node_ids() {
         match match_helm_values(tree, id, place.image) {
@@ -53,13 +52,13 @@ pub(super) fn find_location(
     })
 }
 
-/// The scalar under a key; what is null says nothing.
+/// The scalar under a key; `None` if it is null.
 fn find_scalar(tree: &ManifestTree<'_>, map: NodeId, key: &str) -> Option<NodeId> {
     tree.find_value(map, key).filter(|id| tree.scalar_text(*id).is_some() && !tree.is_null(*id))
 }
 
-/// The list `images:` of a kustomization, which may be empty or missing; `None` for what is none. Flux's object of the
-/// same name has it under `spec`.
+/// The list `images:` of a kustomization, which may be empty or missing; `None` if the document is no kustomization.
+/// Flux's object of the same name has the list under `spec`.
 fn find_kustomization_images<'a>(tree: &'a ManifestTree<'_>, root: NodeId) -> Option<&'a [NodeId]> {
     let list = |map: NodeId| match tree.find_value(map, "images").map(|images| &tree.node(images).value) {
         Some(ManifestValue::List(entries)) => &**entries,
@@ -68,7 +67,7 @@ fn find_kustomization_images<'a>(tree: &'a ManifestTree<'_>, root: NodeId) -> Op
     match (tree.find_text(root, "kind"), tree.find_value(root, "spec")) {
         (Some("Kustomization"), Some(spec)) => Some(list(spec)).filter(|entries| !entries.is_empty()),
         (Some("Kustomization" | "Component"), None) => Some(list(root)),
-        // kustomize itself does not ask for `kind`.
+        // kustomize itself does not require `kind`.
         (None, _) => Some(list(root)).filter(|entries| entries.iter().any(|id| tree.find_value(*id, "name").is_some())),
         (Some(_), _) => None,
     }
@@ -162,7 +161,7 @@ fn explain_no_version(tree: &ManifestTree<'_>, id: NodeId, said: &str) -> Manife
     }
 }
 
-/// Takes `1.2` and `1.2@sha256:..` apart; a chart's default is the empty text.
+/// Splits `1.2` and `1.2@sha256:..`. The text may be empty, which is the default of a chart.
 pub(super) fn split_tag_and_digest(text: &str) -> Option<(&str, Option<&str>)> {
     match text.split_once('@') {
         Some((tag, digest)) => (is_valid_tag(tag) && is_valid_digest(digest)).then_some((tag, Some(digest))),
@@ -171,7 +170,7 @@ pub(super) fn split_tag_and_digest(text: &str) -> Option<(&str, Option<&str>)> {
 }
 
 impl ImageLocation {
-    /// What the scalars say, if they say versions.
+    /// The version in the scalars, or an error if they contain something else.
     pub(super) fn read_version(&self, tree: &ManifestTree<'_>) -> Result<Version, ManifestError> {
         let mut version = Version::default();
         let text_of = |id: Option<NodeId>| id.and_then(|id| Some((id, tree.scalar_text(id)?)));

@@ -9,7 +9,7 @@ enum PathSegment {
     Index(usize),
 }
 
-/// Whether it is a path at all, to be asked before any file is at hand.
+/// Checks the syntax of a path, without a file.
 pub fn check_path(path: &str) -> Result<(), ManifestError> {
     parse_path(path).map(|_| ())
 }
@@ -17,7 +17,7 @@ pub fn check_path(path: &str) -> Result<(), ManifestError> {
 fn parse_path(path: &str) -> Result<Vec<PathSegment>, ManifestError> {
     let bad = || ManifestError::BadPath { path: path.to_owned() };
     let mut steps = Vec::new();
-    // yq writes a dot before the first key; a path copied from it is as good.
+    // yq writes a dot before the first key. A path that was copied from it is accepted.
     let mut rest = path.strip_prefix('.').unwrap_or(path);
     let mut wants_key = !rest.starts_with('[');
     while wants_key || !rest.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn find_node(tree: &ManifestTree<'_>, path: &str) -> Result<NodeId, M
     }
     match (&*found, by_alias) {
         ([one], None) => Ok(*one),
-        // What the alias stands for might be a second place.
+        // The target of the alias might be a second location.
         (_, Some(line)) => Err(ManifestError::Alias { line }),
         ([], None) => Err(ManifestError::PathNotFound { path: path.to_owned() }),
         _ => {
@@ -76,7 +76,7 @@ pub(super) fn find_node(tree: &ManifestTree<'_>, path: &str) -> Result<NodeId, M
 
 enum PathMatch {
     Found(NodeId),
-    /// The rest of the way is written elsewhere; the line of the alias.
+    /// The path passes an alias; the line of the alias.
     Alias(usize),
     Missing,
 }

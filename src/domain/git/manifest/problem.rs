@@ -1,5 +1,5 @@
-//! Why a file of a `GitOps` repository cannot be read or changed: sentences that go on after the file's name, and end
-//! with what to do.
+//! The errors of reading and changing a manifest. Each is a sentence that follows the file's name and ends with the
+//! next step.
 
 use std::fmt::Write as _;
 
@@ -95,14 +95,14 @@ pub enum ManifestError {
     VersionHasNoDigest,
     #[error("`{}` is no {what} that a registry can have: choose another version", shorten_text(said))]
     BadVersion { said: String, what: &'static str },
-    /// Our own check of what we would write failed; nothing that a file holds should lead here.
+    /// The check of Gantry's own edit failed. No file is expected to lead here.
     #[error(
         "the change to line {line} would have changed more than the version, so nothing was written: change it by hand"
     )]
     UnsafeEdit { line: usize },
 }
 
-/// What a file says, fit for a sentence.
+/// Shortens a value of a file to one line for a sentence.
 fn shorten_text(said: &str) -> String {
     const MOST_LETTERS: usize = 60;
     let line: String = said.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_LETTERS + 1).collect();
@@ -112,7 +112,7 @@ fn shorten_text(said: &str) -> String {
     }
 }
 
-/// How many places a sentence names; a file that repeats itself must not fill a page.
+/// The number of locations that a sentence lists; a file with many of them must not fill a page.
 pub(super) const MAX_NAMED: usize = 4;
 
 fn format_lines(lines: &[usize]) -> String {

@@ -1,18 +1,18 @@
-//! The image whose version is wanted, and the forms in which a file can name it.
+//! The selection of an image in a manifest, and the formats in which a file can name it.
 
 use crate::domain::model::version::Pin;
 
-/// Where a file says which version of an image is to run.
+/// Selects the value in a file that says which version of an image runs.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageSelector<'a> {
-    /// Without tag and digest.
+    /// The image without tag and digest.
     pub image: &'a str,
-    /// To the scalar: `image.tag`, `images[0].newTag`. When absent the place is looked for.
+    /// The path to the scalar: `image.tag`, `images[0].newTag`. Without it, the file is searched.
     pub path: Option<&'a str>,
     pub pin: Pin,
 }
 
-/// How the place was recognised.
+/// The format in which the version was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManifestFormat {
     /// An entry in `images:` of a kustomization.
@@ -21,6 +21,6 @@ pub enum ManifestFormat {
     Helm,
     /// `image:` with the whole reference.
     Raw,
-    /// By the configured path.
+    /// The scalar at the configured path.
     Path,
 }

@@ -1,4 +1,4 @@
-//! Files as people write them: what is read out of them, what is written, and what is refused.
+//! Tests with files as people write them: reading, writing and refusing.
 
 mod any;
 mod refused;
@@ -21,7 +21,7 @@ fn digest(digit: &str) -> String {
     format!("sha256:{}", digit.repeat(64))
 }
 
-/// Reads `old` out of the text, writes `new`, and expects the text with `old` in its place; `⟨..⟩` marks the scalar.
+/// Reads `old`, writes `new`, and expects the text with `written` in the place of the scalar that `⟨..⟩` marks.
 #[track_caller]
 fn changes(marked: &str, path: Option<&'static str>, format: ManifestFormat, old: &str, new: &str, written: &str) {
     let (before, rest) = marked.split_once('⟨').unwrap();
@@ -131,7 +131,7 @@ fn a_tag_stays_text_whatever_it_looks_like() {
         let values: serde_json::Value = serde_saphyr::from_str(&written).unwrap();
         assert_eq!(values["image"]["tag"], tag);
     }
-    // What is no text yet becomes text, even for the same tag.
+    // A value that is not a string becomes one, even if the tag stays the same.
     let text = format!("image: {{repository: {SEARCH}, tag: 1.10}}\n");
     let written = write_version(&text, &place(None, Pin::Tag), &version(Some("1.10"), None)).unwrap();
     assert_eq!(written, text.replace("1.10", "\"1.10\""));

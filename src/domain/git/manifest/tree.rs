@@ -1,5 +1,5 @@
-//! A YAML file as nodes that know their bytes, their line and what stands around them. Aliases are not followed, so
-//! that no text can make the tree larger than itself. Knows nothing of images.
+//! A YAML file as nodes with their bytes, lines and parents. Aliases are not followed, so that the tree cannot grow
+//! larger than the text. Knows nothing of images.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -9,27 +9,27 @@ use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StrInp
 
 use super::problem::{MOST_BYTES, MOST_NODES, ManifestError};
 
-/// A node's number, in the order of the file.
+/// The number of a node, in the order of the file.
 pub(super) type NodeId = usize;
 
 pub(super) struct ManifestNode<'t> {
     pub(super) line: usize,
     pub(super) bytes: Range<usize>,
     pub(super) value: ManifestValue<'t>,
-    /// A YAML tag that makes of it something else than text: `!!int`, `!custom`.
+    /// A YAML tag makes the value something other than a string: `!!int`, `!custom`.
     pub(super) has_non_string_tag: bool,
     anchor: Option<usize>,
     parent: Option<NodeId>,
-    /// What the parent calls it, if that is a mapping and this is no key.
+    /// The node of its key, if the parent is a mapping and this node is a value.
     key: Option<NodeId>,
 }
 
 pub(super) enum ManifestValue<'t> {
     Scalar(Cow<'t, str>, ScalarStyle),
-    /// The node that it stands for.
+    /// The node that the alias refers to.
     Alias(Option<NodeId>),
     List(Vec<NodeId>),
-    /// Key and value, in the order of the file.
+    /// Keys and values in the order of the file.
     Map(Vec<(NodeId, NodeId)>),
 }
 
@@ -38,11 +38,11 @@ pub(super) struct ManifestTree<'t> {
     nodes: Vec<ManifestNode<'t>>,
     pub(super) documents: Vec<NodeId>,
     aliased: HashSet<usize>,
-    /// Of the comments, those that may be marks of Flux: their line and text.
+    /// Comments that may be markers of Flux: their line and text.
     flux_markers: Vec<(usize, Cow<'t, str>)>,
 }
 
-/// What keeps a node from being changed alone.
+/// The reason why a node cannot be changed alone.
 pub(super) enum NodeSharing {
     Alias,
     Anchor(usize),
@@ -51,7 +51,7 @@ pub(super) enum NodeSharing {
 
 pub(super) fn new_parser(text: &str) -> Parser<'_, StrInput<'_>> {
     let options: Options = granit_parser::options! {
-        // A values file may well begin with a page of comments; what it has in all is bounded by the file's size.
+        // A values file may begin with a page of comments. The size of the file bounds their number.
         max_buffered_comment_events: MOST_BYTES,
     };
     Parser::new_from_str_with_options(text, options)
@@ -170,7 +170,7 @@ impl<'t> ManifestTree<'t> {
         0..self.nodes.len()
     }
 
-    /// A scalar's text, also that of an alias's.
+    /// The text of a scalar, or of the scalar that an alias refers to.
     pub(super) fn scalar_text(&self, id: NodeId) -> Option<&str> {
         match &self.nodes[id].value {
             ManifestValue::Scalar(text, _) => Some(text),
@@ -182,7 +182,7 @@ impl<'t> ManifestTree<'t> {
         }
     }
 
-    /// Nothing is written there, or a word for nothing.
+    /// Whether the value is missing or spelled as null.
     pub(super) fn is_null(&self, id: NodeId) -> bool {
         let node = &self.nodes[id];
         match &node.value {
@@ -196,18 +196,18 @@ impl<'t> ManifestTree<'t> {
         }
     }
 
-    /// What a mapping has under a key.
+    /// The value under a key of a mapping.
     pub(super) fn find_value(&self, map: NodeId, key: &str) -> Option<NodeId> {
         let ManifestValue::Map(entries) = &self.nodes[map].value else { return None };
         entries.iter().find(|(name, _)| self.scalar_text(*name) == Some(key)).map(|(_, value)| *value)
     }
 
-    /// The text that a mapping has under a key.
+    /// The text under a key of a mapping.
     pub(super) fn find_text(&self, map: NodeId, key: &str) -> Option<&str> {
         self.find_value(map, key).filter(|id| !self.is_null(*id)).and_then(|id| self.scalar_text(id))
     }
 
-    /// What its mapping calls it.
+    /// The key of a value in its mapping.
     pub(super) fn key(&self, id: NodeId) -> Option<&str> {
         self.nodes[id].key.and_then(|key| self.scalar_text(key))
     }
@@ -216,7 +216,7 @@ impl<'t> ManifestTree<'t> {
         self.nodes[id].parent
     }
 
-    /// The node itself and all that it lies in, outwards.
+    /// The node itself and its ancestors, outwards.
     fn iter_ancestors(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(id), |id| self.nodes[*id].parent)
     }
@@ -234,12 +234,12 @@ impl<'t> ManifestTree<'t> {
         })
     }
 
-    /// Flux's mark on a line, without the `#`.
+    /// Flux's marker on a line, without the `#`.
     pub(super) fn find_flux_marker(&self, line: usize) -> Option<&str> {
         self.flux_markers.iter().find(|(at, _)| *at == line).map(|(_, text)| &**text)
     }
 
-    /// The way to a node, as a configured path is written.
+    /// The path to a node, in the syntax of a configured path.
     pub(super) fn format_path(&self, id: NodeId) -> String {
         let mut steps: Vec<String> = Vec::new();
         for id in self.iter_ancestors(id) {
@@ -257,7 +257,7 @@ impl<'t> ManifestTree<'t> {
     }
 }
 
-/// How a key is written in a path, with what parts it from what is before it.
+/// A key in the syntax of a path, with its separator.
 fn format_key(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '$' | '<');
     if !name.is_empty() && name.chars().all(plain) { format!(".{name}") } else { format!("[\"{name}\"]") }

@@ -1,16 +1,16 @@
-//! The lines of a difference that stand together, and how each of them differs.
+//! A group of changed lines in a difference, and the marks of each line.
 
 use std::fmt::Write;
 
 use similar::{ChangeTag, DiffOp, TextDiff};
 
-/// Lines that changed near each other, with what stands around them.
+/// Changed lines that are near each other, with the lines around them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// The number of its first line, or of the line before where it has none on that side.
+    /// The number of the first line on this side, or of the line before the hunk if it has none on this side.
     pub old_start: usize,
     pub new_start: usize,
-    /// What stands above, as in the name of a function; often nothing.
+    /// The text after the range, such as the name of a function; often empty.
     pub heading: String,
     pub lines: Vec<DiffLine>,
 }
@@ -18,9 +18,9 @@ pub struct Hunk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
     pub mark: DiffMark,
-    /// In order; together they are the line, without its end. None is empty.
+    /// In order. Together they are the line without its line break. No segment is empty.
     pub segments: Vec<Segment>,
-    /// Only the last line of a text may lack its end.
+    /// Only the last line of a text may lack its line break.
     pub has_newline: bool,
 }
 
@@ -33,7 +33,7 @@ pub enum DiffMark {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// It is what differs from the line on the other side.
+    /// This segment differs from the line on the other side.
     pub emphasised: bool,
     pub text: String,
 }
@@ -76,7 +76,7 @@ impl Hunk {
         range + " @@"
     }
 
-    /// On the old side and on the new one.
+    /// The number of lines on the old side and on the new side.
     pub(super) fn count_sides(&self) -> (usize, usize) {
         let (gone, come) = (self.count_marked(DiffMark::Removed), self.count_marked(DiffMark::Added));
         (self.lines.len() - come, self.lines.len() - gone)
@@ -102,7 +102,7 @@ impl DiffLine {
 }
 
 impl DiffMark {
-    /// What stands before the line in a patch.
+    /// The character before the line in a patch.
     pub fn as_char(self) -> char {
         match self {
             Self::Unchanged => ' ',

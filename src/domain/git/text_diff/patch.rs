@@ -1,8 +1,8 @@
-//! The hunks of a unified patch, read by their counts as `git apply` reads them. Anything may stand in it.
+//! Parses the hunks of a unified patch by their line counts, as `git apply` does. The input may be any text.
 
 use super::hunk::{DiffLine, DiffMark, Hunk};
 
-/// A hunk that is being read, and how many of its lines are still to come on each side.
+/// A hunk that is being parsed, with the number of lines that are missing on each side.
 struct OpenHunk {
     hunk: Hunk,
     old_left: usize,
@@ -46,7 +46,7 @@ impl OpenHunk {
             Some(' ') => (DiffMark::Unchanged, &line[1..]),
             Some('-') => (DiffMark::Removed, &line[1..]),
             Some('+') => (DiffMark::Added, &line[1..]),
-            // Some tools strip spaces at the end of lines, and with them the mark of an empty one.
+            // Some tools strip trailing spaces, and with them the mark of an empty line.
             None => (DiffMark::Unchanged, ""),
             Some(_) => return false,
         };

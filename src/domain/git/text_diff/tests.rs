@@ -1,4 +1,4 @@
-//! Differences of texts: both sides can be had back from them, whatever the texts are.
+//! Tests of differences: both texts can be restored from a difference, for any texts.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Applies a difference as `patch` does: what it does not mention stays.
+/// Applies a difference as `patch` does: lines outside the hunks stay.
 fn applied(old: &str, difference: &LineDiff) -> Option<String> {
     let lines: Vec<&str> = old.split_inclusive('\n').collect();
     let (mut new, mut at) = (String::new(), 0);
@@ -32,7 +32,7 @@ fn applied(old: &str, difference: &LineDiff) -> Option<String> {
     Some(new)
 }
 
-/// With what is emphasised in brackets.
+/// Renders a difference with emphasised segments in brackets.
 fn render_diff(difference: &LineDiff) -> String {
     let mut shown = String::new();
     for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
@@ -209,7 +209,7 @@ fn the_longest_texts_take_a_moment_and_no_more() {
         let begun = Instant::now();
         let difference = LineDiff::from_texts(old, new);
         let took = begun.elapsed();
-        // Many times what it takes, because tests share their machine.
+        // The limit is far above the usual time, because tests share their machine.
         assert!(took.as_secs() < 20, "{at}: {took:?}");
         assert_eq!(applied(old, &difference).as_ref(), Some(new), "{at}");
     }

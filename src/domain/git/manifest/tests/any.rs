@@ -1,15 +1,15 @@
-//! Properties: whatever a file looks like, the one scalar changes and every other byte stays; and no text panics.
+//! Properties for any file: one scalar changes, every other byte stays, and no text causes a panic.
 
 use proptest::prelude::*;
 
 use crate::domain::git::manifest::tests::*;
 
-/// A file in two halves, between which the scalar stands.
+/// The parts of a file before and after the scalar.
 #[derive(Clone, Debug)]
 struct File {
     before: String,
     after: String,
-    /// The scalar holds the whole reference.
+    /// The scalar contains the whole reference.
     whole: bool,
 }
 
@@ -32,7 +32,7 @@ fn comment() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Something else at the top of a file: other images, anchors, text that looks like ours.
+/// Other content at the top of a file: other images, anchors, text that looks similar.
 fn other() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(String::new()),
@@ -48,7 +48,7 @@ fn other() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What stands before the scalar and behind it, and whether it holds the whole reference.
+/// The text before and after the scalar, and whether the scalar contains the whole reference.
 type Form = (&'static str, &'static str, bool);
 
 const FORMS: [Form; 7] = [
@@ -70,7 +70,7 @@ fn file(forms: &'static [Form]) -> impl Strategy<Value = File> {
         let close =
             if let Some(rest) = close.strip_prefix('\n') { format!("{behind}\n{rest}") } else { close.to_owned() };
         let below = if above == below { String::new() } else { below };
-        // Two of a kind would give a key twice.
+        // Two parts of the same kind would repeat a key.
         let below = if above.split(':').next() == below.split(':').next() { String::new() } else { below };
         let mut before = format!("{document}{above}{open}");
         let mut after = format!("{close}{below}");
@@ -105,7 +105,7 @@ proptest! {
     ) {
         let text = file.with(quote, &old);
         let place = place(None, Pin::Tag);
-        // Bare, some tags are the word for nothing.
+        // Without quotes, some tags mean null.
         prop_assume!(!(quote.is_empty() && old == "Null" && !file.whole));
         let said = read_version(&text, &place);
         prop_assert_eq!(said.map(|said| said.version), Ok(version(Some(&old), None)), "{}", text);

@@ -1,4 +1,4 @@
-//! Every sentence, and the file that earns it.
+//! Every error sentence, with a file that causes it.
 
 use std::fmt::Write as _;
 
@@ -263,7 +263,7 @@ fn a_value_that_is_used_elsewhere_too_is_refused() {
     for (text, sentence) in cases {
         refused(text, None, Pin::Tag, &sentence);
     }
-    // An alias of the whole reference is a second place.
+    // An alias of the whole reference is a second location.
     let twice = "- image: &i ghcr.io/acme/search:v1\n- image: *i\n";
     assert!(matches!(
         write_version(twice, &place(None, Pin::Tag), &version(Some("v2"), None)),
