@@ -1,4 +1,4 @@
-//! A change that is in the way of another one.
+//! A change that conflicts with a planned one.
 
 use jiff::Timestamp;
 
@@ -9,18 +9,18 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 
-/// A change that waits for approval or, once Git has it, for the cluster.
+/// A change that the planned one would replace. It waits for approval or, after its merge, for the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConflictingChange {
     pub id: ChangeId,
     pub requester: PersonId,
     pub version: Version,
     pub since: Timestamp,
-    /// Git has it: only a rollback takes its place.
+    /// The change is merged. Only a rollback can replace it.
     pub merged: bool,
 }
 
-/// Somebody else is moving what would move.
+/// A change in progress that holds the change lock of the planned one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeInProgress {
     pub id: ChangeId,
@@ -29,10 +29,10 @@ pub struct ChangeInProgress {
     pub requester: PersonId,
     pub since: Timestamp,
     pub stage: &'static str,
-    /// Not merged yet: it can be cancelled.
+    /// The change is not merged yet, so it can be cancelled.
     pub can_cancel: bool,
     pub is_rollback: bool,
-    /// Set where it waits for approval.
+    /// Set if the change waits for approval.
     pub awaiting_approval: Option<Box<PendingApproval>>,
     pub asker_role: AskerRole,
 }
@@ -41,24 +41,24 @@ pub struct ChangeInProgress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingApproval {
     pub version: Version,
-    /// The commit that people approve. `None` while there is nothing to see.
+    /// The commit to approve; `None` while there is no result to show.
     pub commit: Option<Sha>,
-    /// The branch of Git that it would move.
+    /// The Git branch that the change would move.
     pub branch: String,
-    /// How many people must still approve.
+    /// The number of approvals that are missing.
     pub missing: u32,
-    /// The people who may approve.
+    /// The members who may approve.
     pub asked: Vec<MemberLabel>,
     pub approved_by: Vec<PersonId>,
     pub waits_for: Vec<MergeCondition>,
 }
 
-/// What whoever asks is to a change of somebody's.
+/// The relation of the person who asks to the change in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskerRole {
-    /// Asked for it, and so can cancel it and not approve it.
+    /// Requested the change: may cancel it, but not approve it.
     Requester,
-    /// May approve there, and so can cancel it as well.
+    /// May approve changes in this environment, and so may cancel this one too.
     Approver,
     Other,
 }

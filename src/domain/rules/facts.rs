@@ -1,4 +1,4 @@
-//! The facts that the rules of a promotion and its gates are applied to.
+//! The facts for the rules of a promotion and for the gates.
 
 use std::sync::Arc;
 
@@ -17,58 +17,58 @@ use crate::domain::model::environment::Environment;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 
-/// What is known when a promotion is asked for.
+/// The facts of a requested promotion.
 #[derive(Debug)]
 pub struct PromotionFacts<'a> {
     pub artefact: &'a Artefact,
     pub target: &'a Environment,
     pub below: &'a Environment,
     pub version: Version,
-    /// `None` only by manifest, where nothing tells it.
+    /// `None` only for delivery by manifest, if the commit is unknown.
     pub pinned: Option<Sha>,
     pub from: Option<Version>,
-    /// The file that would be written, where it goes by manifest.
+    /// The file to write, for delivery by manifest.
     pub manifest: Option<ManifestFile>,
-    /// The rollbacks that are open on the branch, newest first.
+    /// The open rollbacks on the branch, newest first.
     pub undoes: Vec<ChangeId>,
     pub image: ImagePresence,
     pub pending: PendingCommits,
     pub gate_inputs: GateInputs,
-    /// Who wants to pass the gates that are shut, and why; they may.
+    /// The person who overrides closed gates, and the reason. The person has the right to do so.
     pub overriding: Option<(PersonId, Arc<str>)>,
     pub supersedes: Option<ConflictingChange>,
 }
 
-/// What the gates look at.
+/// The inputs of the gates.
 #[derive(Debug, Default)]
 pub struct GateInputs {
-    /// Those in force that cover anything of what would move.
+    /// The locks in force that cover any of the affected artefacts.
     pub locks: Vec<Lock>,
-    /// The freeze that is in force.
+    /// The freeze in force.
     pub freeze: Option<FreezeWindow>,
-    /// How long a version must have run well below.
+    /// How long a version must have been healthy in the environment below.
     pub soak: Option<SignedDuration>,
-    /// How it did.
+    /// The healthy time of the version in the environment below.
     pub healthy_since: Option<HealthySince>,
-    /// What was rolled back from and would come again.
+    /// The quarantines that cover the version.
     pub quarantines: Vec<Quarantine>,
-    /// `None` where no commit is known, or its checks are not judged.
+    /// `None` if no commit is known, or if its checks do not matter.
     pub checked_commit: Option<CheckedCommit>,
-    /// A commit without any green check is held back.
+    /// A commit without a green check is refused.
     pub checks_required: bool,
-    /// What rollbacks left there, of what would move.
+    /// The holds of earlier rollbacks on the affected artefacts.
     pub holds: Vec<Hold>,
     pub now: Timestamp,
 }
 
-/// A commit that would move, with the results of its checks.
+/// The commit to promote, with its checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedCommit {
     pub commit: Sha,
     pub checks: CiChecks,
 }
 
-/// Since when a version has run well without interruption, and until when, if it runs there no more.
+/// The healthy time of a version; `until` is set if the version no longer runs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HealthySince {
     pub since: Timestamp,

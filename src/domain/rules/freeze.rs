@@ -1,5 +1,5 @@
-//! When the calendar lets nobody change an environment: every week, or once from one date to another.
-//! Ends are local times: what a change of clocks skips moves forward, and what it doubles belongs to the freeze.
+//! Finds the freeze that is in force: weekly or once. Both ends are local times. A local time that a clock change skips
+//! moves forward; a repeated one counts as frozen.
 
 use std::slice;
 
@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::domain::model::freeze::{Freeze, Period, WeekdayTime};
 
-/// What holds now: the freeze that began at `from` for this reason, and when changes are welcome again.
+/// The freeze in force: its beginning, its end and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreezeWindow {
     pub from: Timestamp,
@@ -16,14 +16,14 @@ pub struct FreezeWindow {
     pub reason: Option<String>,
 }
 
-/// Weekly freezes that leave no time between them never end; then the end is one that is years away.
+/// Weekly freezes without a gap never end. The end is then a time years away.
 const MAX_CHAINED_FREEZES: usize = 1_000;
 
-/// The freeze that holds now; of several the one that ends last. Its end is put off by all that overlap or adjoin it.
+/// The freeze in force; of several, the one that ends last. Freezes that overlap or adjoin it extend its end.
 pub fn find_active_window(freezes: &[Freeze], now: Timestamp) -> Option<FreezeWindow> {
     let last_to_end = |at| {
         let covering = freezes.iter().filter_map(|freeze| Some((freeze, freeze.find_occurrence(at)?)));
-        // The first of those that end together.
+        // The first of those with the same end.
         covering.rev().max_by_key(|(_, (_, until))| *until)
     };
     let (freeze, (from, mut until)) = last_to_end(now)?;
@@ -39,7 +39,7 @@ impl Freeze {
         find_active_window(slice::from_ref(self), now)
     }
 
-    /// The one time of it that covers a moment, whatever follows at once.
+    /// The occurrence that covers a moment. Later occurrences do not extend it.
     fn find_occurrence(&self, at: Timestamp) -> Option<(Timestamp, Timestamp)> {
         let covers = |(from, until): &(Timestamp, Timestamp)| *from <= at && at < *until;
         match self.period {
@@ -47,7 +47,7 @@ impl Freeze {
             Period::Weekly { from, to } => {
                 let today = self.timezone.to_datetime(at).date();
                 let since = i64::from(today.weekday().since(from.weekday));
-                // A doubled hour can make two of them overlap.
+                // A repeated hour can make two occurrences overlap.
                 let begun = [since, since + 7].into_iter().filter_map(|days| today.checked_sub(days.days()).ok());
                 begun
                     .filter_map(|day| self.resolve_weekly_occurrence(day, from, to))
@@ -57,7 +57,7 @@ impl Freeze {
         }
     }
 
-    /// A weekly freeze that begins on that day.
+    /// The occurrence of a weekly freeze that begins on that day.
     fn resolve_weekly_occurrence(
         &self,
         day: Date,
@@ -72,7 +72,7 @@ impl Freeze {
         self.resolve_bounds(day.to_datetime(from.time), last.to_datetime(to.time))
     }
 
-    /// A doubled local time is the first for the beginning and the second for the end.
+    /// Of a repeated local time, the beginning takes the first and the end takes the second.
     fn resolve_bounds(&self, from: DateTime, to: DateTime) -> Option<(Timestamp, Timestamp)> {
         let from = self.timezone.to_ambiguous_timestamp(from).compatible().ok()?;
         let until = self.timezone.to_ambiguous_timestamp(to).later().ok()?;

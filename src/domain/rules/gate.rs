@@ -1,5 +1,5 @@
-//! What holds a promotion back for a time, and can be overridden for a reason: a lock, a freeze, a soak, checks.
-//! Approvals are no gate: nobody's reason replaces somebody else's yes.
+//! The gates of a promotion: locks, freezes, soak, checks and quarantines. A person with the right can override them
+//! and gives a reason. Approvals are no gate: they cannot be overridden.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,7 +16,7 @@ use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// This lock: one that comes later holds again.
+    /// This one lock. A later lock closes the gate again.
     Lock {
         id: LockId,
         by: PersonId,
@@ -24,7 +24,7 @@ pub enum Gate {
     Freeze,
     Soak,
     Checks,
-    /// What this rollback took back.
+    /// The version that this rollback put into quarantine.
     Quarantine {
         change: ChangeId,
     },
@@ -42,7 +42,7 @@ impl Gate {
     }
 }
 
-/// Who passed which gates, and why.
+/// The gates that a person overrode, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateOverride {
     pub by: PersonId,
@@ -51,7 +51,7 @@ pub struct GateOverride {
 }
 
 impl GateOverride {
-    /// Does it open this gate? A lock is known by its id alone.
+    /// Whether the override opens this gate. Locks are compared by their id alone.
     fn has_closed_gate(&self, closed: &ClosedGate) -> bool {
         match closed {
             ClosedGate::Environment(EnvironmentGate::Lock(lock)) => self.has_lock(lock),
@@ -68,7 +68,7 @@ impl GateOverride {
     }
 }
 
-/// When gates are judged.
+/// The moment at which gates are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GateMoment {
     OnRequest,
@@ -76,28 +76,28 @@ pub(super) enum GateMoment {
     AtMerge,
 }
 
-/// One gate: from its inputs to the reasons for which it is closed.
+/// Checks one gate: returns a [`ClosedGate`] for each reason why it is closed.
 type GateCheck = fn(&GateInputs) -> Vec<ClosedGate>;
 
 impl GateMoment {
-    /// The gates that are judged at this moment, in the order in which people are told of them.
+    /// The gates for this moment, in the order in which they are shown.
     fn list_gates(self) -> &'static [GateCheck] {
         match self {
             Self::OnRequest => &[find_quarantines, find_locks, find_freeze, find_soak, find_check_problem],
-            // A soak is judged on request only.
+            // The soak is checked on request only.
             Self::AtMerge => &[find_check_problem, find_locks, find_quarantines, find_freeze],
         }
     }
 }
 
-/// A gate that is closed, and the reason.
+/// A closed gate and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClosedGate {
     Environment(EnvironmentGate),
     Quarantine(Box<Quarantine>),
     Soak {
         soak: SignedDuration,
-        /// The end of the soak, if the version keeps running well.
+        /// The end of the soak, if the version stays healthy.
         until: Option<Timestamp>,
     },
     RedChecks {
@@ -113,20 +113,20 @@ pub(super) enum ClosedGate {
     },
 }
 
-/// A closed gate around an environment: it holds every version back.
+/// A closed gate of an environment. It applies to every version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EnvironmentGate {
     Lock(Lock),
     Freeze(FreezeWindow),
 }
 
-/// All gates of that moment that are closed.
+/// All gates that are closed at that moment.
 pub(super) fn find_closed_gates(inputs: &GateInputs, moment: GateMoment) -> Vec<ClosedGate> {
     moment.list_gates().iter().flat_map(|find_reasons| find_reasons(inputs)).collect()
 }
 
-/// The conditions that closed gates put on a merge, without the gates that were overridden. Of several quarantines only
-/// the first is a condition.
+/// The merge conditions of the closed gates that were not overridden. Of several quarantines, only the first is a
+/// condition.
 pub fn find_gate_conditions(inputs: &GateInputs, overridden: Option<&GateOverride>) -> Vec<MergeCondition> {
     let mut closed = find_closed_gates(inputs, GateMoment::AtMerge);
     closed.retain(|closed| !overridden.is_some_and(|overridden| overridden.has_closed_gate(closed)));
@@ -134,7 +134,7 @@ pub fn find_gate_conditions(inputs: &GateInputs, overridden: Option<&GateOverrid
     closed.into_iter().filter_map(ClosedGate::into_merge_condition).collect()
 }
 
-/// The closed gates around the environment.
+/// The closed gates of the environment.
 pub(super) fn find_closed_environment_gates(inputs: &GateInputs) -> Vec<EnvironmentGate> {
     let environment_gate = |closed| match closed {
         ClosedGate::Environment(gate) => Some(gate),
@@ -167,7 +167,7 @@ fn find_soak(inputs: &GateInputs) -> Vec<ClosedGate> {
     vec![ClosedGate::Soak { soak, until }]
 }
 
-/// Red checks hide those that still run.
+/// Red checks take precedence over running ones.
 fn find_check_problem(inputs: &GateInputs) -> Vec<ClosedGate> {
     let Some(CheckedCommit { commit, checks }) = inputs.checked_commit.clone() else { return Vec::new() };
     if !checks.red.is_empty() {
@@ -192,7 +192,7 @@ impl ClosedGate {
         }
     }
 
-    /// The refusal of a promotion that is requested.
+    /// The refusal of the requested promotion.
     pub(super) fn into_refusal(self, facts: &PromotionFacts<'_>) -> Refusal {
         let (artefact, environment) = (facts.artefact.name.clone(), facts.target.name.clone());
         let (below, version) = (facts.below.name.clone(), facts.version.clone());
@@ -209,7 +209,7 @@ impl ClosedGate {
         }
     }
 
-    /// The condition that a change waits for before it is merged. `None` for a gate that is judged on request only.
+    /// The condition for which a change waits before its merge; `None` for a gate that is checked on request only.
     fn into_merge_condition(self) -> Option<MergeCondition> {
         match self {
             Self::Environment(EnvironmentGate::Lock(lock)) => Some(MergeCondition::Locked { lock }),

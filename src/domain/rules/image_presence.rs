@@ -1,11 +1,11 @@
-//! The registry's answer on the image of a version.
+//! Whether the registry has the image of a version.
 
-/// What the registry says of the image that goes, where it was asked.
+/// The registry's answer; `Yes` if it was not asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ImagePresence {
     #[default]
     Yes,
-    /// By branch only a warning: CI builds it anew.
+    /// Only a warning for delivery by branch, where CI builds the image again.
     Gone,
     Unknown {
         why: String,

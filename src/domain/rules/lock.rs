@@ -1,4 +1,4 @@
-//! Locks: nobody may change an environment, or one artefact there, because a person said so for a reason.
+//! Locks: a person forbids changes to an environment, or to one artefact in it, and gives a reason.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,7 +7,7 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::LockId;
 
-/// Nobody plans further; what is typed beyond is a slip of the finger.
+/// A longer duration is most likely a typing error.
 const MAX_DURATION: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Lock {
     pub by: PersonId,
     pub reason: String,
     pub since: Timestamp,
-    /// `None`: until somebody unlocks it.
+    /// `None`: until a person unlocks it.
     pub until: Option<Timestamp>,
 }
 
@@ -33,7 +33,7 @@ impl Lock {
     }
 }
 
-/// `2h`, `30m`, `1h30m`, `2d`: how long a lock is to last, as it is typed.
+/// Parses the duration of a lock: `2h`, `30m`, `1h30m`, `2d`.
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {
     let mut whole = SignedDuration::ZERO;
     let mut rest = text;

@@ -1,11 +1,11 @@
-//! The conditions besides approvals that a change waits for before it is merged.
+//! The conditions besides approvals for which a change waits before its merge.
 
 use jiff::Timestamp;
 
 use super::lock::Lock;
 use super::quarantine::Quarantine;
 
-/// Something that must come to hold before the merge.
+/// A condition that must hold before the merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeCondition {
     ChecksRunning {
@@ -18,13 +18,13 @@ pub enum MergeCondition {
     ChangesRequested {
         logins: Vec<String>,
     },
-    /// GitHub still computes whether it can be merged.
+    /// GitHub has not yet computed whether the pull request can be merged.
     Mergeability,
-    /// The repository's own rules ask for something; for so many reviews there, as far as they tell.
+    /// GitHub's rules for the branch are not met. `reviews` is the required number of reviews, or 0 if unknown.
     GithubRules {
         reviews: u64,
     },
-    /// Somebody pointed the pull request at another branch.
+    /// The pull request was pointed at another branch.
     Retargeted {
         base: String,
     },
@@ -35,20 +35,20 @@ pub enum MergeCondition {
         until: Timestamp,
         reason: Option<String>,
     },
-    /// It was rolled back from since, there or below.
+    /// The version was rolled back since, in this environment or below.
     Quarantined {
         quarantine: Box<Quarantine>,
     },
-    /// The one who asked may not promote there any more.
+    /// The requester no longer has the right to promote into the environment.
     RightLost,
-    /// Nobody can tell now who may: then nothing happens.
+    /// The requester's rights cannot be checked now, so the merge waits.
     RightsUnknown {
         why: String,
     },
 }
 
 impl MergeCondition {
-    /// Is it up to GitHub and who is there?
+    /// Whether the condition depends on GitHub and its users.
     pub fn is_decided_by_github(&self) -> bool {
         match self {
             Self::ChecksRunning { .. }

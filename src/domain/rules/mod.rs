@@ -1,4 +1,4 @@
-//! What may be done: gates, locks, freezes, quarantine, and the rules of promotion and rollback.
+//! The rules of promotions and rollbacks, with gates, locks, freezes and quarantines.
 
 pub mod conflict;
 pub mod facts;

@@ -1,10 +1,10 @@
-//! What stands between an artefact and an environment: the first of it, which is a refusal, or all that can be known.
-//! Both go one way through the rules, so that the one can never disagree with the other.
+//! The obstacles of a promotion: only the first, which becomes the refusal, or all of them. Both modes run the same
+//! rules, so that `promote` and `why` cannot disagree.
 
 use super::refusal::Refusal;
 use crate::domain::model::version::Version;
 
-/// Gathers what stands in the way, in the order in which the rules look.
+/// Collects obstacles in the order of the rules.
 #[derive(Debug)]
 pub struct Obstacles {
     collects_all: bool,
@@ -13,17 +13,18 @@ pub struct Obstacles {
 }
 
 impl Obstacles {
-    /// The first is enough: nothing behind it is looked at.
+    /// First-only mode: the first obstacle ends the check.
     pub fn new_first_only() -> Self {
         Self { collects_all: false, refusals: Vec::new(), version: None }
     }
 
-    /// All that can be known. Where a blocker leaves nothing more to look at, it comes back as an error here as well.
+    /// Collects all obstacles. An obstacle after which no further check is possible is returned as an error in this
+    /// mode too.
     pub fn new_collecting_all() -> Self {
         Self { collects_all: true, ..Self::new_first_only() }
     }
 
-    /// Something stands in the way. It comes back where it is enough.
+    /// Records an obstacle. In first-only mode it is returned as the error instead.
     pub fn record_refusal(&mut self, refusal: Refusal) -> Result<(), Refusal> {
         if !self.collects_all {
             return Err(refusal);
@@ -32,17 +33,17 @@ impl Obstacles {
         Ok(())
     }
 
-    /// There is nothing more to look at: the last comes back, if there was any. Only with `Ok` is the way free.
+    /// Ends the check: returns the last recorded obstacle, if any. Only `Ok` means that the promotion may proceed.
     pub fn finish_check(&mut self) -> Result<(), Refusal> {
         self.refusals.pop().map_or(Ok(()), Err)
     }
 
-    /// What would go is known.
+    /// Records the version to promote.
     pub fn set_version(&mut self, version: &Version) {
         self.version = Some(version.clone());
     }
 
-    /// What would go, as far as that is known, and what was gathered.
+    /// The version to promote, if known, and the recorded obstacles.
     pub fn into_parts(self) -> (Option<Version>, Vec<Refusal>) {
         (self.version, self.refusals)
     }
@@ -100,7 +101,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever asks for all hears first what whoever asks for one is refused because of.
+        /// The first obstacle of the collecting mode is the refusal of the first-only mode.
         #[test]
         fn the_first_of_all_is_the_first(
             watch in watch(),
@@ -115,7 +116,7 @@ mod tests {
             });
             let overriding = overrides.then(|| (PersonId::new("U0BOB"), "it burns".into()));
             let facts = PromotionFacts { manifest, pending, overriding, ..sample::facts(&catalogue, watch) };
-            // What the facts do not tell was found before.
+            // An obstacle that was found before the facts were gathered.
             let before = sample::blockers("").swap_remove(0);
             let judged = |mut blockers: Obstacles| {
                 let added = if may { Ok(()) } else { blockers.record_refusal(before.clone()) };

@@ -1,9 +1,10 @@
-//! The permit of a plan.
+//! The permit for a plan.
 
 use super::gate::GateOverride;
 
-/// The proof that the rules said yes. Nothing takes effect without one, and only
-/// [`check_promotion`](super::promotion::check_promotion) and [`check_rollback`](super::rollback::check_rollback) give it.
+/// Proves that the rules allowed an operation. Nothing takes effect without a permit. Only
+/// [`check_promotion`](super::promotion::check_promotion) and [`check_rollback`](super::rollback::check_rollback)
+/// create one.
 #[derive(Debug)]
 pub struct Permit {
     gate_override: Option<GateOverride>,
@@ -14,7 +15,7 @@ impl Permit {
         Self { gate_override }
     }
 
-    /// What would have held it back, had nobody overridden it.
+    /// The closed gates that were overridden.
     pub(in crate::domain) fn into_gate_override(self) -> Option<GateOverride> {
         self.gate_override
     }

@@ -1,4 +1,4 @@
-//! Facts to [`Permit`] or [`Refusal`]: the rules of a promotion, without I/O and without words for people.
+//! The rules of a promotion: from facts to a [`Permit`] or a [`Refusal`], without I/O and without text for people.
 
 use super::facts::{GateInputs, PromotionFacts};
 use super::gate::{self, GateMoment, GateOverride};
@@ -11,7 +11,8 @@ use crate::domain::model::environment::Environment;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
-/// May the artefact be promoted into that rung at all? Gives the rung below, where it comes from.
+/// Checks that the artefact can be promoted into the target. Returns the environment below, from which the version
+/// comes.
 pub fn require_environment_below<'a>(
     artefact: &Artefact,
     target: &Environment,
@@ -37,7 +38,7 @@ pub fn require_environment_below<'a>(
     Ok(below)
 }
 
-/// May the artefact be rolled back in that rung at all?
+/// Checks that the artefact can be rolled back in the target.
 pub fn check_rollback_target(artefact: &Artefact, target: &Environment, ladder: &Ladder) -> Result<(), Refusal> {
     match require_environment_below(artefact, target, ladder) {
         Ok(_) => Ok(()),
@@ -48,7 +49,7 @@ pub fn check_rollback_target(artefact: &Artefact, target: &Environment, ladder: 
     }
 }
 
-/// The version that runs well below, if one does.
+/// The healthy version in the environment below.
 pub fn require_healthy_version(
     artefact: &Artefact,
     below: &Environment,
@@ -73,12 +74,12 @@ pub fn require_healthy_version(
     }
 }
 
-/// Would anything move? Everything that had to be asked of GitHub is known by now.
+/// Checks that the promotion would change something. All facts from GitHub are known by now.
 pub fn check_has_effect(facts: &PromotionFacts<'_>) -> Result<(), Refusal> {
     let PromotionFacts { artefact, target, pending, .. } = facts;
     let (name, environment) = (artefact.name.clone(), target.name.clone());
     let (version, runs) = (facts.version.clone(), facts.from.clone());
-    // By manifest the image itself goes, which can be another of the same commit.
+    // Delivery by manifest promotes the image itself. The same commit can have another image.
     if facts.manifest.is_some() && runs.as_ref().is_some_and(|runs| runs.is_same_image(&version)) {
         return Err(Refusal::NothingNew { artefact: name, environment, version, running: runs });
     }
@@ -98,11 +99,11 @@ pub fn check_has_effect(facts: &PromotionFacts<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The last word. There is a permit only where nothing at all was found to stand in the way.
+/// The final check of a promotion. It gives a permit only if there is no obstacle.
 pub fn check_promotion(facts: &PromotionFacts<'_>, obstacles: &mut Obstacles) -> Result<Permit, Refusal> {
     if let Err(nothing) = check_has_effect(facts) {
         obstacles.record_refusal(nothing)?;
-        // What does not move stands before no gate of its own; those around the environment are shut all the same.
+        // Without an effect, the other gates do not matter, but the gates of the environment are reported too.
         check_environment_gates(&facts.gate_inputs, facts.target, obstacles)?;
     }
     let mut overridden = Vec::new();
@@ -121,7 +122,7 @@ pub fn check_promotion(facts: &PromotionFacts<'_>, obstacles: &mut Obstacles) ->
     Ok(Permit::new(overridden))
 }
 
-/// Nothing tells what would go: what is shut around the environment is known without that.
+/// Checks only the gates of the environment, for the case that the version is unknown.
 pub fn check_environment_gates(
     inputs: &GateInputs,
     target: &Environment,

@@ -1,4 +1,4 @@
-//! What a rollback leaves behind: a version that may not come back, and an environment whose next promotion asks once more.
+//! The marks that a rollback leaves: the quarantine of a version, and the hold on its artefacts.
 
 use jiff::Timestamp;
 
@@ -9,25 +9,26 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::{Sha, Version};
 
-/// A version that was rolled back from: it may not come back there or above until it is released. Its descendants may.
+/// A ban on a version that was rolled back from: it may not return to the environment or to those above until it is
+/// released. Its descendants may.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantine {
     /// The rollback.
     pub change: ChangeId,
     pub environment: EnvironmentName,
     pub artefacts: Vec<ArtefactName>,
-    /// As it ran there.
+    /// The version as it ran in the environment.
     pub version: Version,
     pub commits: Vec<Sha>,
     pub trees: Vec<Sha>,
-    /// `None`: the environment's own rule.
+    /// `None`: the policy of the environment.
     pub by: Option<PersonId>,
     pub at: Timestamp,
     pub reason: Option<String>,
 }
 
 impl Quarantine {
-    /// Is the environment the one that was rolled back, or above it?
+    /// Whether the environment is the one with the rollback, or one above it.
     pub fn is_effective_in(&self, environment: &EnvironmentName, ladder: &Ladder) -> bool {
         let place = |name: &EnvironmentName| ladder.environments().iter().position(|rung| rung.name == *name);
         match (place(&self.environment), place(environment)) {
@@ -40,8 +41,8 @@ impl Quarantine {
         self.artefacts.contains(artefact)
     }
 
-    /// Is it that version? By its commit or its tree, since tags differ on every branch; by its image only where nothing
-    /// tells the commit.
+    /// Whether this is the quarantined version. It is compared by commit, tree or digest, because tags differ on every
+    /// branch; by image only if a commit is unknown.
     pub fn has_version(&self, version: &Version, tree: Option<&Sha>) -> bool {
         let by_tree = tree.is_some_and(|tree| self.trees.contains(tree));
         let by_digest = version.digest.is_some() && version.digest == self.version.digest;
@@ -53,26 +54,27 @@ impl Quarantine {
             }
     }
 
-    /// Is it any of these commits, or of that tree?
+    /// Whether one of the commits, or the tree, is quarantined.
     pub fn has_commit_or_tree(&self, sources: &[Sha], tree: Option<&Sha>) -> bool {
         sources.iter().any(|source| self.commits.contains(source)) || tree.is_some_and(|tree| self.trees.contains(tree))
     }
 
-    /// Is it what people call by that name, be it as it ran there or by another commit of it?
+    /// Whether people call the version by this name: as it ran in the environment, or by another of its commits.
     pub fn is_named(&self, name: &str) -> bool {
         let begins = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
         self.version.is_named(name) || self.commits.iter().any(begins)
     }
 }
 
-/// What a rollback leaves on its environment: the next promotion of the same asks once more, and its yes lifts it.
+/// A mark of a rollback on its artefacts in an environment. The next promotion asks for one more confirmation, which
+/// lifts the hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// The rollback.
     pub change: ChangeId,
     pub environment: EnvironmentName,
     pub artefacts: Vec<ArtefactName>,
-    /// What was rolled back from.
+    /// The version that was rolled back from.
     pub from: Option<Version>,
     pub by: Option<PersonId>,
     pub at: Timestamp,

@@ -1,4 +1,4 @@
-//! A no by the rules, without words for people.
+//! The refusals of the rules, without text for people.
 
 use std::sync::Arc;
 
@@ -12,110 +12,111 @@ use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
 
-/// A no by the rules, with all that is needed to say why and what to do next.
+/// A refusal, with all data for the explanation and the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The artefact is not in this environment; it is in those.
+    /// The artefact is not in this environment, but in `environments`.
     NotInEnvironment {
         artefact: ArtefactName,
         environment: EnvironmentName,
         environments: Vec<EnvironmentName>,
     },
-    /// The first rung is fed by pushes.
+    /// Pushes feed the first environment.
     FirstEnvironment {
         artefact: ArtefactName,
         environment: EnvironmentName,
         branch: String,
         next_environment: Option<EnvironmentName>,
     },
-    /// The first rung is never rolled back.
+    /// The first environment is never rolled back.
     RepairByPush {
         artefact: ArtefactName,
         environment: EnvironmentName,
         branch: String,
     },
-    /// What would go was rolled back from, there or below.
+    /// The version was rolled back, in this environment or below.
     Quarantined {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
         quarantine: Box<Quarantine>,
-        /// A rollback was to bring it, and passes no gate.
+        /// A rollback would bring the version back. A rollback overrides no gate.
         by_rollback: bool,
     },
-    /// What runs below is what a rollback made: older code than it had, whose history has the bad one in it.
+    /// The version below is the result of a rollback: its code is older, and the bad version is in its history.
     RolledBackBelow {
         artefact: ArtefactName,
         environment: EnvironmentName,
         below: EnvironmentName,
         version: Version,
-        /// The environment has what was rolled back, so that it would lose it, too.
+        /// The target still has the commits that were rolled back below, and would lose them too.
         would_revert_target: bool,
         restored: Option<String>,
     },
-    /// The branch had it before a rollback, so Git would merge nothing.
+    /// The branch had the version before a rollback, so a merge would change nothing.
     MergedBeforeRollback {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
-        /// As it was called there.
+        /// The label under which the version ran.
         ran_as: String,
     },
-    /// Nobody knows of a version before the one that is there.
+    /// No version before the current one is known.
     NoPreviousVersion {
         artefact: ArtefactName,
         environment: EnvironmentName,
         current: Option<Version>,
     },
-    /// It would be rolled back to what it is.
+    /// The version to go back to is the current one.
     SameCode {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
     },
-    /// A tag of ours in Git by which a version was named is at another commit now.
+    /// Gantry's Git tag that names the version now points at another commit.
     TagMoved {
         artefact: ArtefactName,
         environment: EnvironmentName,
         tag: String,
-        /// As it ran there.
+        /// The version as it ran in the environment.
         version: Version,
         current_commit: Sha,
     },
-    /// The change that is to be rolled back is not what is there any more.
+    /// The version of the change to roll back is no longer the current one.
     NoLongerDeployed {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
         current: Option<Version>,
     },
-    /// The registry does not have the image any more, or has another one under its tag. One before it is there.
+    /// The registry no longer has the image, or has another one under its tag. `alternative` is an earlier version that
+    /// it has.
     ImageMissing {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
-        /// Its tag is there, and is another image now.
+        /// The tag exists, but is another image now.
         tag_moved: bool,
         alternative: Option<String>,
     },
-    /// The manifest cannot be written as it should be.
+    /// The manifest cannot be written.
     ManifestProblem {
         artefact: ArtefactName,
         repository: Repository,
         file: String,
         problem: String,
     },
-    /// Not one of those who may.
+    /// The person has no right to the action.
     NotPermitted {
         action: RestrictedAction,
         environment: EnvironmentName,
         permitted: Vec<MemberLabel>,
     },
-    /// Nothing is behind: all rungs have what the rung below runs.
+    /// Every environment already has the version of the one below.
     NothingToPromote {
         artefact: ArtefactName,
     },
-    /// Nothing runs below.
+    /// Nothing runs in the environment below.
     NotRunningBelow {
         artefact: ArtefactName,
         below: EnvironmentName,
@@ -132,7 +133,7 @@ pub enum Refusal {
         below: EnvironmentName,
         version: Option<Version>,
         reason: Arc<str>,
-        /// It is not the first rung, which is only repaired by a push.
+        /// The environment below is not the first one, which only a push can repair.
         can_roll_back: bool,
     },
     Unreadable {
@@ -140,7 +141,7 @@ pub enum Refusal {
         why: Arc<str>,
         since: Timestamp,
     },
-    /// The version that was named never ran well below; those did.
+    /// The named version was never healthy below; `healthy_versions` were.
     NeverRanHealthy {
         artefact: ArtefactName,
         below: EnvironmentName,
@@ -170,7 +171,7 @@ pub enum Refusal {
         version: Version,
         running: Option<Version>,
     },
-    /// New commits, but none that concerns this artefact.
+    /// There are new commits, but none of them affects this artefact.
     NothingForIt {
         artefact: ArtefactName,
         environment: EnvironmentName,
@@ -197,18 +198,18 @@ pub enum Refusal {
         environment: EnvironmentName,
         pinned: Sha,
     },
-    /// Somebody locked what would move.
+    /// A person locked the environment or an affected artefact.
     Locked {
         lock: Lock,
         environment: EnvironmentName,
     },
-    /// The calendar lets nobody change it until then.
+    /// A freeze forbids changes until then.
     Frozen {
         environment: EnvironmentName,
         until: Timestamp,
         reason: Option<String>,
     },
-    /// It has not run well below for long enough; it will have then, if it goes on so.
+    /// The version has not been healthy below for long enough. It will have been at `until`, if it stays healthy.
     Soaking {
         artefact: ArtefactName,
         environment: EnvironmentName,
@@ -219,7 +220,7 @@ pub enum Refusal {
     },
 }
 
-/// What somebody may do in an environment, or may not.
+/// An action for which a person needs a right in the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestrictedAction {
     Promote,

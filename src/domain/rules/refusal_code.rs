@@ -1,4 +1,4 @@
-//! What each refusal is called by machines: no name, version or word of a person is in it.
+//! The codes of refusals for logs and metrics. They contain no names, versions or text from people.
 
 use crate::domain::rules::refusal::Refusal;
 

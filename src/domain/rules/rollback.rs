@@ -1,4 +1,4 @@
-//! The rules of a rollback: which version it brings back, how that was found, and whether it may.
+//! The rules of a rollback: the candidates, the evidence for them, and whether a version may return.
 
 use std::collections::HashMap;
 
@@ -22,36 +22,36 @@ use crate::domain::runtime::sighting::Sighting;
 pub struct Rollback {
     pub reason: Option<String>,
     pub found: RollbackEvidence,
-    /// When the version that comes back ran there, as far as anybody saw it.
+    /// The healthy time of the restored version in the environment, if it was observed.
     pub ran: Option<HealthyPeriod>,
-    /// Nobody asked for it: the environment's own rule did.
+    /// The policy of the environment requested the rollback, not a person.
     pub automatic: bool,
-    /// The change whose version it takes back, where that came by one.
+    /// The change that brought the bad version, if one did.
     pub of: Option<ChangeId>,
     pub bad: BadVersion,
-    /// The locks that it passes, which whoever asked was shown.
+    /// The locks that the rollback ignores. The person who confirmed it saw them.
     pub locks: Vec<Lock>,
 }
 
-/// Who told of the version that comes back.
+/// The evidence for the version to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RollbackEvidence {
-    /// It was seen to run well there.
+    /// The version was observed running well in the environment.
     Ledger,
     Git,
     Cluster,
-    /// Nobody saw it there: a guess.
+    /// A guess: the version was not observed in the environment.
     Registry,
 }
 
-/// The time in which a version ran well.
+/// The time in which a version was healthy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HealthyPeriod {
     pub since: Timestamp,
     pub until: Option<Timestamp>,
 }
 
-/// By what the version that is rolled back from would be known, should it come again.
+/// Identifies the bad version, should it return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadVersion {
     pub commits: Vec<Sha>,
@@ -63,13 +63,13 @@ pub struct BadVersion {
 pub struct RollbackFacts<'a> {
     pub artefact: &'a Artefact,
     pub target: &'a Environment,
-    /// The file that would be written, where it goes by manifest.
+    /// The file to write, for delivery by manifest.
     pub manifest: Option<ManifestFile>,
-    /// The version that comes back, as it was found.
+    /// The version to restore, as it was found.
     pub candidate: &'a Version,
-    /// The same version, with the digest that the registry told.
+    /// The same version, with the digest from the registry.
     pub version: Version,
-    /// The version that it leaves.
+    /// The version that is rolled back from.
     pub from: Option<Version>,
     pub quarantines: &'a [Quarantine],
     pub image: ImagePresence,
@@ -82,45 +82,46 @@ pub struct RollbackFacts<'a> {
     pub details: Rollback,
 }
 
-/// A version that ran well there and can be gone back to.
+/// A version that was healthy in the environment and can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthyVersion {
     pub version: Version,
     pub healthy_period: HealthyPeriod,
 }
 
-/// What makes two stays one version: the code, whatever it was built as.
+/// Identifies the code of a version, independent of the image that was built from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CodeIdentity {
     Commit(Sha),
     Image(Version),
 }
 
-/// Which code it is that our own changes brought: a merge is of the commit that was pinned, a rollback of what it restored.
+/// Maps the commits that Gantry made to their code: a merge to its pinned commit, a rollback to the version that it
+/// restored.
 #[derive(Debug, Default)]
 pub struct SourceMap {
     sources: HashMap<Sha, Sha>,
     restored: HashMap<Sha, Version>,
-    /// What each rollback took back.
+    /// The bad version of each rollback.
     rolled_back_versions: Vec<Version>,
 }
 
 impl SourceMap {
-    /// A change made the commit `result` of `source`.
+    /// Records that a change made the commit `result` from `source`.
     pub(in crate::domain) fn record_source(&mut self, result: Sha, source: Sha) {
         self.sources.insert(result, source);
     }
 
-    /// A rollback made the commit `result`: it restored one version, and took back another if that is known.
+    /// Records that a rollback made the commit `result`: it restored one version and, if known, rolled back another.
     pub(in crate::domain) fn record_rollback(&mut self, result: Sha, restored: Version, rolled_back: Option<Version>) {
         self.restored.insert(result, restored);
         self.rolled_back_versions.extend(rolled_back);
     }
 
-    /// A rollback counts as the version that it restored.
+    /// The version that a rollback restored; any other version is returned as it is.
     pub fn resolve_restored(&self, version: &Version) -> Version {
         let mut version = version.clone();
-        // Rollbacks to what rollbacks restored make a chain, which ends where it began.
+        // Rollbacks to restored versions form a chain. The bound ends the loop even if the chain is a circle.
         for _ in 0..=self.restored.len() {
             match version.commit.as_ref().and_then(|commit| self.restored.get(commit)) {
                 Some(restored) if *restored != version => version = restored.clone(),
@@ -130,7 +131,7 @@ impl SourceMap {
         version
     }
 
-    /// The commit that was pinned when this one was made, down to the first that we did not make.
+    /// The pinned commit from which this one was made, down to the first that Gantry did not make.
     pub fn resolve_source(&self, commit: &Sha) -> Sha {
         let mut commit = commit;
         for _ in 0..=self.sources.len() {
@@ -161,7 +162,7 @@ impl SourceMap {
     }
 }
 
-/// All that ran well there and is no other code than what runs now, newest first, each once. `stays` are newest first.
+/// The healthy versions with other code than the current one, newest first, each once. `sightings` are newest first.
 pub fn find_healthy_versions(
     sightings: &[Sighting],
     source_map: &SourceMap,
@@ -179,8 +180,8 @@ pub fn find_healthy_versions(
     found
 }
 
-/// Those of them that ran before the current version's code first did, and that nobody has rolled back from: a second
-/// rollback goes further back, and never to what was bad.
+/// The healthy versions that ran before the current code first did and were never rolled back from. So a second
+/// rollback goes further back, and never to a bad version.
 pub fn find_previous_versions(
     sightings: &[Sighting],
     source_map: &SourceMap,
@@ -189,7 +190,7 @@ pub fn find_previous_versions(
 ) -> Vec<HealthyVersion> {
     let of_current = |stay: &&Sighting| current.is_some_and(|current| source_map.is_same_code(current, &stay.version));
     let first = sightings.iter().filter(of_current).map(|stay| stay.seen_at).min();
-    // What had broken by the end is not what ran well.
+    // A version that broke before it was replaced does not count as healthy.
     let broke = |stay: &&Sighting| stay.failure.is_some() && stay.ended_at.is_some();
     let before: Vec<Sighting> = sightings
         .iter()
@@ -205,7 +206,7 @@ pub fn find_previous_versions(
     found
 }
 
-/// The change that holds the lock: is it one that a rollback can neither replace nor wait for?
+/// Refuses if a rollback can neither replace the change that holds the change lock nor wait for it.
 pub fn check_lock_holder(
     holder: ChangeInProgress,
     is_merging: bool,
@@ -213,12 +214,12 @@ pub fn check_lock_holder(
     by_manifest: bool,
 ) -> Result<(), Refusal> {
     let is_rollback = is_merging && holder.is_rollback;
-    // Another artefact of the same file is not taken back by this rollback, and does not give way to it.
+    // The rollback does not affect another artefact in the same file, so it cannot replace that artefact's change.
     let is_of_other_artefact = by_manifest && holder.artefact != *artefact;
     if is_rollback || is_of_other_artefact { Err(Refusal::ChangeInProgress(holder)) } else { Ok(()) }
 }
 
-/// May this version come back? It is not quarantined, and a branch needs its commit.
+/// Checks that the version may return: it is not quarantined, and for delivery by branch its commit is known.
 pub fn check_candidate(
     artefact: &Artefact,
     target: &Environment,
@@ -237,7 +238,7 @@ pub fn check_candidate(
     Ok(())
 }
 
-/// By manifest the image itself returns, so it must be another one than the current.
+/// Delivery by manifest restores an image, which must differ from the current one.
 pub fn check_image_differs(
     artefact: &Artefact,
     target: &Environment,
@@ -250,7 +251,7 @@ pub fn check_image_differs(
     Ok(())
 }
 
-/// By branch the code returns, so its tree must be another one than the current.
+/// Delivery by branch restores code: its tree must differ from the current one.
 pub fn check_tree_differs(
     artefact: &Artefact,
     target: &Environment,
@@ -268,7 +269,7 @@ fn build_same_code_refusal(artefact: &Artefact, target: &Environment, version: &
     Refusal::SameCode { artefact: artefact.name.clone(), environment: target.name.clone(), version: version.clone() }
 }
 
-/// The last check of a rollback. No gate holds a rollback back, so that there is nothing to override.
+/// The final check of a rollback. Gates do not apply to rollbacks, so nothing is overridden.
 pub fn check_rollback(facts: &RollbackFacts<'_>) -> Result<Permit, Refusal> {
     let by_manifest = facts.manifest.is_some();
     check_candidate(facts.artefact, facts.target, facts.candidate, facts.quarantines, by_manifest)?;
@@ -305,7 +306,8 @@ mod tests {
         Version { tag: Some(format!("qa-{digit}").into()), digest: None, commit: Some(sha(digit)) }
     }
 
-    /// Stays of these commits one after another, the last of them now; in capitals those that never ran well. Newest first.
+    /// Sightings of these commits one after another, the last still running. Capitals mark versions that were never
+    /// healthy. Newest first.
     fn stays(commits: &str) -> Vec<Sighting> {
         let mut stays: Vec<Sighting> = Vec::new();
         for (nth, digit) in commits.chars().enumerate() {
@@ -331,7 +333,7 @@ mod tests {
         stays
     }
 
-    /// A change that brought `result` of `pinned`; with what it took back it is a rollback.
+    /// A change that made `result` from `pinned`. If `took_back` is set, it is a rollback.
     fn change(result: char, pinned: char, took_back: Option<char>) -> Change {
         let mut change = sample::change();
         change.plan.write = GitWrite::Branch { pinned: sha(pinned) };
@@ -347,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_previous_version_is_the_newest_that_ran_well_before_and_was_never_rolled_back_from() {
-        // Merges are a, b, c, d of what 1, 2, 3 pinned; e and f are rollback commits.
+        // `a` to `d` are merge commits, `2` is a pinned commit, `e` and `f` are rollback commits.
         let rolled_back = || vec![change('e', 'b', Some('c'))];
         let cases = [
             ("the one before", "abc", vec![], Some('b')),

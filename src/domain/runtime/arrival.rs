@@ -1,5 +1,5 @@
-//! What a look at the cluster adds to what was seen before: a version that came to run, or that failed to.
-//! Told once, and locks nothing.
+//! Derives arrivals from an observation of the cluster: a version that came to run, or failed to. An arrival is
+//! announced once and takes no change lock.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,26 +12,26 @@ use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Commit, Version};
 use crate::domain::runtime::provenance::Provenance;
 
-/// One look at one artefact in one environment.
+/// One observation of one artefact in one environment.
 #[derive(Debug)]
 pub struct Observation<'a> {
     pub artefact: &'a ArtefactName,
     pub environment: &'a EnvironmentName,
     pub rollout: &'a Rollout,
-    /// What we saw there last, if anything.
+    /// The last sighting of the artefact in this environment.
     pub previous: Option<&'a Sighting>,
-    /// Nothing was ever looked at here: what runs is recorded, not announced.
+    /// The first observation in this environment: the running version is recorded, not announced.
     pub is_first: bool,
     pub deploy_timeout: SignedDuration,
     pub now: Timestamp,
 }
 
-/// What is worth telling. The reason of a failure is asked of the cluster when it is told.
+/// The event to announce. The cluster is asked for the reason of a failure when it is announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalEvent {
     Arrived,
     Failed,
-    /// It failed, that was told, and now it runs after all.
+    /// The failure was announced, and the version runs now after all.
     Recovered,
 }
 
@@ -41,37 +41,37 @@ pub struct ObservationUpdate {
     pub event: Option<ArrivalEvent>,
 }
 
-/// All that is told of an arrival.
+/// The content of the announcement of an arrival.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// How its message is called, and by that its stay.
+    /// The key of its message, which also identifies its sighting.
     pub message_key: MessageKey,
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
     pub branch: String,
     pub version: Version,
     pub commit: Option<Commit>,
-    /// Whom a failure concerns; nobody is called for what runs.
+    /// The people to mention if the version failed. No one is mentioned if it runs.
     pub authors: Vec<Author>,
     pub provenance: Provenance,
     pub outcome: ArrivalOutcome,
-    /// The rung it could go to next; `None` on the last.
+    /// The next environment for the version; `None` in the last one.
     pub next_environment: Option<EnvironmentName>,
-    /// The first rung is fed by pushes, and repaired by them.
+    /// Pushes feed the first environment, and also repair it.
     pub is_first_environment: bool,
 }
 
-/// Who wrote what came.
+/// An author of the version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
     Person(PersonId),
-    /// Slack does not know them.
+    /// An author without a Slack account.
     Named(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrivalOutcome {
-    /// `took` is unknown where the rollout was over before it was seen.
+    /// The duration is unknown if the rollout was over before it was first seen.
     Running {
         rollout_duration: Option<SignedDuration>,
     },
@@ -81,7 +81,7 @@ pub enum ArrivalOutcome {
 }
 
 impl Observation<'_> {
-    /// `None` when nothing changed, or nothing can be known now.
+    /// `None` if nothing changed, or if the cluster cannot be read.
     pub fn derive_update(&self) -> Option<ObservationUpdate> {
         match self.rollout.state {
             RolloutState::Unreadable { .. } => return None,
@@ -95,7 +95,7 @@ impl Observation<'_> {
         }
     }
 
-    /// Nobody is told, but a version that comes back must run well from the start again.
+    /// A missing workload is not announced, but a version that comes back starts its healthy time again.
     fn update_missing(&self) -> Option<ObservationUpdate> {
         let before = self.previous.filter(|before| before.healthy_since.is_some())?;
         Some(ObservationUpdate { sighting: Sighting { healthy_since: None, ..before.clone() }, event: None })
@@ -128,7 +128,8 @@ impl Observation<'_> {
             _ => None,
         };
         let news = if first { None } else { news };
-        // A rollout that was under way at the first look is told when it ends: nobody has heard of it yet.
+        // A rollout that was under way at the first observation has not been announced yet. It is announced when it
+        // ends.
         sighting.announced =
             news.is_some() || (first && !matches!(self.rollout.state, RolloutState::RollingOut { .. }));
         ObservationUpdate { sighting, event: news }
@@ -152,10 +153,10 @@ impl Observation<'_> {
             RolloutState::Degraded { reason } if before.failure.is_none() => {
                 sighting.failure = Some(reason.to_string());
                 sighting.healthy_since = None;
-                // A version that has run well and broke later did not fail to arrive.
+                // A version that ran well and broke later did not fail to arrive.
                 if before.running_at.is_none() { Some(ArrivalEvent::Failed) } else { None }
             }
-            // Stateful and daemon sets have no deadline of their own, so ours ends the wait.
+            // A StatefulSet or DaemonSet has no deadline of its own, so the configured one ends the wait.
             RolloutState::RollingOut { ready, wanted, delayed_by }
                 if before.running_at.is_none()
                     && before.failure.is_none()
@@ -166,7 +167,8 @@ impl Observation<'_> {
                     Some(format!("only {ready} of {wanted} ready after {:#}{delay}", self.deploy_timeout));
                 Some(ArrivalEvent::Failed)
             }
-            // A rollout of the version that runs is a pod that moves or one more of them: it goes on running well.
+            // A rollout of the running version means that a pod moves or that the replicas change: the version stays
+            // healthy.
             _ => return None,
         };
         sighting.announced |= news.is_some();
@@ -189,13 +191,13 @@ mod tests {
         Rollout { version: Some(version), state, since: Some(at(1)) }
     }
 
-    /// Looks at each state in turn, a minute apart, and says what was told at which look.
+    /// Observes the states in turn, a minute apart. Returns the events with the index of their observation.
     fn observe_states(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, ArrivalEvent)> {
         let looks = looks(first, states).into_iter().enumerate();
         looks.filter_map(|(index, (news, _))| news.map(|news| (index, news))).collect()
     }
 
-    /// What each look told, and what was known after it.
+    /// The event of each observation, and the sighting after it.
     fn looks(first: bool, states: &[(&str, RolloutState)]) -> Vec<(Option<ArrivalEvent>, Option<Sighting>)> {
         let (artefact, environment) = (ArtefactName::new("checkout"), EnvironmentName::new("development"));
         let mut before: Option<Sighting> = None;
@@ -288,7 +290,7 @@ mod tests {
         assert_eq!(observe_states(true, &states), vec![]);
     }
 
-    /// Since which look it has run well, after each look.
+    /// For each observation: since which observation the version has been healthy.
     #[test]
     fn a_version_runs_well_until_it_is_seen_degraded_or_missing() {
         let running = || RolloutState::Running { ready: 2 };

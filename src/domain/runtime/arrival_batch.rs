@@ -1,4 +1,4 @@
-//! A burst of arrivals: what begins to roll out in one environment at nearly the same time is told on one card.
+//! A batch of arrivals: rollouts that begin in one environment at nearly the same time are announced on one card.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,14 +9,14 @@ use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::runtime::provenance::Provenance;
 
-/// So soon after one another they belong together.
+/// Arrivals with smaller gaps belong to the same batch.
 const MAX_GAP: SignedDuration = SignedDuration::from_secs(30);
-/// Where something always arrives, a card must end some time.
+/// Limits a batch in an environment with constant arrivals.
 const MAX_SPAN: SignedDuration = SignedDuration::from_mins(5);
-/// Fewer have each a message of their own.
+/// With fewer arrivals, each gets a message of its own.
 pub const MIN_BATCH_SIZE: usize = 4;
 
-/// One artefact's part in it.
+/// One artefact in a batch.
 #[derive(Clone, Debug)]
 pub struct BatchedArrival {
     pub artefact: ArtefactName,
@@ -33,7 +33,7 @@ pub enum BatchedArrivalState {
     Failed {
         reason: String,
     },
-    /// Another version took its place before it ran or failed.
+    /// Another version replaced it before it ran or failed.
     Replaced,
 }
 
@@ -52,11 +52,11 @@ impl BatchedArrivalState {
 pub struct ArrivalBatch {
     pub environment: EnvironmentName,
     pub branch: String,
-    /// When the first of them was first seen.
+    /// The time of the first sighting in the batch.
     pub began_at: Timestamp,
-    /// By name, each artefact once.
+    /// Sorted by name; each artefact occurs once.
     pub members: Vec<BatchedArrival>,
-    /// The rung they could go to next.
+    /// The next environment for these versions.
     pub next_environment: Option<EnvironmentName>,
     pub is_first_environment: bool,
 }
@@ -70,7 +70,7 @@ pub struct BatchCounts {
 }
 
 impl ArrivalBatch {
-    /// The part of it that concerns somebody.
+    /// The part of the batch with these artefacts.
     #[must_use]
     pub fn filter_artefacts(&self, artefacts: &[ArtefactName]) -> Self {
         let mut part = self.clone();
@@ -95,7 +95,7 @@ impl ArrivalBatch {
         self.count_by_state().rolling_out == 0
     }
 
-    /// The commit that all are of, as far as their commits are known.
+    /// The commit of all members with a known commit, if it is the same.
     pub fn common_commit(&self) -> Option<&Commit> {
         let mut shas = self.members.iter().filter_map(|member| member.version.commit.as_ref());
         let first: &Sha = shas.next()?;
@@ -105,7 +105,7 @@ impl ArrivalBatch {
         self.members.iter().find_map(|member| member.commit.as_ref()).filter(|commit| commit.sha == *first)
     }
 
-    /// As they are shown: what failed, then what goes on, then what is well.
+    /// The order of display: failed members first, then those that roll out, then those that run.
     pub fn sort_by_urgency(&self) -> Vec<&BatchedArrival> {
         let mut all: Vec<&BatchedArrival> = self.members.iter().collect();
         all.sort_by_key(|member| match member.state {
@@ -122,7 +122,7 @@ impl ArrivalBatch {
     }
 }
 
-/// Parts moments into those that belong together, each part as the places of its first and last; `moments` are in order.
+/// Splits sorted moments into batches. Each batch is a range of indices.
 pub fn split_into_batches(moments: &[Timestamp]) -> Vec<std::ops::Range<usize>> {
     let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
     for (at, moment) in moments.iter().enumerate() {

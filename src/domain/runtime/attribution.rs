@@ -1,5 +1,5 @@
-//! Which artefacts a report is about: by what it says itself, by a rule, by what the cluster says of its object, or by name.
-//! What nothing tells has a reason, with the way to repair it.
+//! Finds the artefacts of a report: by its own content, by a rule, by the objects that applied workloads in the
+//! cluster, or by name. A report without an artefact gets a reason and a repair.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ pub use subject::{AttributionSubject, ControllerObject};
 use subject::{MAX_NAME_LENGTH, truncate_text};
 pub use unmapped::{UnmappedReason, UnmappedReport, UnmappedReportGroup};
 
-/// More than an application has.
+/// The limit of images in one report. Applications have fewer.
 const MAX_IMAGES: usize = 100;
-/// Reports of these objects are about these artefacts.
+/// Maps reports about some objects to artefacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttributionRule {
-    /// Globs; at least one of the three is there.
+    /// Globs. At least one of the three is set.
     pub kind: Option<String>,
     pub namespace: Option<String>,
     pub name: Option<String>,
-    /// Empty means all.
+    /// Empty means all environments.
     pub environments: Vec<EnvironmentName>,
     pub artefacts: Vec<ArtefactName>,
 }
@@ -41,10 +41,10 @@ impl AttributionRule {
     }
 }
 
-/// What the cluster says of an artefact in a place: who applied the workloads that run it, and what they run now.
+/// The cluster's data on an artefact in a place: the objects that applied its workloads, and the running version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedWorkload {
-    /// Objects by their words.
+    /// The references of controller objects.
     pub applied_by: Vec<Arc<str>>,
     pub version: Option<Version>,
 }
@@ -56,9 +56,9 @@ pub enum AttributionMethod {
     Image,
     Repository,
     Rule,
-    /// The cluster says that the object applied it.
+    /// According to the cluster, the object applied the artefact's workloads.
     Cluster,
-    /// The object is called as the artefact.
+    /// The object has the name of the artefact.
     ObjectName,
 }
 
@@ -82,18 +82,18 @@ pub struct Attribution {
     pub method: AttributionMethod,
 }
 
-/// What is known when a report comes.
+/// The data for the attribution of a report.
 #[derive(Clone, Copy)]
 pub struct ReportAttributor<'a> {
     pub catalogue: &'a Catalogue,
     pub rules: &'a [AttributionRule],
-    /// What the cluster says of an artefact in its place.
+    /// Looks up an artefact in the cluster.
     pub applied: &'a dyn Fn(&Artefact, &Place) -> AppliedWorkload,
 }
 
 impl ReportAttributor<'_> {
-    /// The artefact that it names comes first, then the rules, then what it tells of images and repositories, then the cluster,
-    /// and at last the name of its object.
+    /// Tries in this order: the artefact that the report names, the rules, images and repositories, the cluster, and
+    /// the name of the object.
     pub fn attribute_report(&self, subject: &AttributionSubject<'_>) -> Result<Attribution, UnmappedReason> {
         if let Some(named) = subject.artefact {
             return self.attribute_by_name(named, subject.environment);
@@ -140,7 +140,7 @@ impl ReportAttributor<'_> {
         Ok(Attribution { artefacts: vec![artefact.name.clone()], method: AttributionMethod::ReportedName })
     }
 
-    /// With one that has such an image elsewhere.
+    /// The second value is an artefact with one of the images, for the error if it is not in the environment.
     fn attribute_by_image(&self, subject: &AttributionSubject<'_>) -> (Option<Attribution>, Option<ArtefactName>) {
         let mut found: Vec<ArtefactName> = Vec::new();
         let mut absent = None;
@@ -150,7 +150,8 @@ impl ReportAttributor<'_> {
             let here: Vec<_> =
                 all().filter_map(|artefact| Some((artefact, artefact.places.get(subject.environment)?))).collect();
             absent = absent.or_else(|| all().next().map(|artefact| artefact.name.clone()));
-            // Several may have one image. A version tells them apart where it can, and never leaves nobody.
+            // Several artefacts may share an image. The running version narrows them down; if none matches, all are
+            // kept.
             let runs = |(artefact, place): &(&Artefact, &Place)| {
                 let version = (self.applied)(artefact, place).version;
                 here.len() > 1 && version.is_some_and(|version| version.is_same_image(&image.to_version()))
@@ -165,7 +166,7 @@ impl ReportAttributor<'_> {
         (found, absent)
     }
 
-    /// All that is built from a repository and stands here; or, where the object tells, those of them that it applied.
+    /// The artefacts of the repository in this environment. If the object applied some of them, only those.
     fn attribute_by_repository(&self, subject: &AttributionSubject<'_>) -> Option<Attribution> {
         let repository = subject.repository?;
         let of_it = |artefact: &&Artefact| artefact.repository.is_same_as(repository);

@@ -1,4 +1,4 @@
-//! What runs: rollouts, sightings of versions, and arrivals.
+//! The cluster's state: rollouts, sightings, arrivals, provenance, and the attribution of reports.
 
 pub mod arrival;
 pub mod arrival_batch;

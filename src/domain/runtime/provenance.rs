@@ -1,32 +1,32 @@
-//! Whether Git explains what runs somewhere: its branch has the commit, or its manifest names the image.
+//! Whether Git explains a running version: the branch contains its commit, or the manifest names its image.
 
 use crate::domain::model::version::{Sha, Version};
 
-/// Where a version in an environment comes from, as far as anybody could tell.
+/// The origin of a running version, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Provenance {
     Git,
     NotFromGit {
         mismatch: GitMismatch,
     },
-    /// Nothing tells its commit, or nobody could be asked yet.
+    /// The commit is unknown, or Git could not be asked yet.
     #[default]
     Unknown,
 }
 
-/// What Git says instead.
+/// How Git differs from the running version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitMismatch {
-    /// The branch of the environment does not have the commit.
+    /// The environment's branch does not contain the commit.
     NotInBranch { branch: String, commit: Sha },
-    /// The branch has it in its past, and a rollback took it away.
+    /// The branch contains the commit, but a rollback undid it.
     RolledBack { branch: String, commit: Sha },
-    /// The manifest of the environment names another image.
+    /// The environment's manifest names another image.
     NotInManifest { file: String, specified: Version },
 }
 
 impl Provenance {
-    /// `contained`: the branch has the commit. `rolled_back`: it was taken away again, and nobody has released it.
+    /// `contained`: the branch contains the commit. `rolled_back`: a rollback undid it, and it has not been released.
     pub fn from_branch(branch: &str, commit: &Sha, contained: bool, rolled_back: bool) -> Self {
         let (branch, commit) = (branch.to_owned(), commit.clone());
         match (contained, rolled_back) {
@@ -40,7 +40,7 @@ impl Provenance {
         if running.is_same_image(specified) {
             return Self::Git;
         }
-        // One of them has a tag and the other a digest: nobody can tell whether they are the same.
+        // One has only a tag and the other only a digest, so they cannot be compared.
         let comparable = (running.tag.is_some() && specified.tag.is_some())
             || (running.digest.is_some() && specified.digest.is_some());
         if !comparable {

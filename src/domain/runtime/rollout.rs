@@ -1,4 +1,4 @@
-//! What the cluster is doing with a workload now, in the few words that people and rules need.
+//! The state of a workload's rollout, in the detail that messages and rules need.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::domain::model::version::Version;
 
 #[derive(Clone, Debug)]
 pub struct Rollout {
-    /// What the workload's specification asks for; `None` where there is no workload.
+    /// The version in the workload's specification; `None` if there is no workload.
     pub version: Option<Version>,
     pub state: RolloutState,
-    /// Since when it asks for that version, as far as the cluster tells.
+    /// The time at which the specification got this version, if the cluster knows it.
     pub since: Option<Timestamp>,
 }
 
@@ -37,7 +37,7 @@ pub enum RolloutState {
 }
 
 impl RolloutState {
-    /// Worse states win when several workloads make one artefact.
+    /// The worst state wins if an artefact has several workloads.
     fn severity_rank(&self) -> u8 {
         match self {
             Self::Running { .. } => 0,
@@ -54,7 +54,7 @@ impl Rollout {
         Self { version: None, state: RolloutState::Missing, since: None }
     }
 
-    /// One word for several workloads: the worst state, with replicas added up where all are of that state.
+    /// The state of several workloads: the worst one. Replicas are added up if all workloads run or roll out.
     pub fn from_workloads(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().reduce(Self::merge_with).unwrap_or_else(Self::new_missing)
     }
@@ -74,7 +74,7 @@ impl Rollout {
             (a, b) if a.severity_rank() >= b.severity_rank() => a.clone(),
             (_, b) => b.clone(),
         };
-        // Workloads that ask for different images are in between two versions, however well each runs.
+        // Workloads that specify different images are between two versions, even if each runs well.
         let state = match (&self.version, &other.version, state) {
             (Some(a), Some(b), Running { ready }) if !a.is_same_image(b) => {
                 RollingOut { ready, wanted: ready, delayed_by: None }

@@ -1,4 +1,4 @@
-//! One version's stay in one environment, as we saw it.
+//! One period in which one version ran in one environment, as Gantry observed it.
 
 use jiff::Timestamp;
 
@@ -11,16 +11,16 @@ pub struct Sighting {
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
     pub version: Version,
-    /// When its rollout was first seen.
+    /// When the rollout was first seen.
     pub seen_at: Timestamp,
-    /// When its rollout was first seen complete.
+    /// When the rollout was first seen complete.
     pub running_at: Option<Timestamp>,
-    /// Since when it has run well without interruption; `None` while it does not.
+    /// The start of the current healthy time; `None` while the version is not healthy.
     pub healthy_since: Option<Timestamp>,
-    /// Why it does not run as it should, while that stands.
+    /// The reason why the version is not healthy, while that lasts.
     pub failure: Option<String>,
-    /// When another version, or none, took its place.
+    /// When another version, or none, replaced it.
     pub ended_at: Option<Timestamp>,
-    /// The environment's channel was told, or did not have to be.
+    /// The environment's channel was notified, or did not need to be.
     pub announced: bool,
 }

@@ -1,4 +1,5 @@
-//! Freezes around the week's end, the year's end and both changes of clocks, and beside a slow walk over minutes.
+//! Tests of freezes at the end of the week and the year and at both clock changes, and against a slow search over
+//! minutes.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +43,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// A freeze that holds from the first moment to the second: both ends are tried to the microsecond.
+/// Asserts that the freeze is in force from the first moment to the second. Both ends are tested to the microsecond.
 fn holds(freeze: &Freeze, from: &str, until: &str) {
     let microsecond = SignedDuration::from_micros(1);
     let (from, until) = (at(from), at(until));
@@ -65,7 +66,7 @@ fn a_freeze_holds_from_its_first_moment_to_just_before_its_last() {
     holds(&weekly("Tue 10:00", "Tue 12:30", "UTC"), "2026-06-02T10:00Z", "2026-06-02T12:30Z");
     holds(&weekly("Mon 00:00", "Sun 23:59", "UTC"), "2026-06-01T00:00Z", "2026-06-07T23:59Z");
     holds(&weekly("Sun 00:00", "Mon 00:00", "UTC"), "2026-06-07T00:00Z", "2026-06-08T00:00Z");
-    // All the week but for two hours.
+    // The whole week except two hours.
     holds(&weekly("Tue 12:00", "Tue 10:00", "UTC"), "2026-06-02T12:00Z", "2026-06-09T10:00Z");
 
     let holidays = dated("2026-12-20T18:00", "2027-01-04T08:00", "Europe/Kyiv");
@@ -195,11 +196,11 @@ fn freezes_without_any_time_between_them_end_some_day_for_whoever_asks() {
     }
 }
 
-/// Local times by walking over the minutes: what they are is asked of the zone, where they are is counted.
+/// All local times of a period, found minute by minute.
 struct Walk {
     start: Timestamp,
     timezone: TimeZone,
-    /// At which minutes a local time was met, first and last.
+    /// The first and the last minute with this local time.
     met: BTreeMap<DateTime, (usize, usize)>,
     minutes: usize,
 }
@@ -217,7 +218,7 @@ impl Walk {
         Self { start, timezone, met, minutes }
     }
 
-    /// The minutes of a local time; of one that was skipped, those of the time that is later by what was skipped.
+    /// The minutes of a local time. A skipped local time moves forward by the length of the gap.
     fn minutes_of(&self, local: DateTime) -> Option<(usize, usize)> {
         if let Some(met) = self.met.get(&local) {
             return Some(*met);
@@ -228,7 +229,7 @@ impl Walk {
         self.met.get(&(local + skipped)).copied()
     }
 
-    /// Every time of a freeze that lies in the walk, as minutes.
+    /// All occurrences of a freeze in this period, in minutes.
     fn times(&self, period: Period) -> Vec<(usize, usize)> {
         let pairs = match period {
             Period::Dated { from, to } => vec![(from, to)],
@@ -247,13 +248,13 @@ impl Walk {
         pairs.into_iter().filter_map(minutes).collect()
     }
 
-    /// The beginning and the end of what holds at a minute; `None` for an end that the walk does not reach.
+    /// The beginning and the end of the freeze at a minute; the end is `None` if it is outside this period.
     fn holds(&self, freezes: &[Freeze], minute: usize) -> Option<(usize, Option<usize>)> {
         let times: Vec<_> = freezes.iter().flat_map(|freeze| self.times(freeze.period)).collect();
         let covering = times.iter().filter(|(from, to)| (*from..*to).contains(&minute));
         let (from, _) = covering.rev().max_by_key(|(_, to)| *to)?;
         let frozen = |minute: &usize| times.iter().any(|(from, to)| (*from..*to).contains(minute));
-        // Times that begin near the end of the walk are not known to the end.
+        // The end of an occurrence that begins near the end of this period may be missing.
         let reached = (minute..self.minutes - 10 * 24 * 60).find(|minute| !frozen(minute));
         Some((*from, reached))
     }
@@ -299,7 +300,7 @@ fn made(drawn: Drawn, walk: &Walk) -> Option<Freeze> {
     Some(Freeze { period, timezone: walk.timezone.clone(), reason: None })
 }
 
-/// Lord Howe's clocks change by half an hour only.
+/// The clocks on Lord Howe Island change by half an hour.
 #[test]
 fn a_slow_walk_over_the_minutes_comes_to_the_same() {
     let changes = [

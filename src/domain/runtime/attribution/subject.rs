@@ -1,4 +1,4 @@
-//! The subject of a report as its sender tells it: an object of a controller, an artefact, images or a repository.
+//! The subject of a report: an object of a controller, an artefact, images or a repository.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,33 +6,33 @@ use std::fmt;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 
-/// Names in Kubernetes have no more; whatever is longer is nobody's name.
+/// The longest name in Kubernetes.
 pub(super) const MAX_NAME_LENGTH: usize = 253;
-/// As much of somebody's text as is repeated in a sentence.
+/// The longest foreign text in a sentence.
 pub(super) const MAX_QUOTED_CHARS: usize = 100;
 
-/// An object by which a controller applies others: a `Kustomization`, a `HelmRelease`, an `Application`.
+/// An object with which a controller applies others: a `Kustomization`, a `HelmRelease`, an `Application`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ControllerObject {
     pub kind: String,
-    /// Empty where nobody tells it.
+    /// Empty if unknown.
     pub namespace: String,
     pub name: String,
 }
 
 impl ControllerObject {
-    /// `None` for what has no name, or one that no object can have.
+    /// `None` if the name is empty, or a part is longer than Kubernetes allows.
     pub fn new(kind: &str, namespace: &str, name: &str) -> Option<Self> {
         let fits = !name.is_empty() && [kind, namespace, name].iter().all(|part| part.len() <= MAX_NAME_LENGTH);
         fits.then(|| Self { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() })
     }
 
-    /// The same in one word, as a view keeps it: `Kustomization/flux-system/checkout`.
+    /// The object as one text, which the view of the cluster stores: `Kustomization/flux-system/checkout`.
     pub fn to_reference(&self) -> String {
         [&*self.kind, &*self.namespace, &*self.name].join("/")
     }
 
-    /// Is this the object that the word names? A namespace that one of them does not tell is no difference.
+    /// Whether the reference names this object. An empty namespace on either side matches any.
     pub fn has_reference(&self, reference: &str) -> bool {
         let mut parts = reference.splitn(3, '/');
         let (kind, namespace, name) = (parts.next(), parts.next().unwrap_or_default(), parts.next());
@@ -55,12 +55,12 @@ impl fmt::Display for ControllerObject {
     }
 }
 
-/// What a report tells of what it is about. Its environment is the one whose secret signed it.
+/// The subject of a report, as its sender describes it. The environment is that of the secret which signed the report.
 #[derive(Clone, Debug)]
 pub struct AttributionSubject<'a> {
-    /// Who speaks, as people call it.
+    /// The name of the sender in messages.
     pub sender: &'a str,
-    /// Where an artefact can be named to this sender: `in the Alert's eventMetadata`.
+    /// How to name an artefact in reports of this sender: `in the Alert's eventMetadata`.
     pub naming_hint: &'a str,
     pub environment: &'a EnvironmentName,
     pub object: Option<ControllerObject>,
@@ -70,7 +70,7 @@ pub struct AttributionSubject<'a> {
     pub repository: Option<&'a Repository>,
 }
 
-/// At most so many characters.
+/// Cuts the text after `most` characters.
 pub(super) fn truncate_text(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}\u{2026}", &text[..end]).into(),

@@ -1,4 +1,4 @@
-//! Every way from a report to artefacts, in their order, and every reason why there is none.
+//! Tests of every method of attribution, their order, and every reason for its failure.
 
 use super::*;
 use crate::domain::model::artefact::Repository;
@@ -27,7 +27,7 @@ fn rule(kind: Option<&str>, name: Option<&str>, environments: &[&str], artefacts
     }
 }
 
-/// What each artefact was applied by, and runs.
+/// The object that applied each artefact, and the running version.
 fn applied(artefact: &Artefact, _: &Place) -> AppliedWorkload {
     let (by, tag): (&[&str], &str) = match artefact.name.as_str() {
         "checkout" => (&["Kustomization/flux-system/apps"], "1.4"),
@@ -68,7 +68,7 @@ impl Says {
         }
     }
 
-    /// `way: artefacts`, or the reason with its repair.
+    /// `method: artefacts`, or the reason and its repair.
     fn found(&self, rules: &[AttributionRule]) -> String {
         let catalogue = catalogue();
         let told = self.to_subject();

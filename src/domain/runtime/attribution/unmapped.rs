@@ -1,4 +1,4 @@
-//! Why a report is about nobody, in words that say what to do; and what is kept of it.
+//! Reports without an artefact: the reason, the repair, and the stored record.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use super::subject::{AttributionSubject, ControllerObject, MAX_QUOTED_CHARS, tru
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
 
-/// Why a report is about nobody.
+/// The reason why a report has no artefact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnmappedReason {
     UnknownArtefact {
@@ -22,7 +22,7 @@ pub enum UnmappedReason {
     UnknownRepository {
         repository: Repository,
     },
-    /// The rule of that number, counted from 1.
+    /// The number of the rule, counted from 1.
     RuleWithoutArtefact {
         rule: usize,
     },
@@ -33,7 +33,7 @@ pub enum UnmappedReason {
 }
 
 impl UnmappedReason {
-    /// One word for each reason, by which reports are counted.
+    /// The code under which reports are counted.
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownArtefact { .. } => "unknown_artefact",
@@ -46,7 +46,7 @@ impl UnmappedReason {
         }
     }
 
-    /// What is wrong.
+    /// A sentence on the problem.
     pub fn describe_problem(&self, subject: &AttributionSubject<'_>) -> String {
         let environment = subject.environment;
         match self {
@@ -73,7 +73,7 @@ impl UnmappedReason {
         }
     }
 
-    /// What to do about it.
+    /// A sentence on the next step.
     pub fn describe_repair(&self, subject: &AttributionSubject<'_>) -> String {
         let (place, environment) = (subject.naming_hint, subject.environment);
         match self {
@@ -97,22 +97,22 @@ impl UnmappedReason {
     }
 }
 
-/// One report that is about nobody, to be kept and counted.
+/// A report without an artefact, to be stored and counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmappedReport {
     pub environment: Option<EnvironmentName>,
     pub sender: String,
     pub object: Option<ControllerObject>,
-    /// One word; reports that have it in common with all of the above are counted together.
+    /// The code of the reason. Reports with the same code, environment, sender and object are counted together.
     pub reason: String,
     pub problem: String,
     pub repair: String,
-    /// The sender's own words.
+    /// The sender's own text.
     pub message: String,
     pub at: Timestamp,
 }
 
-/// All of one kind.
+/// Reports that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmappedReportGroup {
     pub last: UnmappedReport,
