@@ -1,4 +1,4 @@
-//! A person's yes, for one change and one commit; and everything else that a change waits for before it is merged.
+//! Approvals of a change, and the other conditions for which it waits before its merge.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,7 +13,7 @@ pub struct Approval {
     pub way: ApprovalPlatform,
 }
 
-/// How somebody said yes.
+/// The platform on which a person approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalPlatform {
     Slack,
@@ -21,29 +21,29 @@ pub enum ApprovalPlatform {
     Github,
 }
 
-/// A change that waits for people, and for whatever else must hold.
+/// The state of a change that waits for approvals and other conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalState {
-    /// How many must say yes; none where only GitHub's conditions are waited for.
+    /// The number of approvals that the change needs; 0 if it waits only for GitHub's conditions.
     pub required: u32,
-    /// Who may say yes.
+    /// The members who may approve.
     pub asked: Vec<MemberLabel>,
-    /// For what is shown now, one a person, in the order in which they were given.
+    /// Approvals for the commit that is shown now: one for each person, in the order in which they came.
     pub approvals: Vec<Approval>,
     pub since: Timestamp,
     pub deadline: Timestamp,
-    /// Those who can approve were reminded.
+    /// The approvers were reminded.
     pub nudged: bool,
-    /// What stands in the way besides approvals.
+    /// The open conditions besides approvals.
     pub waits_for: Vec<MergeCondition>,
     /// Reviews on GitHub that do not count, and why.
     pub ignored: Vec<IgnoredReview>,
-    /// Why earlier approvals do not count any more.
+    /// Why earlier approvals no longer count.
     pub voided: Option<VoidedApprovals>,
     pub trouble: Option<RetryState>,
 }
 
-/// A review that does not count.
+/// A review that does not count as an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredReview {
     pub login: String,
@@ -52,18 +52,18 @@ pub struct IgnoredReview {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoredReviewReason {
-    /// Nobody knows who this is in Slack.
+    /// The reviewer's account in Slack is unknown.
     Unmapped,
-    /// Nobody knows who the requester is on GitHub: it could be this one.
+    /// The requester's account on GitHub is unknown: the reviewer could be the requester.
     RequesterUnmapped,
     Requester,
-    /// Not one of those who may approve.
+    /// The reviewer may not approve.
     NotAsked,
-    /// May not write to the repository, or not any more.
+    /// The reviewer may not write to the repository, or no longer may.
     NoAccess,
 }
 
-/// Approvals were for something that is no longer what would be merged.
+/// Approvals that no longer count, because another commit would be merged now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoidedApprovals {
     pub at: Timestamp,
@@ -73,19 +73,19 @@ pub struct VoidedApprovals {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VoidReason {
-    /// The environment's branch moved, so the result was made anew on top of it.
+    /// The environment's branch moved, so the result was made again on top of it.
     BranchMoved,
-    /// Somebody pushed to the frozen branch: what they pushed is left out, and named.
+    /// Another commit was pushed to the result branch. It is not merged, and its SHA is shown.
     Pushed { commit: String },
 }
 
-/// What becomes of somebody's yes.
+/// The outcome of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalOutcome {
     Counted,
-    /// The same person said so before.
+    /// The same person approved before.
     Duplicate,
-    /// Nobody approves what they asked for.
+    /// The requester may not approve the change.
     OwnChange,
 }
 
@@ -105,14 +105,14 @@ impl ApprovalState {
         }
     }
 
-    /// The same question asked once more, from the beginning.
+    /// Starts the wait again, without approvals.
     #[must_use]
     pub fn restart_at(self, now: Timestamp) -> Self {
         let timeout = self.deadline.duration_since(self.since);
         Self::new(self.required, self.asked, now, timeout)
     }
 
-    /// When something is to be said though nothing happened: at half time, and at the end.
+    /// The time of the next message if nothing happens: the reminder at half time, then the deadline.
     pub fn next_reminder_at(&self) -> Timestamp {
         if self.nudged || self.is_approved() { self.deadline } else { self.halfway_at() }
     }
@@ -129,7 +129,7 @@ impl ApprovalState {
         self.required.saturating_sub(u32::try_from(self.approvals.len()).unwrap_or(u32::MAX))
     }
 
-    /// Adds a yes of `by`, who has been found to be one of those who may.
+    /// Adds an approval of `by`. The caller has checked that `by` may approve.
     pub fn record_approval(
         &mut self,
         by: &PersonId,
@@ -147,7 +147,7 @@ impl ApprovalState {
         ApprovalOutcome::Counted
     }
 
-    /// What was approved is not what would be merged any more.
+    /// Drops all approvals, because another commit would be merged now.
     #[must_use]
     pub fn void_approvals(mut self, why: VoidReason, at: Timestamp) -> Self {
         let count = u32::try_from(self.approvals.len()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! One artefact in one environment going from one version to another: what it moves, and where it stands.
+//! A change: the move of one artefact in one environment from one version to another.
 
 use jiff::Timestamp;
 
@@ -15,21 +15,21 @@ use super::{ChangeLockKey, ResultBranch, Stage};
 pub struct Change {
     pub id: ChangeId,
     pub requester: PersonId,
-    /// The channel in which it was asked for.
+    /// The channel of the request.
     pub asked_in: Option<String>,
     pub asked_at: Timestamp,
-    /// When it was last taken up again, after it could not be done.
+    /// The time of the last retry after an error.
     pub taken_up_at: Option<Timestamp>,
     pub plan: Plan,
     pub stage: Stage,
-    /// What the request that asked for it is called in the log.
+    /// The id of the request in the log.
     pub request: Option<String>,
-    /// The branch and the pull request of a promotion that goes by one.
+    /// The result branch and its pull request, if the change has one.
     pub frozen: Option<ResultBranch>,
 }
 
 impl Change {
-    /// One sentence on why the version did not come to run; `None` where it did, or where that is not known yet.
+    /// One sentence on why the version does not run; `None` if it runs, or if that is not known yet.
     pub fn describe_failure(&self) -> Option<String> {
         let version = self.plan.version.label();
         match &self.stage {
@@ -39,20 +39,20 @@ impl Change {
         }
     }
 
-    /// There is something left to do.
+    /// Whether there is work left.
     pub fn is_open(&self) -> bool {
         self.stage.is_open() || self.needs_branch_cleanup()
     }
 
-    /// The frozen branch has served its time, and is still there.
+    /// Whether the result branch is no longer needed and still exists.
     pub fn needs_branch_cleanup(&self) -> bool {
         !self.stage.can_cancel() && self.frozen.as_ref().is_some_and(|frozen| !frozen.tidy)
     }
 
-    /// The commit that people approve: the frozen result, else what goes itself. `None` while there is nothing to see.
+    /// The commit to approve: the result, else the pinned commit; `None` while there is no result to show.
     pub fn commit_to_approve(&self) -> Option<&Sha> {
         match self.pull_request_branch() {
-            // Whoever says yes to what is being replaced has not seen what takes its place.
+            // An approval of the old result must not count for the new one, which the person has not seen.
             Some(frozen) if frozen.making.is_some() => None,
             Some(frozen) => frozen.pull.as_ref().and(frozen.result.as_ref()).map(|result| &result.head),
             None => self.plan.pinned_commit(),
@@ -63,23 +63,23 @@ impl Change {
         self.plan.change_lock_key()
     }
 
-    /// Is it shown by a pull request?
+    /// The result branch, if a pull request shows it.
     pub fn pull_request_branch(&self) -> Option<&ResultBranch> {
         self.frozen.as_ref().filter(|_| self.plan.promote == PromotionMethod::PullRequest)
     }
 
-    /// The line in the message of every commit and tag of ours, by which a restart finds its own work.
+    /// The trailer in every commit and tag of Gantry, by which a restarted process finds its own work.
     pub fn format_change_trailer(&self) -> String {
         format_change_trailer(self.id)
     }
 
-    /// All that the commit says of itself which Git gets by it.
+    /// All trailers of the commit that the change makes.
     pub fn format_commit_trailers(&self) -> String {
         let plan = &self.plan;
         if !plan.is_rollback() {
             return self.format_change_trailer();
         }
-        // A manifest restores one file, and no commit of its repository.
+        // A rollback in a manifest restores one file, not a commit of its repository.
         let restores = match &plan.write {
             GitWrite::Branch { pinned } => Some(pinned.clone()),
             GitWrite::Manifest { .. } => None,

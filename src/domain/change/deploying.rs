@@ -1,4 +1,4 @@
-//! What is known of a change once Git has it: its tag, its proof, how far it is, and what became of those that moved along.
+//! The state of a change after its merge: its tag, its proof, its progress and its co-deployed artefacts.
 
 use jiff::Timestamp;
 
@@ -12,53 +12,53 @@ use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeployState {
-    /// The commit that the environment's branch got: what must run in the end, or a descendant of it.
+    /// The commit on the environment's branch. This commit or a descendant of it must run in the end.
     pub result: Sha,
     pub merged_at: Timestamp,
     pub deadline: Timestamp,
     pub tag: ResultTag,
-    /// Set when the controller was told to look, or could not be.
+    /// Set after the attempt to trigger the controller.
     pub nudge: Option<TriggerOutcome>,
     pub rollout: Option<RolloutProgress>,
-    /// What the artefacts do that are carried along.
+    /// The state of the co-deployed artefacts.
     pub others: Vec<CoDeployedStatus>,
-    /// Why nobody can tell yet whether it runs.
+    /// Why it cannot be checked now whether the result runs.
     pub trouble: Option<RetryState>,
-    /// The approvals that it was merged by.
+    /// The approvals at the merge.
     pub approvals: Vec<Approval>,
-    /// Somebody merged the pull request by hand, before all had said yes.
+    /// The person who merged the pull request by hand, before all approvals were given.
     pub by_hand: Option<String>,
-    /// Where the branch stood when it was merged, if that is not what was shown: it moved at the last moment.
+    /// The head of the branch at the merge, if it is not the one that was shown: the branch moved at the last moment.
     pub unseen: Option<Sha>,
-    /// The image that the result runs as.
+    /// The label of the image that runs the result.
     pub runs_as: Option<String>,
     pub rolled_back: Option<RollbackStatus>,
-    /// When CI said that the result is built.
+    /// When CI reported that the result is built.
     pub built_at: Option<Timestamp>,
     /// When the rollout of the result was first seen.
     pub seen_at: Option<Timestamp>,
-    /// While there is no sign of life: what was last seen.
+    /// The latest diagnosis while there is no sign of life.
     pub silence: Option<Box<StallDiagnosis>>,
-    /// Who wrote what did not run, and was told so: nobody is told twice.
+    /// The authors who were already notified of the failure.
     pub authors: Option<Vec<PersonId>>,
 }
 
-/// What became of a promotion that had been merged.
+/// The rollback of a merged promotion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RollbackStatus {
-    /// Git says the version before it.
+    /// Git has the version before the promotion again.
     Done { by: ChangeId, at: Timestamp },
-    /// The environment's rule began a rollback.
+    /// The environment's `auto_rollback` began a rollback.
     Begun { by: ChangeId },
-    /// The environment's rule would, but could not.
+    /// The environment's `auto_rollback` could not begin one.
     Impossible { why: String },
 }
 
-/// The tag that marks the result.
+/// The Git tag that marks the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultTag {
     NotYet,
-    /// Its name is stored before it is made, so that a restart does not choose another.
+    /// The name is stored before the tag is created, so that a restarted process does not choose another.
     Chosen {
         name: String,
         tries: u32,
@@ -67,7 +67,7 @@ pub enum ResultTag {
         name: String,
         at: Timestamp,
     },
-    /// A warning on the card, no more.
+    /// The card shows a warning; there is no other effect.
     Missing {
         why: String,
     },
@@ -101,7 +101,7 @@ pub enum CoDeployedState {
     Unknown,
 }
 
-/// How far the rollout of the result has come.
+/// The progress of the result's rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutProgress {
     pub ready: u32,
@@ -110,19 +110,19 @@ pub struct RolloutProgress {
     pub delayed_by: Option<String>,
 }
 
-/// What told us which commit the running image was built from.
+/// The source of the proof that the running image was built from the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     TagPattern,
     RevisionLabel,
     GitTag,
     Report,
-    /// By manifest: exactly the tag or digest that was written.
+    /// For delivery by manifest: exactly the written tag or digest runs.
     Image,
 }
 
 impl Proof {
-    /// As the store keeps it.
+    /// The name in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TagPattern => "tag",

@@ -1,4 +1,4 @@
-//! The evidence for a failed change. It must not know who collected it.
+//! The evidence for a failed change. This file must not know who collected it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,14 @@
-//! The branch or the file that one change moves at a time.
+//! The key of the change lock: the branch or the file that only one change at a time may move.
 
 use crate::domain::model::artefact::{ManifestFile, Repository};
 
-/// What a change moves, and nobody else may move meanwhile.
+/// The branch or the file that a change moves. No other change may move it meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangeLockKey(String);
 
 impl ChangeLockKey {
     pub fn from_branch(repository: &Repository, branch: &str) -> Self {
-        // To GitHub `Acme/Shop` is `acme/shop`; a branch is spelled one way only.
+        // GitHub ignores case in repositories (`Acme/Shop` is `acme/shop`), but not in branches.
         Self(format!("branch {} {branch}", repository.to_string().to_ascii_lowercase()))
     }
 
@@ -16,7 +16,7 @@ impl ChangeLockKey {
         Self(format!("file {} {file}", repository.to_string().to_ascii_lowercase()))
     }
 
-    /// The file where it goes by manifest, else the environment's branch of the code.
+    /// The file for delivery by manifest, else the environment's branch.
     pub fn from_write_target(repository: &Repository, branch: &str, manifest: Option<&ManifestFile>) -> Self {
         match manifest {
             Some(at) => Self::from_file(&at.repository, &at.file),

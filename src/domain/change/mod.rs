@@ -1,4 +1,4 @@
-//! A change: one artefact in one environment going from one version to another, through its stages.
+//! A change: the move of one artefact in one environment from one version to another, in stages.
 
 pub mod approval;
 #[expect(clippy::module_inception, reason = "private, and re-exported here")]

@@ -1,4 +1,4 @@
-//! What a change would do, computed without any effect. Not a change, and holds no lock.
+//! The computed effects of a possible change. Making a plan has no effect, and a plan holds no change lock.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,63 +19,64 @@ use crate::domain::rules::quarantine::Hold;
 use crate::domain::rules::refusal::Refusal;
 use crate::domain::rules::rollback::{Rollback, RollbackFacts};
 
-/// A plan that was shown is good for so long; then the world has moved on.
+/// How long a plan can be confirmed after it was shown. Later, too much may have changed.
 pub const PLAN_VALIDITY: SignedDuration = SignedDuration::from_mins(30);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
-    /// The rung where it was seen to run well: the one below, or for a rollback the same.
+    /// The environment in which the version was healthy: the one below, or for a rollback the same one.
     pub seen_in: EnvironmentName,
-    /// Of the code.
+    /// The repository of the code.
     pub repository: Repository,
-    /// The environment's branch of the code.
+    /// The environment's branch in that repository.
     pub branch: String,
     pub write: GitWrite,
-    /// What goes, as it was seen to run.
+    /// The version to deploy, as it was observed.
     pub version: Version,
-    /// What runs there now; `None`: a first deployment.
+    /// The version that runs now; `None`: a first deployment.
     pub from: Option<Version>,
-    /// What differs between the two: what comes or, by a rollback, is lost.
+    /// The commits and files that the change adds or, in a rollback, removes.
     pub drift: CommitSummary,
-    /// Other artefacts of the same repository, which a merge carries along.
+    /// The other artefacts of the same repository, which a merge deploys too.
     pub also: Vec<CoDeployed>,
-    /// The head of the target's branch when this was planned, and how many commits only the branch has.
+    /// The head of the target's branch when the plan was made, and the number of commits that only this branch has.
     pub head: Option<Sha>,
     pub behind_by: u64,
     pub promote: PromotionMethod,
-    /// Since when it has run well below, without interruption.
+    /// Since when the version has been healthy below, without interruption.
     pub well_since: Option<Timestamp>,
     pub green_checks: usize,
-    /// A change that waits for approval and would give way to this one.
+    /// A change that waits for approval and would be superseded by this one.
     pub supersedes: Option<ConflictingChange>,
-    /// The gates that it passes by force.
+    /// The gates that were overridden.
     pub overridden: Option<GateOverride>,
-    /// The commits that it is known by across the rungs: the pinned one and, where that is a merge, what was merged.
+    /// The commits that identify the version on all branches: the pinned one and, if it is a merge, the merged ones.
     pub sources: Vec<Sha>,
     pub tree: Option<Sha>,
-    /// The rollbacks on the branch that it undoes, newest first.
+    /// The rollbacks on the branch that the promotion undoes, newest first.
     pub undoes: Vec<ChangeId>,
-    /// What rollbacks left on the environment, and its yes lifts.
+    /// Holds that confirming this plan lifts.
     pub holds_to_lift: Vec<Hold>,
     pub image: ImagePresence,
     pub direction: Direction,
 }
 
-/// Up the ladder, or back to an earlier version of the same environment.
+/// Whether the change goes up the ladder or back to an earlier version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Direction {
     Promotion,
     Rollback(Rollback),
 }
 
-/// The write to Git that delivers the version. The pinned commit is the one that was seen to run, never the head of a branch.
+/// The write to Git that delivers the version. The pinned commit is the one that was observed, never the head of a
+/// branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitWrite {
-    /// The environment's branch of the code moves.
+    /// Moves the environment's branch.
     Branch { pinned: Sha },
-    /// A file is written, and the branch of the code stays. The commit of the image may be unknown.
+    /// Writes a file; the branch of the code stays. The commit of the image may be unknown.
     Manifest { file: ManifestFile, pinned: Option<Sha> },
 }
 
@@ -92,12 +93,12 @@ impl GitWrite {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoDeployed {
     pub artefact: ArtefactName,
-    /// Something changes that concerns it; else it is only built anew.
+    /// Some changed files affect the artefact. If not, it is only built again.
     pub changes: bool,
 }
 
 impl Plan {
-    /// A promotion. Refused only where a branch would have to move to an unknown commit.
+    /// The plan of a promotion. It is refused only if a branch would have to move to an unknown commit.
     pub fn new(permit: Permit, facts: PromotionFacts<'_>, catalogue: &Catalogue) -> Result<Self, Refusal> {
         let PromotionFacts { artefact, target, below, version, pinned, from, pending, .. } = facts;
         let green_checks = facts.gate_inputs.checked_commit.as_ref().map_or(0, |checked| checked.checks.green);
@@ -134,7 +135,7 @@ impl Plan {
         })
     }
 
-    /// A rollback. Refused only where a branch would have to move to an unknown commit.
+    /// The plan of a rollback. It is refused only if a branch would have to move to an unknown commit.
     pub fn new_rollback(permit: Permit, facts: RollbackFacts<'_>, catalogue: &Catalogue) -> Result<Self, Refusal> {
         let RollbackFacts { artefact, target, version, lost, .. } = facts;
         let write = GitWrite::new(facts.manifest, version.commit.clone()).ok_or_else(|| Refusal::CommitUnknown {
@@ -142,7 +143,7 @@ impl Plan {
             below: target.name.clone(),
             version: version.clone(),
         })?;
-        // The commits that only the older version has are not lost.
+        // Commits that only the older version has are not lost.
         let drift = CommitSummary {
             hotfixes: Vec::new(),
             hotfixes_in_all: 0,
@@ -188,7 +189,7 @@ impl Plan {
         matches!(self.direction, Direction::Rollback(_))
     }
 
-    /// The file that is written; `None`: the environment's branch moves.
+    /// The file to write; `None`: the environment's branch moves.
     pub fn manifest_file(&self) -> Option<&ManifestFile> {
         match &self.write {
             GitWrite::Branch { .. } => None,
@@ -196,7 +197,7 @@ impl Plan {
         }
     }
 
-    /// The commit that goes there. Only a manifest can name an image of an unknown commit.
+    /// The commit to deploy. Only a manifest can name an image with an unknown commit.
     pub fn pinned_commit(&self) -> Option<&Sha> {
         match &self.write {
             GitWrite::Branch { pinned } => Some(pinned),
@@ -204,7 +205,7 @@ impl Plan {
         }
     }
 
-    /// Where Git moves: the repository and its branch.
+    /// The repository and the branch that the change writes to.
     pub fn write_target(&self) -> (&Repository, &str) {
         match &self.write {
             GitWrite::Manifest { file, .. } => (&file.repository, &file.branch),
@@ -216,37 +217,37 @@ impl Plan {
         ChangeLockKey::from_write_target(&self.repository, &self.branch, self.manifest_file())
     }
 
-    /// By merging a commit into the environment's branch: neither restored nor written.
+    /// Whether a commit is merged into the environment's branch; not for a rollback or a manifest.
     pub fn is_branch_merge(&self) -> bool {
         matches!((&self.write, &self.direction), (GitWrite::Branch { .. }, Direction::Promotion))
     }
 
-    /// The commit to merge, where one merge is all. `None`: another commit has to be built before.
+    /// The commit to merge, if one merge is enough; `None`: another commit must be built first.
     pub fn single_merge_commit(&self) -> Option<&Sha> {
         self.pinned_commit().filter(|_| self.is_branch_merge() && self.undoes.is_empty())
     }
 
-    /// Would a manifest name an image that the registry does not confirm?
+    /// Whether a manifest would name an image that the registry does not confirm.
     pub fn is_image_unconfirmed(&self) -> bool {
         matches!(self.write, GitWrite::Manifest { .. }) && self.image != ImagePresence::Yes
     }
 
-    /// Everything that moves.
+    /// All artefacts that the change deploys.
     pub fn list_artefacts(&self) -> Vec<ArtefactName> {
         std::iter::once(&self.artefact).chain(self.also.iter().map(|also| &also.artefact)).cloned().collect()
     }
 
-    /// The page of the repository in which Git moves, as far as a commit's address tells it.
+    /// The page of the repository that the change writes to, derived from the address of a commit.
     pub fn repository_url(&self) -> Option<String> {
         let (code, _) = self.drift.commits.first()?.url.rsplit_once("/commit/")?;
         match self.manifest_file() {
-            // The manifests stand beside the code.
+            // The manifests are on the same host as the code.
             Some(at) => code.strip_suffix(&self.repository.to_string()).map(|host| format!("{host}{}", at.repository)),
             None => Some(code.to_owned()),
         }
     }
 
-    /// The message of the merge commit: what a reader of the branch sees, and the trailer that finds it again.
+    /// The message of the commit, with the trailer by which Gantry finds it again.
     pub fn format_merge_message(&self, trailer: &str) -> String {
         let Self { artefact, environment, seen_in, version, .. } = self;
         let what = self.pinned_commit().map_or_else(|| version.label(), Sha::as_str);
@@ -279,12 +280,12 @@ fn list_co_deployed(
         .collect()
 }
 
-/// Anybody's text as one line of a commit's message, in which nobody can write a line of ours.
+/// Puts foreign text on one line of a commit message, so that it cannot add a trailer.
 fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The name of a tag by its template, apart from the number: what stands before it and what behind.
+/// The parts of a tag's name before and after the number, by its template.
 pub fn format_tag_affixes(template: Option<&str>, plan: &Plan, date: jiff::civil::Date) -> (String, String) {
     let usual =
         if plan.manifest_file().is_some() { "{environment}/{artefact}/{date}-{n}" } else { "{environment}/{date}-{n}" };
@@ -298,7 +299,7 @@ pub fn format_tag_affixes(template: Option<&str>, plan: &Plan, date: jiff::civil
     (fill(before), fill(behind))
 }
 
-/// The number in the name of a tag, if the name is of that form.
+/// The number in the name of a tag, if the name has this form.
 pub fn parse_tag_number(name: &str, (before, behind): &(String, String)) -> Option<u64> {
     name.strip_prefix(before.as_str())?.strip_suffix(behind.as_str())?.parse().ok()
 }

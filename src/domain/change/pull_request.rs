@@ -1,5 +1,5 @@
-//! The branch on which the result of a promotion is made, and the pull request that shows it: frozen, so that what is
-//! merged is what was seen.
+//! The branch with the result of a change, and the pull request that shows it. The branch is frozen, so that the merged
+//! commit is the one that was shown.
 
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
@@ -7,18 +7,18 @@ use crate::domain::model::version::Sha;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultBranch {
     pub branch: String,
-    /// What is shown, checked and approved; `None` while it is being made.
+    /// The commit that is shown, checked and approved; `None` while it is being made.
     pub result: Option<ResultCommit>,
-    /// What takes its place, and is stored before it does: another commit there is somebody else's.
+    /// The replacement of the result. It is stored before the branch moves: any other commit on the branch is foreign.
     pub making: Option<ResultCommit>,
     pub pull: Option<PullRequestRef>,
-    /// Branch and pull request are gone, or closed, as they should be after the end.
+    /// The branch is deleted and the pull request closed, as required after the end.
     pub tidy: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultCommit {
-    /// The head of the environment's branch that it was made on.
+    /// The head of the environment's branch on which the result was made.
     pub base: Sha,
     pub head: Sha,
 }
@@ -30,12 +30,12 @@ pub struct PullRequestRef {
 }
 
 impl ResultBranch {
-    /// Named after the change, so that whoever finds it knows whose it is, and a restart makes no second one.
+    /// The name contains the change id: people see the owner, and a restarted process creates no second branch.
     pub fn from_change_id(change: ChangeId) -> Self {
         Self { branch: format!("gantry/{change}"), result: None, making: None, pull: None, tidy: false }
     }
 
-    /// Where a result is made that takes the place of one that is shown: the pull request must never see half of it.
+    /// The branch for the replacement of a result that is shown. The pull request must never show a partial result.
     pub fn scratch_branch(&self) -> String {
         format!("{}-anew", self.branch)
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// Why something takes longer; it is tried again.
+/// The reason for a delay, and the number of attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryState {
     pub since: Timestamp,
@@ -11,7 +11,7 @@ pub struct RetryState {
 }
 
 impl RetryState {
-    /// The same trouble once more, or the first of it.
+    /// Counts another failure, or the first one.
     pub fn record_failure(before: Option<Self>, why: String, now: Timestamp) -> Self {
         match before {
             Some(before) => Self { tries: before.tries.saturating_add(1), why, ..before },

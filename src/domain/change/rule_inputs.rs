@@ -1,4 +1,4 @@
-//! A change as the rules see it: in the way of another one, or as the origin of a quarantine, a hold or a restored version.
+//! The inputs that a change gives to the rules: a conflict, a quarantine, a hold or a restored version.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::SourceMap;
 
 impl Change {
-    /// `None` where the change does not wait, or not any more.
+    /// `None` if the change does not wait, or no longer waits.
     pub fn to_conflicting_change(&self) -> Option<ConflictingChange> {
         let (since, merged) = match &self.stage {
             Stage::AwaitingApproval(awaiting) => (awaiting.since, false),
@@ -21,7 +21,7 @@ impl Change {
         Some(ConflictingChange { id, requester, version: self.plan.version.clone(), since, merged })
     }
 
-    /// The approvals and conditions that it waits for. `None` in every other stage.
+    /// The missing approvals and open conditions; `None` in every other stage.
     fn to_pending_approval(&self) -> Option<PendingApproval> {
         let awaiting = self.stage.awaiting()?;
         Some(PendingApproval {
@@ -35,7 +35,7 @@ impl Change {
         })
     }
 
-    /// The quarantine that a rollback begins. `None` where it is not known what was rolled back from.
+    /// The quarantine that a rollback begins; `None` if the bad version is unknown.
     pub fn to_quarantine(&self, now: Timestamp) -> Option<Quarantine> {
         let plan = &self.plan;
         let about = plan.rollback_details()?;
@@ -52,7 +52,7 @@ impl Change {
         })
     }
 
-    /// The hold that a rollback leaves on its environment.
+    /// The hold that a rollback leaves on its artefacts.
     pub fn to_hold(&self, now: Timestamp) -> Option<Hold> {
         let plan = &self.plan;
         let about = plan.rollback_details()?;
@@ -67,7 +67,7 @@ impl Change {
         })
     }
 
-    /// Of all changes that moved the same as the artefact.
+    /// The sources of the commits that these changes made. All changes deployed the artefact.
     pub fn build_source_map(changes: &[Self], artefact: &ArtefactName) -> SourceMap {
         let mut map = SourceMap::default();
         for change in changes {
@@ -77,7 +77,7 @@ impl Change {
                 map.record_source(result.clone(), pinned.clone());
             }
             if plan.is_rollback() {
-                // Of what was carried along only the commit is known: the tag is another artefact's.
+                // For a co-deployed artefact only the commit is known: the tag belongs to another artefact.
                 let own = |version: &Version| {
                     let commit = version.commit.clone();
                     if plan.artefact == *artefact { version.clone() } else { Version { commit, ..Version::default() } }

@@ -1,5 +1,4 @@
-//! Where a change stands, with the data of each stage. A transition consumes the old stage: what is over cannot happen
-//! again.
+//! The stages of a change, with the data of each. A transition consumes the old stage, so it cannot happen twice.
 
 use jiff::Timestamp;
 
@@ -32,7 +31,7 @@ pub enum Stage {
         deploying: DeployState,
         at: Timestamp,
         runs: Option<String>,
-        /// Nobody could read what runs: it may well be this.
+        /// The cluster could not be read: the version may run after all.
         unread: bool,
     },
     Conflicted {
@@ -53,12 +52,12 @@ pub enum Stage {
         by: PersonId,
         reason: String,
     },
-    /// Not enough people said yes in time, or something else never came to hold.
+    /// The approvals or another condition did not come in time.
     Expired {
         at: Timestamp,
         awaiting: ApprovalState,
     },
-    /// Another change took its place: a newer promotion before it was merged, or a rollback after.
+    /// Another change replaced it: a newer promotion before its merge, or a rollback after it.
     Superseded {
         at: Timestamp,
         by: ChangeId,
@@ -66,11 +65,11 @@ pub enum Stage {
     },
 }
 
-/// Whose doing an end was.
+/// The actor who cancelled a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CancelledBy {
     Person(PersonId),
-    /// Somebody on GitHub, who closed the pull request or deleted its branch; by their login, where GitHub tells it.
+    /// A person on GitHub, who closed the pull request or deleted its branch; by login, if GitHub reports it.
     Github {
         github: Option<String>,
     },
@@ -87,14 +86,15 @@ impl CancelledBy {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeState {
-    /// GitHub may have been asked already: look before asking again.
+    /// The merge may have been requested already: check before requesting it again.
     pub begun: bool,
     pub trouble: Option<RetryState>,
-    /// The approvals that let it be merged; back to them where what they were for is no longer what would be merged.
+    /// The approvals before the merge. The change returns to them if another commit than the approved one would be
+    /// merged.
     pub awaiting: Option<Box<ApprovalState>>,
 }
 
-/// A transition that the stage does not have.
+/// A transition that the stage does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a change that is {from} cannot become {to}")]
 pub struct InvalidTransition {
@@ -111,7 +111,7 @@ impl Stage {
         Self::AwaitingApproval(awaiting)
     }
 
-    /// As the store and the ledger have it.
+    /// The name in the store and the ledger.
     pub fn name(&self) -> &'static str {
         match self {
             Self::AwaitingApproval(_) => "awaiting_approval",
@@ -129,7 +129,7 @@ impl Stage {
         }
     }
 
-    /// As people say it.
+    /// The name in messages.
     pub fn display_name(&self) -> &'static str {
         match self {
             Self::AwaitingApproval(_) => "waiting for approval",
@@ -137,12 +137,12 @@ impl Stage {
         }
     }
 
-    /// Holds the lock on what moves.
+    /// Whether the change holds its change lock.
     pub fn is_active(&self) -> bool {
         matches!(self, Self::AwaitingApproval(_) | Self::Merging(_) | Self::Deploying(_))
     }
 
-    /// Not merged yet: it can be stopped.
+    /// Whether the change is not merged yet and can be cancelled.
     pub fn can_cancel(&self) -> bool {
         matches!(self, Self::AwaitingApproval(_) | Self::Merging(_))
     }
@@ -154,12 +154,13 @@ impl Stage {
         }
     }
 
-    /// Active, or there is something left to do: a tag to make, or to watch for a late proof until another change begins.
+    /// Whether the change is active or has work left: a tag to create, or a late proof to watch for until another
+    /// change begins.
     pub fn is_open(&self) -> bool {
         self.is_active() || self.is_watched() || self.deploying().is_some_and(|deploying| deploying.tag.is_pending())
     }
 
-    /// A late proof would turn it green.
+    /// Whether a late proof would turn the change into a success.
     pub fn is_watched(&self) -> bool {
         match self {
             Self::Failed { deploying, .. } | Self::Stalled { deploying, .. } => {
@@ -169,12 +170,13 @@ impl Stage {
         }
     }
 
-    /// It ended otherwise than it was meant to.
+    /// Whether the change failed in any way.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::Stalled { .. } | Self::Errored { .. } | Self::Conflicted { .. })
     }
 
-    /// How far it has come is all that is new: counts, a tag, what others do. Why it is held up is more than that.
+    /// Whether only progress is new: counts, a tag, co-deployed artefacts. A new reason for a delay is more than
+    /// progress.
     pub fn is_only_progress(&self, before: &Self) -> bool {
         let same = self.deploying().zip(before.deploying()).is_some_and(|(now, then)| {
             now.trouble.is_some() == then.trouble.is_some()
@@ -184,12 +186,12 @@ impl Stage {
         same && self.name() == before.name()
     }
 
-    /// It runs, after it was said that it does not.
+    /// Whether the version runs after a failure was announced.
     pub fn is_recovery(&self, before: &Self) -> bool {
         matches!(self, Self::Deployed { .. }) && before.is_failure()
     }
 
-    /// The commit that Git got by it.
+    /// The commit that the change made in Git.
     pub fn result_commit(&self) -> Option<&Sha> {
         match self {
             Self::Superseded { deploying, .. } => deploying.as_ref().map(|deploying| &deploying.result),
@@ -197,7 +199,7 @@ impl Stage {
         }
     }
 
-    /// What must run, once it is merged.
+    /// The data on the deployment; `None` before the merge.
     pub fn deploying(&self) -> Option<&DeployState> {
         match self {
             Self::Deploying(deploying)
@@ -215,7 +217,7 @@ impl Stage {
         }
     }
 
-    /// Something about what it waits for became known.
+    /// Records new facts about the wait.
     pub fn update_awaiting(
         self,
         learn: impl FnOnce(ApprovalState) -> ApprovalState,
@@ -223,16 +225,16 @@ impl Stage {
         self.transition_if_awaiting("awaiting_approval", |awaiting| Self::AwaitingApproval(learn(awaiting)))
     }
 
-    /// All that it waited for has come to hold.
+    /// All conditions hold.
     pub fn into_merging(self) -> Result<Self, InvalidTransition> {
         self.transition_if_awaiting("merging", |awaiting| {
-            // How often it was tried in vain is not forgotten on the way.
+            // The count of failed attempts is kept.
             let trouble = awaiting.trouble.clone();
             Self::Merging(MergeState { begun: false, trouble, awaiting: Some(Box::new(awaiting)) })
         })
     }
 
-    /// What was approved could not be merged as it was shown: it waits again, or for the first time.
+    /// The approved commit could not be merged as it was shown: the change waits again, or for the first time.
     pub fn return_to_awaiting(self, first: ApprovalState) -> Result<Self, InvalidTransition> {
         self.transition_if_merging("awaiting_approval", |MergeState { awaiting, trouble, .. }| {
             let awaiting = awaiting.map_or(first, |awaiting| *awaiting);
@@ -248,7 +250,7 @@ impl Stage {
         self.transition_if_awaiting("expired", |awaiting| Self::Expired { at: now, awaiting })
     }
 
-    /// A newer promotion takes its place while it waits, or a rollback once Git has it.
+    /// A newer promotion replaces it while it waits, or a rollback after its merge.
     pub fn into_superseded(self, by: ChangeId, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Superseded { at: now, by, deploying: Some(Box::new(deploying)) }),
@@ -256,19 +258,19 @@ impl Stage {
         }
     }
 
-    /// GitHub is about to be asked for the merge.
+    /// Records that the merge is about to be requested from GitHub.
     pub fn begin_merge(self) -> Result<Self, InvalidTransition> {
         self.transition_if_merging("merging", |merging| Self::Merging(MergeState { begun: true, ..merging }))
     }
 
-    /// It could not be merged now. `begun` says whether GitHub may have done it nevertheless.
+    /// The merge failed for now. `begun` says whether GitHub may have merged nevertheless.
     pub fn record_merge_failure(self, trouble: RetryState, begun: bool) -> Result<Self, InvalidTransition> {
         self.transition_if_merging("merging", |merging| {
             Self::Merging(MergeState { begun, trouble: Some(trouble), ..merging })
         })
     }
 
-    /// The branch has it. It can have come there by hand while it still waited.
+    /// The branch has the result. A person may have merged it by hand while the change still waited.
     pub fn into_deploying(self, result: Sha, now: Timestamp, deadline: Timestamp) -> Result<Self, InvalidTransition> {
         self.transition_if_unmerged("deploying", |merging| {
             Self::Deploying(DeployState {
@@ -309,7 +311,7 @@ impl Stage {
         self.transition_if_unmerged("cancelled", |_| Self::Cancelled { at: now, by })
     }
 
-    /// From the step that failed; approvals are asked for anew.
+    /// Continues with the stage that failed. Approvals must be given again.
     pub fn retry_from_error(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Errored { merging: MergeState { awaiting: Some(awaiting), .. }, .. } => {
@@ -320,7 +322,7 @@ impl Stage {
         }
     }
 
-    /// Something about the deployment became known that does not change where it stands.
+    /// Records new facts about the deployment without a change of stage.
     pub fn update_deploying(self, learn: impl FnOnce(DeployState) -> DeployState) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Deploying(learn(deploying))),
@@ -337,7 +339,7 @@ impl Stage {
         }
     }
 
-    /// The cluster runs it. Late proof counts as well.
+    /// The cluster runs the result. A late proof counts too.
     pub fn into_deployed(self, ready: u32, proof: Proof, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) | Self::Failed { deploying, .. } | Self::Stalled { deploying, .. } => {
@@ -347,7 +349,7 @@ impl Stage {
         }
     }
 
-    /// The cluster or the controller says that it did not work.
+    /// The cluster or the controller reports a failure.
     pub fn into_failed(
         self,
         reason: String,
@@ -358,7 +360,7 @@ impl Stage {
             Self::Deploying(deploying) | Self::Stalled { deploying, .. } => {
                 Ok(Self::Failed { deploying, at: now, reason, evidence })
             }
-            // Only a health report supported this failure; stronger evidence replaces it.
+            // Only a health report supported this failure. Stronger evidence replaces it.
             Self::Failed { deploying, evidence: FailureEvidence::HealthReport, .. }
                 if evidence != FailureEvidence::HealthReport =>
             {
@@ -376,7 +378,7 @@ impl Stage {
         }
     }
 
-    /// No proof by the deadline.
+    /// There was no proof by the deadline.
     pub fn into_stalled(self, runs: Option<String>, unread: bool, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Stalled { deploying, at: now, runs, unread }),
@@ -395,7 +397,7 @@ impl Stage {
         }
     }
 
-    /// Waiting or merging.
+    /// Allows awaiting approval and merging.
     fn transition_if_unmerged(
         self,
         to: &'static str,
@@ -462,7 +464,7 @@ mod tests {
         assert_eq!(failed(HealthReport).unconfirmed_failure(), Some("unhealthy"));
     }
 
-    /// Every stage, and which transitions it has.
+    /// Every stage with the transitions that it allows.
     #[test]
     fn a_stage_has_its_own_ways_on_and_no_others() {
         let (person, id) = (PersonId::new("U0ALICE"), ChangeId::new(at(5)));

@@ -1,4 +1,4 @@
-//! What was last seen of a result that Git has and nobody else speaks of: where it may have got stuck.
+//! The diagnosis of a deployment without a sign of life after the merge: where it may be stuck.
 
 use jiff::Timestamp;
 
@@ -6,14 +6,14 @@ use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StallDiagnosis {
-    /// When the facts that others are asked for were last asked for.
+    /// The time of the last lookup in other systems.
     pub looked_at: Timestamp,
     pub branch: BranchFinding,
     pub build: BuildFinding,
     pub image: ImageFinding,
-    /// What a controller last said of the artefact there, whatever it was about.
+    /// The controller's last report on the artefact in this environment, on any subject.
     pub word: Option<ControllerMessage>,
-    /// What the cluster runs instead.
+    /// The version that runs instead.
     pub runs: Option<RunningInstead>,
 }
 
@@ -26,10 +26,10 @@ pub enum BranchFinding {
     Unread { why: String },
 }
 
-/// What CI makes of the result.
+/// The state of the build of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildFinding {
-    /// By manifest the image was there before.
+    /// For delivery by manifest, the image existed before.
     NotNeeded,
     NotBegun,
     Running {
@@ -50,25 +50,25 @@ pub enum ImageFinding {
     There {
         tag: String,
     },
-    /// None of that name, or none that is named after the commit.
+    /// There is no image of that name, or none that is named after the commit.
     Missing {
         name: String,
     },
-    /// Images there are not named after commits, so that nobody can tell.
+    /// Images are not named after commits, so the image cannot be recognised.
     Untold,
     Unread {
         why: String,
     },
 }
 
-/// A controller's words.
+/// A report of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerMessage {
-    /// As people call who said it.
+    /// The name of the sender in messages.
     pub by: String,
     pub said: ReportedOutcome,
     pub text: String,
-    /// What it was about, as far as it said so.
+    /// The commit of the report, if it has one.
     pub commit: Option<Sha>,
     pub at: Timestamp,
 }
@@ -83,6 +83,6 @@ pub enum ReportedOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningInstead {
     pub version: String,
-    /// It came after the merge, and nothing tells which commit it was built from.
+    /// The version came after the merge, and its commit is unknown.
     pub untold: bool,
 }

@@ -1,5 +1,5 @@
-//! Who else is told: channels apart from the environment's own, by artefact, environment and state. A rule for an
-//! environment's own channel says which arrivals it wants to hear of; the card of a change stands there in any case.
+//! Channels that are notified besides the environment's own, by artefact, environment and state. A rule for the
+//! environment's own channel limits its arrivals; cards of changes are always posted there.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::glob;
 
-/// What can be told of a version on its way into an environment.
+/// The states of a deployment that a channel can subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SubscribedState {
     Started,
@@ -19,7 +19,7 @@ pub enum SubscribedState {
 impl SubscribedState {
     pub const ALL: [Self; 3] = [Self::Started, Self::Deployed, Self::Failed];
 
-    /// `None` while it waits for somebody's yes, and where it came to nothing.
+    /// `None` while the change waits for approval, and if it ended without a deployment.
     pub fn from_stage(stage: &Stage) -> Option<Self> {
         match stage {
             Stage::Merging(_) | Stage::Deploying(_) => Some(Self::Started),
@@ -49,7 +49,7 @@ pub struct SubscriptionRule {
     pub states: BTreeSet<SubscribedState>,
 }
 
-/// A channel that listens, and to what.
+/// A subscribed channel and its states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscribedChannel {
     pub channel: String,
@@ -74,7 +74,7 @@ impl SubscriptionRules {
         Self(rules)
     }
 
-    /// The channels that listen apart from the environment's own, each once.
+    /// The subscribed channels besides the environment's own, each once.
     pub fn subscribed_channels(&self, artefact: &ArtefactName, environment: &Environment) -> Vec<SubscribedChannel> {
         let mut channels: Vec<SubscribedChannel> = Vec::new();
         for rule in self.0.iter().filter(|rule| rule.is_match_for(artefact, &environment.name)) {
@@ -89,7 +89,7 @@ impl SubscriptionRules {
         channels
     }
 
-    /// The same for several artefacts, with those that each channel listens to.
+    /// The same for several artefacts, with the artefacts of each channel.
     pub fn group_subscribed_channels(
         &self,
         artefacts: &[ArtefactName],
@@ -110,7 +110,7 @@ impl SubscriptionRules {
         channels
     }
 
-    /// Which arrivals the environment's own channel hears of: those that are over, unless a rule says otherwise.
+    /// The arrivals that the environment's own channel gets: those that are over, unless a rule says otherwise.
     pub fn own_channel_states(&self, artefact: &ArtefactName, environment: &Environment) -> BTreeSet<SubscribedState> {
         let mut own = self
             .0

@@ -1,10 +1,10 @@
-//! How long each step of a change took, from when it came there; the card and the metrics tell the same.
+//! The duration of each phase of a change, for the card and the metrics.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Change, DeployState, Stage};
 
-/// The steps that take time, as machines call them.
+/// The phases that take time. Their names are used in metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangePhase {
     Approval,
@@ -25,12 +25,12 @@ impl ChangePhase {
 }
 
 impl DeployState {
-    /// When the last of the approvals came that it was merged by.
+    /// The time of the last approval before the merge.
     pub fn approved_at(&self) -> Option<Timestamp> {
         self.approvals.iter().map(|approval| approval.at).max()
     }
 
-    /// When the result was built. Where CI does not tell, it was by the time that the cluster asked for it.
+    /// When the result was built. If CI does not report it, the time at which the cluster first wanted it.
     pub fn effective_built_at(&self) -> Option<Timestamp> {
         match (self.built_at, self.seen_at) {
             (Some(built), Some(seen)) => Some(built.min(seen)),
@@ -40,12 +40,12 @@ impl DeployState {
 }
 
 impl Change {
-    /// From when on it takes its time: what lies between an error and whoever takes it up again is nobody's.
+    /// The start of the measured time. The time between an error and its retry does not count.
     pub fn began_at(&self) -> Timestamp {
         self.taken_up_at.unwrap_or(self.asked_at)
     }
 
-    /// The steps that are over now and were not at `before`. So each is told once, however often it is looked at.
+    /// The phases that ended since `before`. Each phase is returned once, however often the change is checked.
     pub fn measure_phases_since(&self, before: &Stage) -> Vec<(ChangePhase, SignedDuration)> {
         let Some(deploying) = self.stage.deploying() else { return Vec::new() };
         let mut took = Vec::new();
@@ -63,7 +63,7 @@ impl Change {
         took
     }
 
-    /// Where it stands, and since when as far as it is known.
+    /// When the current stage began, as far as known.
     pub fn stage_entered_at(&self) -> Timestamp {
         match &self.stage {
             Stage::AwaitingApproval(_) => self.began_at(),

@@ -1,4 +1,4 @@
-//! Text to [`Command`]. The grammar, where words may stand in any order and case after the verb:
+//! Text to [`Command`]. The grammar; after the verb, words may stand in any order and case:
 //!
 //! ```text
 //! command  = verb { word }                 an empty command asks for help
@@ -24,18 +24,21 @@
 //! noise    = "to" | "in" | ...             between words, without meaning
 //! ```
 //!
-//! The help is made from [`COMMANDS`], which is what the parser looks verbs up in.
+//! The help is made from [`COMMANDS`], in which the parser looks verbs up.
 //!
 //! # How to add a command
 //!
-//! 1. Its rule in the grammar above, a [`Verb`], a row in [`COMMANDS`] and a variant of [`Command`]: help, did-you-mean and
-//!    `@gantry` know it from there. In `parse` what follows the verb; beside it a row in the tables of what is understood and what
-//!    is not. From here the compiler names every place that must answer for it.
-//! 2. `workflow::requests::dispatch` hands it to a file of its own in `workflow`: facts, then `domain`, then effects in one transaction. What
-//!    memory or our own database knows may be the acknowledgement itself (`workflow::requests::acknowledge`); all else is stored first.
-//! 3. Its words in `slack::render`, in a file of the same name, as pure functions; in `notice::looking` what is said at once.
-//! 4. A row in the table of `tests/e2e/commands/authorization.rs`, which says who may do it where and fails without one, and a file of tests
-//!    that type it. One that is to be typed alone, as `/list` is, also stands in both of `deploy/slack`'s manifests.
+//! 1. Write its rule into the grammar above, and add a [`Verb`], a row in [`COMMANDS`] and a variant of [`Command`]:
+//!    the help, did-you-mean and `@gantry` use them. Parse its arguments in `parse`, and add rows to the tables of the
+//!    tests for valid and invalid commands. The compiler then names every other place.
+//! 2. `workflow::requests::dispatch` calls it. It has a file of its own in `workflow::commands`: gather facts, ask
+//!    `domain`, and store all effects in one transaction. An answer from memory or from Gantry's own database may be
+//!    the acknowledgement itself (`workflow::requests::acknowledge`); every other request is stored first.
+//! 3. Its text is rendered by pure functions in `slack::render`, in a file of the same name. The immediate reply is in
+//!    `notice::render_acknowledgement`.
+//! 4. Add a row to the table of `tests/e2e/commands/authorization.rs`, which says who may use the command and fails
+//!    without it, and a file of tests that type the command. A slash command of its own, such as `/list`, is also
+//!    listed in both manifests in `deploy/slack`.
 
 use std::sync::Arc;
 
@@ -60,7 +63,7 @@ pub enum Command {
         environment: Option<EnvironmentName>,
         version: Option<Arc<str>>,
         dry_run: bool,
-        /// Why the gates that can be overridden are to be passed.
+        /// The reason for an override of the gates.
         overriding: Option<Arc<str>>,
     },
     Rollback {
@@ -73,16 +76,16 @@ pub enum Command {
         source: EnvironmentName,
         target: EnvironmentName,
         artefact: Option<ArtefactName>,
-        /// The text of the code that changed, and not only the names of the files.
+        /// Shows the changed lines of code, not only the names of the files.
         code: bool,
     },
-    /// Which environments run code that contains it.
+    /// Which environments run code that contains a commit.
     Where {
-        /// A commit, a pull request or a tag, as it was typed.
+        /// A commit, a pull request or a tag, as typed.
         what: Arc<str>,
         artefact: Option<ArtefactName>,
     },
-    /// What stands between an artefact and an environment.
+    /// The obstacles between an artefact and an environment.
     Why {
         artefact: ArtefactName,
         environment: Option<EnvironmentName>,
@@ -95,11 +98,11 @@ pub enum Command {
     History {
         artefact: Option<ArtefactName>,
         environment: Option<EnvironmentName>,
-        /// How many to show at once.
+        /// The number of entries on a page.
         count: Option<u32>,
     },
     Cancel {
-        /// The end of its id, in lower case.
+        /// The last digits of its id, in lower case.
         change: Arc<str>,
     },
     Lock {
@@ -119,9 +122,9 @@ pub enum Command {
         change: Arc<str>,
         reason: Arc<str>,
     },
-    /// What is not well with Gantry itself.
+    /// Checks Gantry itself.
     Doctor,
-    /// What was rolled back from may come back.
+    /// Lets a version return that was rolled back from.
     Release {
         artefact: ArtefactName,
         version: Arc<str>,
@@ -149,15 +152,15 @@ pub enum Verb {
     Help,
 }
 
-/// One row for each verb: what the parser knows it by, and what the help says of it.
+/// One row for each verb, for the parser and for the help.
 #[derive(Debug)]
 pub struct CommandSpec {
     pub verb: Verb,
-    /// The first is its name; the others are understood.
+    /// The first is the name of the verb, the others are synonyms.
     pub names: &'static [&'static str],
     pub usage: &'static str,
     pub summary: &'static str,
-    /// With `{artefact}`, `{environment}` and `{below}`, which the help fills with names that exist.
+    /// With `{artefact}`, `{environment}` and `{below}`, which the help replaces with configured names.
     pub examples: &'static [&'static str],
     /// Has a slash command of its own, beside `/gantry <verb>`.
     pub has_slash_command: bool,
@@ -296,7 +299,7 @@ pub const COMMANDS: &[CommandSpec] = &[
 
 impl Verb {
     pub fn spec(self) -> &'static CommandSpec {
-        // TABLE has a row for each verb: `every_verb_has_its_row` holds us to it.
+        // COMMANDS has a row for each verb, which the test `every_verb_has_its_row` checks.
         COMMANDS.iter().find(|entry| entry.verb == self).unwrap_or(&COMMANDS[COMMANDS.len() - 1])
     }
 
@@ -333,7 +336,7 @@ impl Command {
     }
 }
 
-/// Why a text is not a command, with what was probably meant.
+/// Why a text is not a command, with a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandParseError {
     UnknownVerb {
@@ -357,7 +360,7 @@ pub enum CommandParseError {
         verb: Verb,
         word: String,
     },
-    /// One more of what the command takes one of.
+    /// A second value for an argument that the command takes once.
     RepeatedArgument {
         verb: Verb,
         argument: &'static str,

@@ -1,4 +1,4 @@
-//! Commands that people type: their grammar, and the text of a command to [`Command`].
+//! The commands that people type: their grammar, and the parser from text to [`Command`].
 
 mod grammar;
 mod parse;

@@ -1,4 +1,4 @@
-//! The words of a command, sorted by what they name. What stands there without a place is a mistake that is named.
+//! Parses a command: sorts its words by the kind of name. A word without a use is an error that names it.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::SHORT_ID_LENGTH;
 use crate::domain::model::nearest::find_nearest;
 
-/// Words with a meaning of their own here, which therefore cannot name an artefact or an environment.
+/// Whether a word has a meaning in commands and so cannot name an artefact or an environment.
 pub fn is_reserved(word: &str) -> bool {
     FILLER_WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) || Verb::find_by_name(word).is_some()
 }
 
-/// `text` is everything behind `/gantry` or the mention; behind `/promote` put the verb in front.
+/// `text` is the text after `/gantry` or the mention. For `/promote`, the caller puts the verb in front.
 pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, CommandParseError> {
     let mut words = split_words(text);
     let reason = words.first().and_then(|word| Verb::find_by_name(word)).and_then(|verb| take_reason(verb, &mut words));
@@ -27,7 +27,7 @@ pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, CommandParseE
         CommandParseError::UnknownVerb { word: truncate_word(first), suggestion: find_nearest(first, names) }
     })?;
     if verb == Verb::Lock {
-        // Its reason is anybody's words, which must not be taken for names.
+        // The reason of a lock is free text, in which words must not be taken for names.
         return super::parse_lock::parse(skip_first_word(text), catalogue);
     }
     if verb == Verb::Help {
@@ -42,7 +42,7 @@ pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, CommandParseE
     CommandArguments::from_words(verb, rest, catalogue)?.into_command(reason)
 }
 
-/// The words behind the flag that asks for a reason, up to the next flag; they are anybody's, and name nothing.
+/// Takes the words after the flag for a reason, up to the next flag. They are free text and name nothing.
 fn take_reason(verb: Verb, words: &mut Vec<String>) -> Option<String> {
     let flag = match verb {
         Verb::Rollback => "--reason",
@@ -51,11 +51,11 @@ fn take_reason(verb: Verb, words: &mut Vec<String>) -> Option<String> {
     };
     let at = words.iter().position(|word| word.eq_ignore_ascii_case(flag))?;
     let end = words[at + 1..].iter().position(|word| word.starts_with("--")).map_or(words.len(), |next| at + 1 + next);
-    // The flag itself stays, so that one without a reason is noticed.
+    // The flag itself stays, so that a flag without a reason is noticed.
     Some(words.drain(at + 1..end).collect::<Vec<_>>().join(" "))
 }
 
-/// The digits of a change, and everybody's words behind them.
+/// The digits of a change, and the reason as free text after them.
 fn parse_reject(words: &[String]) -> Result<Command, CommandParseError> {
     let missing = |what| CommandParseError::MissingArgument { verb: Verb::Reject, argument: what };
     let (change, reason) =
@@ -70,7 +70,7 @@ fn is_change_id(word: &str) -> bool {
     word.len() == SHORT_ID_LENGTH && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The words of a command, sorted by what they name.
+/// The words of a command, sorted by the kind of name.
 struct CommandArguments<'a> {
     verb: Verb,
     catalogue: &'a Catalogue,
@@ -149,7 +149,8 @@ impl<'a> CommandArguments<'a> {
             Verb::Rollback => {
                 let artefact = self.take_artefact()?;
                 let environment = take_first(&mut self.environments);
-                // A version needs no `@` here, but only behind an environment: before it, the word is a slip of the pen.
+                // A version needs no `@` here, but only if an environment is given: otherwise the word is most likely a
+                // typing error.
                 let bare = if environment.is_some() && self.versions.is_empty() {
                     take_first(&mut self.unknown)
                 } else {
@@ -189,7 +190,7 @@ impl<'a> CommandArguments<'a> {
                 let artefact = take_first(&mut self.artefacts);
                 Command::History { artefact, environment: take_first(&mut self.environments), count }
             }
-            // Its reason is not sorted by what it names.
+            // `reject` has its own parser, because its reason is free text.
             Verb::Cancel | Verb::Reject => Command::Cancel { change: self.take_change_id()? },
             Verb::Unlock => {
                 let artefact = take_first(&mut self.artefacts);
@@ -205,7 +206,7 @@ impl<'a> CommandArguments<'a> {
                 let version = version.ok_or(CommandParseError::MissingArgument { verb, argument: "version" })?;
                 Command::Release { artefact, version: version.into() }
             }
-            // It has a parser of its own.
+            // `lock` has its own parser.
             Verb::Lock => return Err(CommandParseError::MissingArgument { verb, argument: "environment" }),
         };
         self.ensure_nothing_left(&command)?;
@@ -260,7 +261,7 @@ impl<'a> CommandArguments<'a> {
         }
     }
 
-    /// What stands there without a place is a mistake that must not pass in silence.
+    /// A word without a use is an error.
     fn ensure_nothing_left(&self, command: &Command) -> Result<(), CommandParseError> {
         let verb = self.verb;
         if !self.unknown.is_empty() {
@@ -297,7 +298,7 @@ impl<'a> CommandArguments<'a> {
             ("environment", self.environments.first().map(EnvironmentName::as_str)),
             ("version", self.versions.first().map(String::as_str)),
         ];
-        // A verb that takes none of them says so by not knowing the word.
+        // A verb that takes no such argument reports the word as unexpected.
         let takes = |what: &str| match verb {
             Verb::Promote | Verb::Rollback => true,
             Verb::Release => what != "environment",
@@ -320,7 +321,7 @@ fn take_first<T>(words: &mut Vec<T>) -> Option<T> {
     if words.is_empty() { None } else { Some(words.remove(0)) }
 }
 
-/// `staging..prod`, as people know it from Git.
+/// `staging..prod`, as in Git.
 fn parse_environment_range(word: &str, catalogue: &Catalogue) -> Option<(EnvironmentName, EnvironmentName)> {
     let (source, target) = word.split_once("..")?;
     let source = catalogue.ladder.find(source)?;

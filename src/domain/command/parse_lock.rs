@@ -1,4 +1,4 @@
-//! The words of `lock`: the environment, the artefact and the length, and behind them the reason as it was typed.
+//! Parses `lock`: the environment, the artefact and the duration, and then the reason as typed.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::nearest::find_nearest;
 use crate::domain::rules::lock::parse_duration;
 
-/// `text` is everything behind the verb.
+/// `text` is the text after the verb.
 pub(super) fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, CommandParseError> {
     let (mut environment, mut artefact, mut ends) = (None, None, None);
     let mut rest = text;
     let mut behind_the_verb = true;
     while let Some((typed, behind)) = next_word(rest) {
         let word = normalise_word(typed);
-        // A reason may well ask for help.
+        // Only directly after the verb: a reason may contain the word "help".
         if std::mem::take(&mut behind_the_verb) && Verb::find_by_name(&word) == Some(Verb::Help) {
             return Ok(Command::Help { about: Some(Verb::Lock) });
         }
@@ -52,7 +52,7 @@ fn parse_length(text: &str) -> Option<(jiff::SignedDuration, &str)> {
     Some((parse_duration(&normalise_word(word))?, behind))
 }
 
-/// A word before the environment that names nothing.
+/// The error for a word before the environment that names nothing.
 fn explain_unknown_name(word: &str, artefact_is_open: bool, catalogue: &Catalogue) -> CommandParseError {
     let environments = catalogue.ladder.environments().iter();
     let names = environments.flat_map(|environment| {
@@ -73,7 +73,7 @@ fn explain_unknown_name(word: &str, artefact_is_open: bool, catalogue: &Catalogu
     }
 }
 
-/// The text as it was before Slack escaped it, on one line, without quotes around the whole of it.
+/// The text before Slack escaped it, on one line, without quotes around the whole.
 fn unescape_reason(text: &str) -> Arc<str> {
     let mut typed = String::with_capacity(text.len());
     let mut rest = text;
@@ -91,7 +91,7 @@ fn unescape_reason(text: &str) -> Arc<str> {
     typed.trim_matches(quotes).into()
 }
 
-/// `<@U024BE7LH|bob>` is `@bob`, `<#C024|deploys>` is `#deploys`, and of a link its label was typed.
+/// `<@U024BE7LH|bob>` is `@bob`, `<#C024|deploys>` is `#deploys`, and a link is its label.
 fn unescape_word(word: &str) -> String {
     let unmarked = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
         Some(inner) => match inner.split_once('|') {

@@ -1,11 +1,11 @@
-//! The words of a typed command, before they are sorted by their meaning.
+//! Splits a command into words.
 
 use std::borrow::Cow;
 
 pub(super) const FILLER_WORDS: &[&str] =
     &["to", "in", "into", "on", "onto", "from", "of", "for", "the", "with", "and", "between", "please", "vs", "->"];
 
-/// Longer words than this are nobody's name; the rest of one is not repeated to anybody.
+/// No name is longer. The rest of a longer word is not repeated in an answer.
 pub(super) const MAX_ECHO_CHARS: usize = 60;
 
 pub(super) fn split_words(text: &str) -> Vec<String> {
@@ -21,10 +21,10 @@ pub(super) fn split_words(text: &str) -> Vec<String> {
     words
 }
 
-/// The first word as it stands there, and what is behind it.
+/// The first word as typed, and the text after it.
 pub(super) fn next_word(text: &str) -> Option<(&str, &str)> {
     let rest = &text[text.find(|c: char| !is_separator(c))?..];
-    // Slack's `<#C01|the label>` is one word whatever its label holds.
+    // Slack's `<#C01|the label>` is one word, even if the label contains spaces.
     let end = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
     Some(rest.split_at(end.unwrap_or_else(|| rest.find(is_separator).unwrap_or(rest.len()))))
 }
@@ -41,11 +41,11 @@ pub(super) fn skip_first_word(text: &str) -> &str {
 }
 
 pub(super) fn is_separator(c: char) -> bool {
-    // Phones and copied text bring zero-width characters along, which are no white space by Unicode.
+    // Phones and copied text add zero-width characters, which Unicode does not count as white space.
     c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | ',')
 }
 
-/// A word as it was typed, before Slack escaped it and a keyboard made it pretty.
+/// A word as typed: without Slack's escapes and typographic quotes.
 pub(super) fn normalise_word(word: &str) -> String {
     let word = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
         Some(inner) => match inner.split_once('|') {

@@ -1,4 +1,5 @@
-//! One artefact between two environments: what runs in each, what Git has for each, and what lies between.
+//! The difference of one artefact between two environments: the running versions, the state of Git, and the commits
+//! between.
 
 use jiff::Timestamp;
 
@@ -14,26 +15,26 @@ use crate::domain::runtime::rollout::RolloutState;
 #[derive(Clone, Debug)]
 pub struct Diff {
     pub artefact: ArtefactName,
-    /// As they were named.
+    /// In the order of the command.
     pub source: DiffSide,
     pub target: DiffSide,
     pub result: DiffResult,
-    /// What brings the one that is behind up to date.
+    /// The promotion that brings the environment that is behind up to date.
     pub next_promotion: Option<NextPromotion>,
-    /// The commits that were compared: the upper one's and the lower one's.
+    /// The compared commits: that of the upper environment and that of the lower one.
     pub compared_commits: Option<(Sha, Sha)>,
-    /// How the manifest of the upper one differs from that of the lower one.
+    /// The difference between the manifests of the upper and the lower environment.
     pub manifest_diff: Option<ManifestDiff>,
 }
 
-/// The difference of a file's text.
+/// The difference between the texts of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestDiff {
     pub file: String,
     pub difference: LineDiff,
 }
 
-/// What is known of it in one environment.
+/// The state of the artefact in one environment.
 #[derive(Clone, Debug)]
 pub struct DiffSide {
     pub environment: EnvironmentName,
@@ -43,7 +44,7 @@ pub struct DiffSide {
     pub git: GitState,
 }
 
-/// What Git has for an environment, which need not run yet.
+/// The state of Git for an environment, which need not be deployed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitState {
     Unknown,
@@ -60,56 +61,56 @@ pub enum GitState {
         specified: Version,
         is_running: bool,
     },
-    /// The manifest cannot be read, and why.
+    /// The manifest cannot be read.
     Unreadable {
         file: String,
         why: String,
     },
 }
 
-/// Merged, and not deployed.
+/// Commits that are merged but not deployed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndeployedCommits {
     Nothing,
     Commits(u64),
-    /// The branch went back, or has nothing in common with what runs.
+    /// The branch went back, or has no common history with the running version.
     Diverged,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiffResult {
-    /// It is not meant to be there.
+    /// The artefact is not configured for this environment.
     NotInEnvironment(EnvironmentName),
     NotRunning(EnvironmentName),
-    /// Nothing tells the commit of what runs there.
+    /// The commit of the running version is unknown.
     CommitUnknown(EnvironmentName),
-    /// The two have nothing in common, or GitHub has lost one of them.
+    /// The commits have no common history, or GitHub no longer has one of them.
     Incomparable,
-    /// Nobody could be asked, and why.
+    /// The lookup failed, with the reason.
     Unknown(String),
-    /// All that anybody wrote is in both.
+    /// Both have all commits by people.
     Same,
     Different {
-        /// The upper of the two, where it does not have all.
+        /// The upper environment, if it lacks commits.
         behind: Option<EnvironmentName>,
         drift: Box<CommitSummary>,
-        /// What only the upper one has came to it from below: the lower one went back.
+        /// The commits that only the upper environment has came from below: the lower one went back.
         upper_is_newer: bool,
     },
 }
 
-/// A step up the ladder.
+/// A promotion to the next environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextPromotion {
     pub environment: EnvironmentName,
-    /// What would go there, as it was shown; `None`: there is a rung in between, which comes first.
+    /// The version to promote, as shown; `None`: an environment in between comes first.
     pub version: Option<Version>,
 }
 
 impl DiffResult {
     pub fn from_pending(pending: &PendingCommits, artefact: &Artefact, upper: &EnvironmentName) -> Self {
         let drift = CommitSummary::from_pending(pending, artefact);
-        // What concerns none of its files is nothing new for it.
+        // Commits that touch none of the artefact's files are no difference.
         let concerned = pending.files.may_be_relevant_to(artefact);
         if drift.is_empty() || (!concerned && drift.hotfixes_in_all == 0 && !drift.hotfixes_cut) {
             return Self::Same;
@@ -131,12 +132,12 @@ impl DiffResult {
 }
 
 impl Diff {
-    /// The source stands above the target: what is asked is how far behind it is.
+    /// Whether the source is above the target. The question is then how far behind the source is.
     pub fn is_source_above(&self, ladder: &Ladder) -> bool {
         is_above(ladder, &self.source.environment, &self.target.environment)
     }
 
-    /// Something was merged for one of them that does not run there.
+    /// Whether commits were merged for one of the environments but do not run there.
     pub fn has_undeployed(&self) -> bool {
         [&self.source, &self.target].iter().any(|side| side.git.has_undeployed())
     }
@@ -152,13 +153,13 @@ impl GitState {
     }
 }
 
-/// Does the one stand above the other?
+/// Whether the first environment is above the second.
 pub fn is_above(ladder: &Ladder, one: &EnvironmentName, other: &EnvironmentName) -> bool {
     let at = |name: &EnvironmentName| ladder.environments().iter().position(|rung| rung.name == *name);
     at(one) > at(other)
 }
 
-/// What comes next where the upper one is behind: to it, or first to the rung between the two.
+/// The next promotion if the upper environment is behind: to it, or first to the environment in between.
 pub fn find_next_promotion(
     artefact: &Artefact,
     lower: &DiffSide,

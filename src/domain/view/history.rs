@@ -1,4 +1,4 @@
-//! What happened: changes, arrivals, and what people locked and released, as the ledger tells it.
+//! The history from the ledger: changes, arrivals, locks and releases.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,12 +10,12 @@ use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Commit, Version};
 use crate::domain::rules::lock::Lock;
 
-/// How many are shown at once, if nobody says it.
+/// The number of entries on a page, unless the command gives one.
 pub const DEFAULT_PAGE_SIZE: u32 = 10;
-/// More would not fit into one message.
+/// More entries would not fit into one message.
 pub const MAX_PAGE_SIZE: u32 = 20;
 
-/// Where something stands in the ledger: what happens later has a greater number.
+/// The position of an entry in the ledger. Later entries have greater numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LedgerPosition(pub i64);
 
@@ -24,13 +24,13 @@ pub struct HistoryEntry {
     pub position: LedgerPosition,
     pub at: Timestamp,
     pub event: HistoryEvent,
-    /// The message that tells of it.
+    /// The message about the event.
     pub message_key: Option<MessageKey>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum HistoryEvent {
-    /// As it stands now, whenever it began.
+    /// The change in its current stage.
     Change(Box<Change>),
     Arrival(Box<ArrivalRecord>),
     Locked(Lock),
@@ -48,11 +48,11 @@ pub enum HistoryEvent {
         version: Version,
         by: Option<PersonId>,
     },
-    /// Another version of us wrote it.
+    /// Written by another version of Gantry.
     Unreadable,
 }
 
-/// A version that came to run, or failed to, without a change of ours.
+/// A version that came to run, or failed to, without a change by Gantry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalRecord {
     pub artefact: ArtefactName,
@@ -60,16 +60,16 @@ pub struct ArrivalRecord {
     pub details: ArrivalDetails,
 }
 
-/// What the ledger keeps of an arrival.
+/// The data of an arrival in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalDetails {
     pub version: Version,
-    /// Why it does not run.
+    /// The reason of the failure.
     pub failed: Option<String>,
     pub commit: Option<Commit>,
-    /// How long the rollout took.
+    /// The duration of the rollout.
     pub took: Option<SignedDuration>,
-    /// The message that told of it.
+    /// The message that announced the arrival.
     pub message: Option<MessageKey>,
 }
 
@@ -77,7 +77,7 @@ pub struct ArrivalDetails {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeEvent {
     pub at: Timestamp,
-    /// As the ledger has it.
+    /// The name in the ledger.
     pub kind: String,
     pub by: Option<Actor>,
 }

@@ -1,4 +1,5 @@
-//! What `list` shows: which version of which artefact runs where, in what state, and which rung is behind.
+//! The contents of `list`: the version and state of each artefact in each environment, and which environments are
+//! behind.
 
 use std::sync::Arc;
 
@@ -9,55 +10,56 @@ use crate::domain::model::catalogue::Catalogue;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::rollout::RolloutState;
 
-/// Lines on one page: far inside Slack's limits on a table and on a message, whatever the names are.
+/// Lines on one page. They stay far inside Slack's limits on tables and messages, even with long names.
 pub const LINES_PER_PAGE: usize = 25;
 
-/// Cells of a grid on one page, so that a wide one has fewer lines.
+/// Cells of a grid on one page. A wide grid has fewer lines.
 const CELLS_PER_PAGE: usize = 80;
 
-/// A ladder up to this long is shown as columns; a longer one as lines, so that no page becomes too wide.
+/// A ladder up to this length is shown as columns, a longer one as lines, so that a page does not become too wide.
 pub const MAX_COLUMNS: usize = 6;
 
-/// What is asked for: everything, one artefact, one environment, or one cell.
+/// The requested part: everything, one artefact, one environment, or one cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListFilter {
     pub artefact: Option<ArtefactName>,
     pub environment: Option<EnvironmentName>,
 }
 
-/// What is known of one artefact in one environment.
+/// The state of one artefact in one environment.
 #[derive(Clone, Debug)]
 pub struct ListCell {
     pub version: Option<Arc<str>>,
     pub state: RolloutState,
     pub since: Option<Timestamp>,
-    /// The rung below runs something that is not here; `None` until that is known.
+    /// The environment below runs code that is missing here; `None` until that is known.
     pub is_behind: Option<bool>,
-    /// Its branch or manifest does not explain it, as far as anybody could tell.
+    /// Git does not explain the version, as far as known.
     pub not_from_git: bool,
 }
 
-/// One page.
+/// One page of the list.
 #[derive(Debug)]
 pub struct Listing {
     pub filter: ListFilter,
     pub layout: ListLayout,
     pub page: usize,
     pub page_count: usize,
-    /// Artefacts in all, on whatever page.
+    /// The number of artefacts on all pages.
     pub artefact_count: usize,
 }
 
 #[derive(Debug)]
 pub enum ListLayout {
-    /// A line for each artefact, a column for each environment; `None` where it is not meant to be.
+    /// A line for each artefact, a column for each environment; `None` if the artefact is not in the environment.
     Grid { environments: Vec<EnvironmentName>, lines: Vec<(ArtefactName, Vec<Option<ListCell>>)> },
     /// A line for each artefact in each environment.
     Lines(Vec<(ArtefactName, EnvironmentName, ListCell)>),
 }
 
 impl Listing {
-    /// Makes page `page` (from 0; past the end is the last). `cell` is asked only for what is on it.
+    /// Makes page `page`, counted from 0; a number past the end means the last page. `cell` is called only for cells on
+    /// this page.
     pub fn from_catalogue(
         catalogue: &Catalogue,
         filter: ListFilter,

@@ -1,4 +1,4 @@
-//! What the answers to questions show.
+//! The contents of the answers to questions.
 
 pub mod diff;
 pub mod history;

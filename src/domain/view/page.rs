@@ -1,18 +1,18 @@
-//! A part of what is too much for one message. A page begins beside an item and not at a number, so that it stays what it
-//! was while new things happen.
+//! A page of a list that is too long for one message. A page begins beside an item, not at a number, so that new items
+//! do not shift it.
 
-/// Where a page begins.
+/// The beginning of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cursor<T> {
     #[default]
     Start,
-    /// What was before this.
+    /// Items before this one.
     Earlier(T),
-    /// What came after this.
+    /// Items after this one.
     Later(T),
 }
 
-/// Which end is the start.
+/// The order of display, which defines the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     OldestFirst,
@@ -21,17 +21,17 @@ pub enum Order {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// The one next to where the page begins comes first.
+    /// The item next to the cursor comes first.
     nearest: Vec<T>,
     order: Order,
-    /// Towards the past.
+    /// The page was read towards the past.
     is_backward: bool,
     pub has_earlier: bool,
     pub has_later: bool,
 }
 
 impl<T> Cursor<T> {
-    /// Does one read towards the past from here?
+    /// Whether the page is read towards the past.
     pub fn is_backward(&self, order: Order) -> bool {
         match self {
             Self::Start => order == Order::NewestFirst,
@@ -42,7 +42,8 @@ impl<T> Cursor<T> {
 }
 
 impl<T> Page<T> {
-    /// Of `nearest`, which are those from the cursor on, the first `most`: one more than that tells that there are more.
+    /// Takes the first `page_size` of `nearest`, which are the items from the cursor on. One item more means that there
+    /// is another page.
     pub fn from_cursor<C>(order: Order, cursor: &Cursor<C>, mut nearest: Vec<T>, page_size: usize) -> Self {
         let more = nearest.len() > page_size;
         nearest.truncate(page_size);
@@ -52,7 +53,8 @@ impl<T> Page<T> {
         Self { nearest, order, is_backward: back, has_earlier: earlier, has_later: later }
     }
 
-    /// It reads towards the start, and got there before it was full: the start itself shows as much and more.
+    /// Whether the page was read towards the start and reached it before it was full. The first page then shows these
+    /// items and more.
     pub fn is_partial_first_page(&self, page_size: usize) -> bool {
         let to_the_start = self.is_backward == (self.order == Order::OldestFirst);
         let more = if self.is_backward { self.has_earlier } else { self.has_later };
@@ -70,7 +72,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// The page without what there is no room for, but with one at least.
+    /// Drops the items that do not fit, but keeps at least one.
     #[must_use]
     pub fn truncate_to_fit(mut self, room: usize, size: impl Fn(&T) -> usize) -> Self {
         let mut taken = 0;
@@ -90,7 +92,7 @@ impl<T> Page<T> {
         self
     }
 
-    /// As they are shown.
+    /// The items in the order of display.
     pub fn items(&self) -> impl Iterator<Item = &T> {
         let forwards = self.is_backward == (self.order == Order::NewestFirst);
         let count = self.nearest.len();
@@ -120,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// As a database would have it.
+    /// Reads a page as a database would.
     fn read(all: &[u32], order: Order, cursor: Cursor<u32>, most: usize) -> Page<u32> {
         let mut nearest: Vec<u32> = all
             .iter()

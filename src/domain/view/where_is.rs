@@ -1,4 +1,4 @@
-//! Where a commit is: which environments run code that contains it, since when, and what it waits for in the next.
+//! The contents of `where`: the environments that run a commit, since when, and the prerequisite for the next one.
 
 use jiff::Timestamp;
 
@@ -14,20 +14,20 @@ use crate::domain::model::version::{Commit, Sha};
 pub struct CommitLocations {
     pub repository: Repository,
     pub sha: Sha,
-    /// As people know it, where anybody could tell.
+    /// The commit's data, if known.
     pub commit: Option<Commit>,
-    /// By name; the first of them, where there are many.
+    /// Sorted by name; only the first ones if there are many.
     pub artefacts: Vec<ArtefactLocations>,
-    /// Of all artefacts, where there are more than are shown.
+    /// The counts of all artefacts, if not all are shown.
     pub tally: Option<Tally>,
 }
 
-/// One artefact's, lowest rung first.
+/// The locations for one artefact, lowest environment first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtefactLocations {
     pub artefact: ArtefactName,
     pub environments: Vec<EnvironmentPresence>,
-    /// The rung that is to get it next, and what for it waits there.
+    /// The next environment for the commit, and its prerequisite.
     pub prerequisite: Option<(EnvironmentName, Prerequisite)>,
 }
 
@@ -35,16 +35,16 @@ pub struct ArtefactLocations {
 pub struct EnvironmentPresence {
     pub environment: EnvironmentName,
     pub presence: CommitPresence,
-    /// Why the cluster cannot be read, so that this is what was last seen.
+    /// Why the cluster cannot be read. The data is then from the last sighting.
     pub unreadable: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitPresence {
     Present {
-        /// As far as anybody saw it.
+        /// The time as far as it was observed.
         since: Option<Timestamp>,
-        /// Why what runs there does not run as it should.
+        /// Why the running version is not healthy.
         problem: Option<String>,
     },
     RollingOut {
@@ -52,7 +52,7 @@ pub enum CommitPresence {
         wanted: u32,
     },
     Absent {
-        /// It was there.
+        /// Set if the commit was there before.
         removal: Option<CodeRemoval>,
     },
     /// There is no workload.
@@ -62,39 +62,39 @@ pub enum CommitPresence {
     },
 }
 
-/// How code that was there went.
+/// How a commit was removed from an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRemoval {
-    /// `None`: by the environment's own rule, or by a hand that nobody knows.
+    /// `None`: the environment's policy, or an unknown actor.
     pub by: Option<PersonId>,
     pub at: Option<Timestamp>,
     pub reason: Option<String>,
 }
 
-/// What has to happen before the next rung has it.
+/// The event that must happen before the next environment has the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prerequisite {
-    /// The first rung follows its branch.
+    /// The first environment follows its branch.
     Push { branch: String },
-    /// A change that is under way, or did not come to its end. `brings` is `None` where nobody compared them.
+    /// A change in progress, or one that did not succeed. `contains_commit` is `None` if they were not compared.
     Change { id: ChangeId, stage_text: &'static str, contains_commit: Option<bool> },
-    /// Somebody must promote it, which takes that it runs well below.
+    /// A person must promote it. `problem` says why it is not healthy below.
     Promotion { below: EnvironmentName, problem: Option<String> },
-    /// It was rolled back there, and comes back only with what repairs it.
+    /// It was rolled back in the environment, and returns only with a repair.
     Repair { below: EnvironmentName },
-    /// It came past this rung, whose branch does not have it.
+    /// The commit is above this environment, but not on its branch.
     BackMerge { branch: String },
 }
 
-/// How many artefacts have it on each rung, lowest first.
+/// The number of artefacts with the commit in each environment, lowest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub artefacts: usize,
-    /// With how many have it, of how many are there.
+    /// With the number of artefacts that have the commit, and of all artefacts in the environment.
     pub environments: Vec<(EnvironmentName, usize, usize)>,
 }
 
-/// One of the things that somebody can mean.
+/// One possible meaning of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryMatch {
     Commit {
@@ -102,7 +102,7 @@ pub enum QueryMatch {
         sha: Sha,
         commit: Option<Commit>,
     },
-    /// A pull request that is not merged, and so nowhere.
+    /// A pull request that is not merged, so it runs nowhere.
     Unmerged {
         repository: Repository,
         pull: PullRequestRef,
@@ -112,7 +112,7 @@ pub enum QueryMatch {
 }
 
 impl CommitLocations {
-    /// The change that it waits for, where there is only one: its card can be linked to.
+    /// The change that it waits for, if there is only one. The answer links to its card.
     pub fn find_single_change(&self) -> Option<ChangeId> {
         let mut named = self.artefacts.iter().filter_map(|places| match &places.prerequisite {
             Some((_, Prerequisite::Change { id, .. })) => Some(*id),
@@ -141,20 +141,21 @@ impl CommitPresence {
     }
 }
 
-/// Which rung is to get it next.
+/// The next environment for the commit, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextEnvironment {
-    /// By climbing.
+    /// By a promotion.
     Upward(usize),
-    /// It stands above and not here.
+    /// The commit is above this environment, but not in it.
     Backward(usize),
 }
 
-/// The lowest rung without it that stands above one with it; else, where it is further up only, the lowest without it.
+/// The lowest environment without the commit above one with it. If there is none: the lowest without it, if the commit
+/// is only further up.
 pub fn find_next_environment(environments: &[EnvironmentPresence]) -> Option<NextEnvironment> {
     let lacks = |at: &usize| environments[*at].presence.is_absent();
     let Some(lowest) = environments.iter().position(|rung| rung.presence.has_commit()) else {
-        // What is nowhere begins at the bottom; where anything is unknown nobody can tell.
+        // A commit that is nowhere starts at the bottom. If any environment is unknown, there is no answer.
         let known = environments.iter().all(|rung| rung.presence.is_absent());
         return (0..environments.len()).find(|_| known).map(NextEnvironment::Upward);
     };
@@ -166,7 +167,7 @@ pub fn find_next_environment(environments: &[EnvironmentPresence]) -> Option<Nex
 mod tests {
     use super::*;
 
-    /// `x` has it, `.` does not, `?` nobody knows.
+    /// `x`: has the commit, `.`: lacks it, `?`: unknown.
     fn rungs(text: &str) -> Vec<EnvironmentPresence> {
         let one = |(at, mark): (usize, char)| EnvironmentPresence {
             environment: EnvironmentName::new(&format!("rung-{at}")),

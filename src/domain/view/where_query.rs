@@ -1,17 +1,17 @@
-//! What somebody may mean by the word behind `where`: a commit, a pull request or a tag, alone or with its repository.
-//! Whether there is such a thing is for whoever looks.
+//! Parses the argument of `where`: a commit, a pull request or a tag, alone or with its repository. It does not check
+//! whether they exist.
 
 use crate::domain::model::artefact::Repository;
 
-/// Fewer digits begin too many commits.
+/// Too many commits begin with fewer digits.
 const MIN_HEX_DIGITS: usize = 4;
 const MAX_HEX_DIGITS: usize = 40;
-/// A number of so many digits is rather the beginning of a commit, which can happen to have no letter.
+/// A number with this many digits is more likely the beginning of a commit, which can consist of digits only.
 const MIN_COMMIT_LIKE_DIGITS: usize = 7;
 /// No repository has more pull requests.
 const MAX_PULL_REQUEST_DIGITS: usize = 9;
 
-/// All that a word can be, the likeliest first; and the repository, where it says which.
+/// All possible meanings of a word, the likeliest first, and the repository if given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhereQuery {
     pub repository: Option<Repository>,
@@ -20,15 +20,15 @@ pub struct WhereQuery {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum QueryInterpretation {
-    /// The beginning of a commit's name, in lower case.
+    /// The beginning of a SHA, in lower case.
     Commit(String),
     PullRequest(u64),
-    /// Of an image or of Git.
+    /// A tag of an image or of Git.
     Tag(String),
 }
 
 impl WhereQuery {
-    /// `None` where it can be nothing of the kind, as an address that leads elsewhere.
+    /// `None` if the text can have no such meaning, for example an address of another page.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let bare = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -63,7 +63,7 @@ fn interpret_word(text: &str) -> Vec<QueryInterpretation> {
         .filter(|hex| number.is_none() || hex.len() >= MIN_COMMIT_LIKE_DIGITS)
         .map(QueryInterpretation::Commit);
     let tag = Some(QueryInterpretation::Tag(text.to_owned()));
-    // Nobody gives a tag the whole name of a commit.
+    // No tag is a full SHA.
     let tag = if text.len() == MAX_HEX_DIGITS && commit.is_some() { None } else { tag };
     commit.into_iter().chain(number).chain(tag).collect()
 }
@@ -79,13 +79,12 @@ fn parse_pull_request_number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| digits && *number > 0)
 }
 
-/// `host/owner/name/pull/42/files`, `.../commit/<sha>`, `.../releases/tag/<tag>`, as the pages of GitHub have them, wherever
-/// those stand.
+/// `host/owner/name/pull/42/files`, `.../commit/<sha>`, `.../releases/tag/<tag>`: the pages of GitHub, on any host.
 fn parse_url(text: &str) -> Option<WhereQuery> {
     let path = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let parts: Vec<&str> = path.split('/').collect();
     let of = |at: usize| format!("{}/{}", parts[at - 2], parts[at - 1]).parse::<Repository>().ok();
-    // A host stands before the owner.
+    // A host comes before the owner.
     for at in 3..parts.len() {
         let behind = &parts[at + 1..];
         let kind = match (parts[at], behind) {

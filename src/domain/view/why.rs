@@ -8,33 +8,33 @@ use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Version;
 use crate::domain::rules::refusal::Refusal;
 
-/// The answer to `why`: what stands between an artefact and an environment, or that nothing does.
+/// The answer to `why`.
 #[derive(Clone, Debug)]
 pub struct WhyAnswer {
     pub artefact: ArtefactName,
-    /// `None` where none is behind.
+    /// `None` if no environment is behind.
     pub environment: Option<EnvironmentName>,
-    /// The environments that are behind as well, where none was named.
+    /// The other environments that are behind, if the command named none.
     pub other_environments: Option<Vec<EnvironmentName>>,
-    /// What would go, as far as that is known.
+    /// The version to promote, if known.
     pub version: Option<Version>,
-    /// In the order in which a promotion would be refused because of them.
+    /// In the order of the rules. The first would be the refusal of a promotion.
     pub obstacles: Vec<Refusal>,
     pub ready_promotion: Option<ReadyPromotion>,
-    /// Who could not be asked, so that there may be more.
+    /// The lookup that failed. There may be more obstacles.
     pub lookup_failure: Option<String>,
 }
 
-/// Nothing stands in the way.
+/// A promotion without obstacles.
 #[derive(Clone, Debug)]
 pub struct ReadyPromotion {
     pub plan: Box<Plan>,
-    /// Whom it would wait for, where it would.
+    /// The approvals for which the promotion would wait.
     pub awaiting: Option<ApprovalState>,
 }
 
 impl WhyAnswer {
-    /// The change that is under way there.
+    /// The change in progress among the obstacles.
     pub fn find_change_in_progress(&self) -> Option<ChangeId> {
         self.obstacles.iter().find_map(|blocker| match blocker {
             Refusal::ChangeInProgress(under_way) => Some(under_way.id),
