@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_shows_a_line_for_each_under_its_service() {
+    fn the_terminal_shows_each_check_under_its_service() {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         let checks = [
             HealthCheck::new(Service::Slack, Health::Good, "I am @gantry", ""),

@@ -30,13 +30,14 @@ use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, Rollback, Rollba
 use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 
 pub(crate) fn catalogue() -> Catalogue {
-    let rungs = [
+    let environments = [
         ("development", "develop", ""),
         ("qa", "qa", ""),
         ("staging", "staging", "stg"),
         ("prod", "prod", "production"),
     ];
-    let ladder = Ladder::new(rungs.iter().map(|(name, branch, alias)| environment(name, branch, alias)).collect());
+    let ladder =
+        Ladder::new(environments.iter().map(|(name, branch, alias)| environment(name, branch, alias)).collect());
     let artefacts = [
         ("checkout", "acme/checkout"),
         ("mailer", "acme/shop"),
@@ -159,11 +160,11 @@ pub(crate) fn change() -> Change {
 }
 
 /// A promotion of `mailer` to `qa` with one commit that touches it.
-pub(crate) fn facts(catalogue: &Catalogue, watch: GateInputs) -> PromotionFacts<'_> {
+pub(crate) fn facts(catalogue: &Catalogue, gate_inputs: GateInputs) -> PromotionFacts<'_> {
     PromotionFacts {
         artefact: catalogue.find_artefact("mailer").expect("an artefact"),
-        target: catalogue.ladder.find("qa").expect("a rung"),
-        below: catalogue.ladder.find("development").expect("a rung"),
+        target: catalogue.ladder.find("qa").expect("an environment"),
+        below: catalogue.ladder.find("development").expect("an environment"),
         version: Version { tag: Some("2".into()), ..Version::default() },
         pinned: Some("a".repeat(40).parse().expect("a commit")),
         from: None,
@@ -171,7 +172,7 @@ pub(crate) fn facts(catalogue: &Catalogue, watch: GateInputs) -> PromotionFacts<
         undoes: Vec::new(),
         image: ImagePresence::Yes,
         pending: PendingCommits { ahead_by: 1, files: files(&["mailer/a.rs"]), ..PendingCommits::default() },
-        gate_inputs: watch,
+        gate_inputs,
         overriding: None,
         supersedes: None,
     }
@@ -201,13 +202,13 @@ pub(crate) fn waiting() -> Change {
 }
 
 /// The answer of `why` for `checkout` in `prod` with these obstacles.
-pub(crate) fn why(blockers: Vec<Refusal>) -> WhyAnswer {
+pub(crate) fn why(obstacles: Vec<Refusal>) -> WhyAnswer {
     WhyAnswer {
         artefact: ArtefactName::new("checkout"),
         environment: Some(EnvironmentName::new("prod")),
         other_environments: None,
         version: Some(plan().version),
-        obstacles: blockers,
+        obstacles,
         ready_promotion: None,
         lookup_failure: None,
     }
@@ -231,8 +232,8 @@ pub(crate) fn free(text: &str) -> WhyAnswer {
         image: ImagePresence::Unknown { why: text.to_owned() },
         ..plan()
     };
-    let awaits = waiting().stage.awaiting().cloned();
-    WhyAnswer { ready_promotion: Some(ReadyPromotion { plan: Box::new(plan), awaiting: awaits }), ..why(Vec::new()) }
+    let awaiting = waiting().stage.awaiting().cloned();
+    WhyAnswer { ready_promotion: Some(ReadyPromotion { plan: Box::new(plan), awaiting }), ..why(Vec::new()) }
 }
 
 /// All obstacles that a promotion of `checkout` to `prod` can meet. All free texts in them are `text`.
@@ -244,10 +245,10 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
     let pinned: Sha = "4f1c2ab".repeat(6)[..40].parse().expect("a commit");
     let names: Vec<String> = (0..12).map(|number| format!("{number} {text}")).collect();
     let (repository, url) = (plan().repository, plan().drift.url);
-    let runs = Some(version.clone());
+    let running = Some(version.clone());
     let quarantine = Quarantine { reason: Some(text.to_owned()), version: version.clone(), ..quarantine() };
-    let mut waits = waiting();
-    if let Stage::AwaitingApproval(awaiting) = &mut waits.stage {
+    let mut waiting_change = waiting();
+    if let Stage::AwaitingApproval(awaiting) = &mut waiting_change.stage {
         awaiting.waits_for = vec![MergeCondition::ChecksRed { names: names.clone() }];
     }
     vec![
@@ -262,7 +263,7 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
         Refusal::Unhealthy {
             artefact: artefact.clone(),
             below: below.clone(),
-            version: runs.clone(),
+            version: running.clone(),
             reason: text.into(),
             can_roll_back: true,
         },
@@ -276,7 +277,7 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
         Refusal::Unreadable { below: below.clone(), why: text.into(), since: at },
         Refusal::ChangeInProgress(ChangeInProgress {
             asker_role: AskerRole::Approver,
-            ..ChangeInProgress::from(&waits)
+            ..ChangeInProgress::from(&waiting_change)
         }),
         Refusal::CommitUnknown { artefact: artefact.clone(), below: below.clone(), version: version.clone() },
         Refusal::ManifestProblem {
@@ -289,7 +290,7 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
             artefact: artefact.clone(),
             environment: environment.clone(),
             version: version.clone(),
-            running: runs,
+            running,
         },
         Refusal::Quarantined {
             artefact: artefact.clone(),
@@ -329,8 +330,8 @@ fn environment(name: &str, branch: &str, alias: &str) -> Environment {
 }
 
 pub(crate) fn artefact(name: &str, repository: &str, ladder: &Ladder) -> Artefact {
-    let place = |rung: &Environment| Place {
-        namespace: rung.namespace.clone(),
+    let place = |environment: &Environment| Place {
+        namespace: environment.namespace.clone(),
         workloads: format!("deployment/{name}").parse().into_iter().collect(),
         container: None,
     };
@@ -340,6 +341,10 @@ pub(crate) fn artefact(name: &str, repository: &str, ladder: &Ladder) -> Artefac
         image: format!("ghcr.io/acme/{name}").into(),
         paths: Vec::new(),
         delivery: Delivery::Branch,
-        places: ladder.environments().iter().map(|rung| (rung.name.clone(), place(rung))).collect::<BTreeMap<_, _>>(),
+        places: ladder
+            .environments()
+            .iter()
+            .map(|environment| (environment.name.clone(), place(environment)))
+            .collect::<BTreeMap<_, _>>(),
     }
 }

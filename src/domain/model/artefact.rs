@@ -59,14 +59,16 @@ impl FromStr for Repository {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let legal = |part: &str| {
+        let is_legal = |part: &str| {
             !part.is_empty()
                 && part.len() <= 100
                 && !matches!(part, "." | "..")
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         };
         match text.split_once('/') {
-            Some((owner, name)) if legal(owner) && legal(name) => Ok(Self { owner: owner.into(), name: name.into() }),
+            Some((owner, name)) if is_legal(owner) && is_legal(name) => {
+                Ok(Self { owner: owner.into(), name: name.into() })
+            }
             _ => Err(format!("`{text}` is not a repository: write `owner/name`")),
         }
     }

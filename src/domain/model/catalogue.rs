@@ -26,20 +26,20 @@ impl Ladder {
     }
 
     /// The policy of the environment with exactly this name; `None` if it is no longer configured.
-    pub fn find_policy(&self, environment: &EnvironmentName) -> Option<&Policy> {
-        self.0.iter().find(|rung| rung.name == *environment).map(|rung| &rung.policy)
+    pub fn find_policy(&self, name: &EnvironmentName) -> Option<&Policy> {
+        self.0.iter().find(|environment| environment.name == *name).map(|environment| &environment.policy)
     }
 
     /// The next environment below that has the artefact.
-    pub fn find_next_below(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
-        let at = self.0.iter().position(|rung| rung.name == *environment)?;
-        self.0[..at].iter().rev().find(|rung| artefact.places.contains_key(&rung.name))
+    pub fn find_next_below(&self, name: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
+        let index = self.0.iter().position(|other| other.name == *name)?;
+        self.0[..index].iter().rev().find(|other| artefact.places.contains_key(&other.name))
     }
 
     /// The next environment above that has the artefact.
-    pub fn find_next_above(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
-        let at = self.0.iter().position(|rung| rung.name == *environment)?;
-        self.0[at + 1..].iter().find(|rung| artefact.places.contains_key(&rung.name))
+    pub fn find_next_above(&self, name: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
+        let index = self.0.iter().position(|other| other.name == *name)?;
+        self.0[index + 1..].iter().find(|other| artefact.places.contains_key(&other.name))
     }
 }
 
@@ -55,7 +55,7 @@ impl Catalogue {
     /// Finds an artefact by its name, ignoring case.
     pub fn find_artefact(&self, text: &str) -> Option<&Artefact> {
         match self.artefacts.binary_search_by(|artefact| artefact.name.as_str().cmp(text)) {
-            Ok(at) => self.artefacts.get(at),
+            Ok(index) => self.artefacts.get(index),
             Err(_) => self.artefacts.iter().find(|artefact| artefact.name.as_str().eq_ignore_ascii_case(text)),
         }
     }

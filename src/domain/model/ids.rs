@@ -73,10 +73,10 @@ mod tests {
     }
 
     #[test]
-    fn an_id_grows_with_time_and_is_known_by_its_end() {
+    fn ids_sort_by_time_and_end_with_their_short_id() {
         let (early, late) = (ChangeId::new(at(1_000)), ChangeId::new(at(2_000)));
         assert!(early < late);
-        assert_ne!(ChangeId::new(at(1_000)), early, "two of the same moment differ");
+        assert_ne!(ChangeId::new(at(1_000)), early, "two ids of the same moment differ");
         assert_eq!(early.to_short_id().len(), SHORT_ID_LENGTH);
         assert!(early.to_string().ends_with(&early.to_short_id()));
         assert_eq!(ChangeId::parse(&early.to_string()), Some(early));

@@ -125,11 +125,11 @@ impl Message {
 
 fn fill_link(text: &str, address: Option<&str>) -> String {
     let Some((before, rest)) = text.split_once(LINK_PLACEHOLDER) else { return text.to_owned() };
-    let (label, behind) = rest.split_once('>').unwrap_or((rest, ""));
-    let behind = fill_link(behind, address);
+    let (label, after) = rest.split_once('>').unwrap_or((rest, ""));
+    let after = fill_link(after, address);
     match address {
-        Some(address) => format!("{before}<{address}|{label}>{behind}"),
-        None => format!("{before}{label}{behind}"),
+        Some(address) => format!("{before}<{address}|{label}>{after}"),
+        None => format!("{before}{label}{after}"),
     }
 }
 
@@ -199,8 +199,8 @@ impl MessageKey {
     }
 
     /// The key of a message that is not Gantry's, used to answer in its thread.
-    pub fn from_location(place: &MessageLocation) -> Self {
-        Self(format!("at:{}:{}", place.channel, place.ts).into())
+    pub fn from_location(location: &MessageLocation) -> Self {
+        Self(format!("at:{}:{}", location.channel, location.ts).into())
     }
 
     /// The location in a key that was made by [`MessageKey::from_location`].
@@ -245,14 +245,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_of_a_place_leads_back_to_it_and_a_name_to_none() {
-        let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1700000000.000100".into() };
-        assert_eq!(MessageKey::from_location(&place).to_location(), Some(place));
+    fn a_key_made_from_a_location_returns_it_and_a_name_returns_none() {
+        let location = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1700000000.000100".into() };
+        assert_eq!(MessageKey::from_location(&location).to_location(), Some(location));
         assert_eq!(MessageKey::new("arrival:development:checkout:1.4").to_location(), None);
     }
 
     #[test]
-    fn a_link_is_filled_in_wherever_it_stands_or_left_out() {
+    fn a_link_is_filled_in_everywhere_or_removed() {
         let message = Message::new(
             Destination::Edit { key: MessageKey::new("a") },
             "see <{link}|the card>, <{link}|there>".into(),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_as_it_is_is_not_searched_for_a_link() {
+    fn a_link_in_a_verbatim_block_is_not_filled_in() {
         let rich = serde_json::json!({ "type": "rich_text", "elements": [{ "text": "<{link}|x>" }] });
         let to = Destination::Edit { key: MessageKey::new("a") };
         let message = Message::new(to, String::new(), vec![rich.clone()]);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_url_is_not_shown_where_things_are_logged() {
+    fn the_debug_form_of_a_response_url_hides_the_address() {
         let url = ResponseUrl { url: "https://hooks.slack.com/commands/secret".into(), until: Timestamp::UNIX_EPOCH };
         assert!(!format!("{url:?}").contains("secret"));
     }

@@ -6,7 +6,7 @@ const MAX_WORD_CHARS: usize = 64;
 
 /// The candidate nearest to `word`, ignoring case; `None` if none is near enough. Of equally near candidates the first
 /// wins, so the result depends only on the given order.
-pub fn find_nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_CHARS * 4 {
         return None;
     }
@@ -15,10 +15,10 @@ pub fn find_nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         return None;
     }
     let mut best: Option<(usize, &'a str)> = None;
-    for candidate in known {
-        let Some(slips) = bounded_edit_distance(&word, candidate) else { continue };
-        if best.is_none_or(|(fewest, _)| slips < fewest) {
-            best = Some((slips, candidate));
+    for candidate in candidates {
+        let Some(edits) = bounded_edit_distance(&word, candidate) else { continue };
+        if best.is_none_or(|(fewest, _)| edits < fewest) {
+            best = Some((edits, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
@@ -33,12 +33,12 @@ fn bounded_edit_distance(word: &str, candidate: &str) -> Option<usize> {
     let candidate = candidate.to_lowercase();
     let (a, b) = (word.chars().count(), candidate.chars().count());
     let (longer, shorter) = (a.max(b), a.min(b));
-    let most = (longer / 3).max(1);
-    if longer - shorter <= most {
+    let max_edits = (longer / 3).max(1);
+    if longer - shorter <= max_edits {
         // This measure counts two swapped neighbours as one edit: `brnach` is one edit from `branch`.
-        let slips = strsim::osa_distance(word, &candidate);
-        if slips <= most && slips < a {
-            return Some(slips);
+        let edits = strsim::osa_distance(word, &candidate);
+        if edits <= max_edits && edits < a {
+            return Some(edits);
         }
     }
     (a >= 3 && candidate.starts_with(word)).then_some(MAX_WORD_CHARS)
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_finds_the_word_that_was_meant_and_a_stranger_finds_none() {
+    fn a_typing_error_finds_the_intended_word_and_an_unknown_word_finds_none() {
         let environments = ["development", "qa", "staging", "stg", "prod", "production"];
         let commands = ["promote", "rollback", "diff", "list", "help", "where", "why", "history"];
         let keys = ["name", "aliases", "branch", "cluster", "channel", "promote", "approvals"];
@@ -79,23 +79,23 @@ mod tests {
             ("", &environments, None),
             ("checkout", &[], None),
         ];
-        for (word, known, meant) in cases {
-            assert_eq!(find_nearest(word, known.iter().copied()), meant, "{word}");
+        for (word, candidates, expected) in cases {
+            assert_eq!(find_nearest(word, candidates.iter().copied()), expected, "{word}");
         }
     }
 
     #[test]
-    fn fewer_slips_win_and_then_the_first_given() {
+    fn the_fewest_edits_win_and_then_the_first_candidate() {
         assert_eq!(find_nearest("search", ["seance", "searchx", "search"]), Some("search"));
         assert_eq!(find_nearest("cart", ["carb", "card"]), Some("carb"));
-        assert_eq!(find_nearest("dev", ["development", "dex"]), Some("dex"), "a slip is nearer than a beginning");
+        assert_eq!(find_nearest("dev", ["development", "dex"]), Some("dex"), "an edit is nearer than a beginning");
     }
 
     proptest! {
         #[test]
-        fn any_text_is_answered_with_a_known_word_or_none(word in ".{0,300}", known in prop::collection::vec(".{0,80}", 0..6)) {
-            let found = find_nearest(&word, known.iter().map(String::as_str));
-            prop_assert!(found.is_none_or(|found| known.iter().any(|k| k == found)));
+        fn any_text_gives_a_candidate_or_none(word in ".{0,300}", candidates in prop::collection::vec(".{0,80}", 0..6)) {
+            let found = find_nearest(&word, candidates.iter().map(String::as_str));
+            prop_assert!(found.is_none_or(|found| candidates.iter().any(|candidate| candidate == found)));
         }
     }
 }

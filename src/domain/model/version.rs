@@ -83,10 +83,12 @@ impl Version {
     pub fn is_named(&self, name: &str) -> bool {
         const MIN_PREFIX_DIGITS: usize = 7;
         let lower = name.to_ascii_lowercase();
-        let begins = |whole: &str, before: usize| name.len() >= before + MIN_PREFIX_DIGITS && whole.starts_with(&lower);
+        let is_prefix = |whole: &str, scheme_length: usize| {
+            name.len() >= scheme_length + MIN_PREFIX_DIGITS && whole.starts_with(&lower)
+        };
         self.tag.as_deref() == Some(name)
-            || self.commit.as_ref().is_some_and(|commit| begins(commit.as_str(), 0))
-            || self.digest.as_deref().is_some_and(|digest| begins(digest, "sha256:".len()))
+            || self.commit.as_ref().is_some_and(|commit| is_prefix(commit.as_str(), 0))
+            || self.digest.as_deref().is_some_and(|digest| is_prefix(digest, "sha256:".len()))
     }
 
     /// The name that people read: the tag, else the short commit, else the first digits of the digest.
@@ -234,21 +236,21 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_called_by_its_tag_or_the_beginning_of_its_commit_or_digest() {
-        let known = version(Some("1.4"), Some("sha256:0123456789ab"), Some("a"));
+    fn a_version_is_named_by_its_tag_or_a_prefix_of_its_commit_or_digest() {
+        let named = version(Some("1.4"), Some("sha256:0123456789ab"), Some("a"));
         for name in ["1.4", "aaaaaaa", "AAAAAAAA", "sha256:0123456", "sha256:0123456789ab"] {
-            assert!(known.is_named(name), "{name}");
+            assert!(named.is_named(name), "{name}");
         }
         for name in ["1", "1.4.0", "aaaaaa", "sha256:", "sha256:012345", "0123456", "sha256:1123456", ""] {
-            assert!(!known.is_named(name), "{name}");
+            assert!(!named.is_named(name), "{name}");
         }
         let unnamed = version(None, Some("sha256:0123456789abcdef"), None);
-        assert!(unnamed.is_named(unnamed.label()), "by what we call it ourselves");
+        assert!(unnamed.is_named(unnamed.label()), "by its own label");
     }
 
     #[test]
-    fn a_pull_request_is_known_by_the_subject_that_github_writes() {
-        let of = |subject: &str| {
+    fn a_pull_request_is_found_in_the_subject_that_github_writes() {
+        let parse_subject = |subject: &str| {
             let url = "https://github.com/acme/checkout/commit/aaaa".to_owned();
             Commit {
                 sha: "a".repeat(40).parse().unwrap(),
@@ -263,15 +265,15 @@ mod tests {
             .map(|(number, url)| format!("{number} {url}"))
         };
         let found = Some("42 https://github.com/acme/checkout/pull/42".to_owned());
-        assert_eq!(of("Round totals (#42)"), found);
-        assert_eq!(of("Merge pull request #42 from acme/totals"), found);
+        assert_eq!(parse_subject("Round totals (#42)"), found);
+        assert_eq!(parse_subject("Merge pull request #42 from acme/totals"), found);
         for subject in ["Round totals", "Fixes #42", "Round (#x)", "(#42)", ""] {
-            assert_eq!(of(subject), None, "{subject}");
+            assert_eq!(parse_subject(subject), None, "{subject}");
         }
     }
 
     #[test]
-    fn an_image_is_taken_apart_and_put_together() {
+    fn an_image_reference_is_split_into_name_tag_and_digest() {
         let cases = [
             ("ghcr.io/acme/checkout:1.4", "ghcr.io/acme/checkout", Some("1.4"), None),
             ("localhost:5000/checkout", "localhost:5000/checkout", Some("latest"), None),

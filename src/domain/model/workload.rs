@@ -43,21 +43,21 @@ impl FromStr for Workload {
         let (kind, name) = text.split_once('/').ok_or_else(|| {
             format!("`{text}` is not a workload: write its kind and its name, as in `deployment/{text}`")
         })?;
-        let known = || WorkloadKind::ALL.into_iter();
+        let kinds = || WorkloadKind::ALL.into_iter();
         let kind =
-            known().find(|known| known.as_str().eq_ignore_ascii_case(kind)).ok_or_else(|| {
-                match find_nearest(kind, known().map(WorkloadKind::as_str)) {
-                    Some(near) => format!("`{kind}` is not a kind of workload: did you mean `{near}`?"),
+            kinds().find(|candidate| candidate.as_str().eq_ignore_ascii_case(kind)).ok_or_else(
+                || match find_nearest(kind, kinds().map(WorkloadKind::as_str)) {
+                    Some(suggestion) => format!("`{kind}` is not a kind of workload: did you mean `{suggestion}`?"),
                     None => {
                         format!("`{kind}` is not a kind of workload: use `deployment`, `statefulset` or `daemonset`")
                     }
-                }
-            })?;
+                },
+            )?;
         // Names follow RFC 1123, which the API server requires.
-        let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
-        let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-        let edges = edge(name.bytes().next()) && edge(name.bytes().last());
-        if !edges || name.len() > 253 || !name.bytes().all(legal) {
+        let is_legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+        let is_alphanumeric = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let has_valid_ends = is_alphanumeric(name.bytes().next()) && is_alphanumeric(name.bytes().last());
+        if !has_valid_ends || name.len() > 253 || !name.bytes().all(is_legal) {
             return Err(format!(
                 "`{name}` cannot be the name of a workload: Kubernetes takes lower-case letters, digits, `-` and `.`"
             ));
