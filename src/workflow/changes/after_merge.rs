@@ -1,5 +1,5 @@
-//! What follows from a rollback that Git has: the bad version is quarantined, its environment held, those whose work went are
-//! told; and `release`, which lets a version come back. Also the rule by which a failed promotion is rolled back.
+//! Records a merge. The same transaction has the effects of a rollback: the quarantine, the hold, the messages to the
+//! authors, and the mark on the change that was rolled back.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,7 +15,7 @@ use crate::workflow::context::Context;
 use crate::workflow::facts::authors::find_change_authors;
 use crate::workflow::message_keys;
 
-/// What is stored and said together with a rollback's result.
+/// The effects of a rollback that are stored together with its result.
 pub(crate) async fn collect_rollback_effects(ctx: &Context, change: &Change) -> Transaction {
     let Some(about) = change.plan.rollback_details() else { return Transaction::new() };
     let now = ctx.clock.now();
@@ -38,7 +38,7 @@ pub(crate) async fn collect_rollback_effects(ctx: &Context, change: &Change) -> 
     transaction
 }
 
-/// The change that a rollback takes back, as it says from now on, and how that is stored together with the rollback.
+/// The change that a rollback undoes, marked as rolled back, and the transaction that stores the mark.
 pub(crate) async fn mark_rolled_back(
     ctx: &Context,
     rollback: &Change,
@@ -68,7 +68,7 @@ fn build_rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Led
     }
 }
 
-/// The branch has it; `learn` adds what is known of how it came there.
+/// Stores that the branch has the result. `learn` adds details of the merge to the deploy state.
 pub(crate) async fn record_merge(
     ctx: &Context,
     claim: &Claim,

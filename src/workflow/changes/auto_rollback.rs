@@ -1,4 +1,4 @@
-//! Rolls a failed promotion back where the environment's policy says so.
+//! Rolls back a failed promotion if the environment's policy has `auto_rollback`.
 
 use jiff::SignedDuration;
 
@@ -13,13 +13,14 @@ use crate::workflow::context::Context;
 use crate::workflow::facts::rollout_check::{RolloutCheck, check_rollout, is_result_running};
 use crate::workflow::planning::rollback::{RollbackDecision, RollbackRequest, RollbackTarget, decide_rollback};
 
-/// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
+/// The pause before the next try after a lookup failed.
 pub(crate) const LOOKUP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
-/// So long after a failure the rule still acts.
+/// After this time, a failure is not rolled back automatically any more.
 pub(crate) const AUTO_ROLLBACK_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
-/// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
+/// Whether an automatic rollback of the change is due. Only a promotion is rolled back, only once, and only if the
+/// cluster could be read.
 pub(crate) fn auto_rollback_due(ctx: &Context, change: &Change) -> bool {
     let policy = ctx.config.catalogue.ladder.find_policy(&change.plan.environment);
     let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
@@ -29,14 +30,14 @@ pub(crate) fn auto_rollback_due(ctx: &Context, change: &Change) -> bool {
     if change.stage.unconfirmed_failure().is_some() {
         return false;
     }
-    // Long after, people have seen to it; and a rule that was made since is not for what happened before.
+    // By then people have handled the failure, and a policy that was set later does not apply to earlier failures.
     if ctx.clock.now().duration_since(*at) > AUTO_ROLLBACK_WINDOW {
         return false;
     }
     policy.is_some_and(|policy| policy.auto_rollback) && !change.plan.is_rollback() && deploying.rolled_back.is_none()
 }
 
-/// Can it be tried once more before it is too late for the rule?
+/// Whether another try fits into the window.
 pub(crate) fn can_retry_auto_rollback(ctx: &Context, change: &Change) -> bool {
     match &change.stage {
         Stage::Failed { at, .. } | Stage::Stalled { at, .. } => {
@@ -46,7 +47,7 @@ pub(crate) fn can_retry_auto_rollback(ctx: &Context, change: &Change) -> bool {
     }
 }
 
-/// Begins the rollback that the environment's rule wants. `false`: it is over for this step.
+/// Begins the automatic rollback, or marks it as impossible. `false`: the handler must end here.
 pub(crate) async fn try_auto_rollback(ctx: &Context, claim: &mut Claim) -> Result<bool, StoreError> {
     let change = &claim.change;
     let rollback_request = RollbackRequest {
@@ -84,7 +85,7 @@ pub(crate) async fn try_auto_rollback(ctx: &Context, claim: &mut Claim) -> Resul
 
 pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
     let promotion = &claim.change;
-    // To find out what to go back to took its time.
+    // Planning took time, and the result may run by now.
     if is_result_running(ctx, promotion).await {
         return Ok(true);
     }
@@ -103,13 +104,13 @@ pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: 
             ctx.open_changes.record_change(change);
             Ok(false)
         }
-        // Somebody else has begun one: then that is what becomes of it.
+        // Another change has begun meanwhile and replaces the automatic rollback.
         Err(StoreError::ChangeLockHeld) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
+/// Why a plan must not begin automatically: only a person may pass a lock or accept an uncertain version.
 pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
     let about = plan.rollback_details()?;
     if !about.locks.is_empty() {
@@ -121,10 +122,10 @@ pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
     plan.is_image_unconfirmed().then_some("the registry cannot tell whether the image of the version before is there")
 }
 
-/// The pause before the next look, where a rule waits for something to be clear.
+/// The poll interval while the state of the rollout is not clear.
 pub(crate) const AUTO_ROLLBACK_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 
-/// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
+/// Begins the automatic rollback if the result still does not run. `false`: the handler must end here.
 pub(crate) async fn maybe_auto_rollback(ctx: &Context, claim: &mut Claim) -> Result<bool, StoreError> {
     let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
         return Ok(true);

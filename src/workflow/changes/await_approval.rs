@@ -1,4 +1,5 @@
-//! A change that waits: who has said yes, by Slack or by a review on GitHub, and what else must hold before it is merged.
+//! The handler of the stage `AwaitingApproval`: collects approvals from Slack and from reviews on GitHub, checks the
+//! other conditions, and merges when all of them hold.
 
 use jiff::SignedDuration;
 
@@ -19,17 +20,17 @@ use crate::workflow::context::Context;
 use crate::workflow::error::{ApprovalCheckError, StageError};
 use crate::workflow::planning::gate_inputs::{find_unmet_conditions, find_valid_override};
 
-/// How soon GitHub is asked again whether it can be merged, while it still computes that.
+/// The poll interval while GitHub computes whether the pull request can be merged.
 const MERGEABILITY_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(2);
 
-/// What a look found of a change that waits.
+/// The result of one check of a waiting change.
 struct ApprovalCheck {
     approvals: Vec<Approval>,
     ignored: Vec<IgnoredReview>,
     waits_for: Vec<MergeCondition>,
 }
 
-/// One look at a change that waits for approval: merged when everything holds, else stored with what it waits for.
+/// Checks a waiting change. Merges it when all conditions hold, else stores the open conditions.
 pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult {
     let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(None) };
     let now = ctx.clock.now();
@@ -37,18 +38,18 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult 
         let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), now);
         return apply_transition(ctx, claim, stage, Some(now)).await;
     }
-    // Woken before its time: whoever asks again and again moves the turns of all others.
+    // Woken early. Asking GitHub now would use rate limit that other changes need.
     if awaiting.trouble.is_some() && claim.due_at.is_some_and(|due| due > now) {
         return Ok(None);
     }
     let environment = &claim.change.plan.environment;
     let Some(policy) = ctx.config.catalogue.ladder.find_policy(environment) else {
-        // Without its rules nothing may go there, least of all what they were to let in.
+        // Without the environment's rules, no change may be merged into it.
         return mark_errored(ctx, claim, format!("{environment} is not configured any more.")).await;
     };
-    // What the rules ask for now counts, and not what they asked for then.
+    // The rules of now count, not those of the time of the request.
     let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
-    // A rollback waits for GitHub alone.
+    // A rollback needs no approvals; it waits only for GitHub.
     let required = if claim.change.plan.is_rollback() { 0 } else { required };
     let awaiting = &ApprovalState { required, ..awaiting.clone() };
     match check_approval_and_merge(ctx, claim, awaiting).await {
@@ -81,7 +82,7 @@ async fn check_approval_and_merge(
     let computing = waits_for.contains(&MergeCondition::Mergeability);
     let now = ctx.clock.now();
     let learned = ApprovalState { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
-    // Before the merge: what GitHub will not merge would else be tried for ever, and hold the lock.
+    // Before the merge: else a pull request that GitHub never merges would be tried for ever and hold the change lock.
     if now >= learned.deadline {
         let stage = Stage::AwaitingApproval(learned).into_expired(now);
         return Ok(apply_transition(ctx, claim, stage, Some(now)).await?);
@@ -124,15 +125,16 @@ async fn run_approval_check(
         Ok(()) => {}
         Err(ApprovalCheckError::Stage(halt)) => return Err(halt),
         Err(ApprovalCheckError::Lookup(error)) => {
-            // What was said is not forgotten because nobody can tell now whether it counts.
+            // The rights cannot be checked now. The approvals are kept until they can.
             standing.approvals.clone_from(&awaiting.approvals);
             standing.waits_for.push(MergeCondition::RightsUnknown { why: error.to_string() });
         }
     }
     if let Some(pull) = pull {
-        // Nobody who can tell is the same as nobody who may: the rules below say so.
+        // If the override right cannot be checked, the gate counts as not overridden; `find_unmet_conditions` reports
+        // the error.
         let overridden = find_valid_override(ctx, plan).await.ok().flatten();
-        // What ran well before is not held up by checks that are still to run, as far as it is up to us.
+        // A rollback restores a version that ran well, so Gantry does not wait for its checks. GitHub's own rules may.
         if !plan.is_rollback() && !overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Checks)) {
             standing.waits_for.extend(find_unmet_checks(ctx, plan, &pull.head).await?);
         }
@@ -143,7 +145,7 @@ async fn run_approval_check(
                     match ctx.github.count_required_reviews(plan.write_target().0, plan.write_target().1).await {
                         Ok(reviews) => reviews,
                         Err(error) if error.is_transient() => return Err(error.into()),
-                        // It is only said, and what cannot be read is asked for nevertheless.
+                        // The number is only shown on the card. GitHub requires the reviews in any case.
                         Err(_) => 0,
                     };
                 standing.waits_for.push(MergeCondition::GithubRules { reviews });
@@ -163,7 +165,7 @@ async fn find_unmet_checks(ctx: &Context, plan: &Plan, shown: &Sha) -> Result<Ve
     Ok(gate::find_gate_conditions(&GateInputs { checked_commit, checks_required, ..GateInputs::default() }, None))
 }
 
-/// Who has said yes to what is shown, of those who may say it now.
+/// Collects the approvals of the shown commit by people who may approve now.
 async fn collect_approvals(
     ctx: &Context,
     change: &Change,
@@ -187,7 +189,7 @@ async fn collect_approvals(
     let mut objectors = Vec::new();
     for review in keep_latest_reviews(reviews) {
         let outdated = review.verdict == ReviewVerdict::Approved && review.commit.as_ref() != Some(&pull.head);
-        // Nobody is asked about what counts in no case.
+        // Such a review never counts, so GitHub need not be asked about the reviewer's rights.
         if outdated || review.verdict == ReviewVerdict::Dismissed {
             continue;
         }
@@ -230,7 +232,7 @@ async fn collect_approvals(
     Ok(())
 }
 
-/// The last word of each person: a comment takes nothing back, a dismissal does.
+/// The latest review of each person. `fetch_reviews` leaves out comments, so a comment does not withdraw an approval.
 fn keep_latest_reviews(reviews: Vec<Review>) -> Vec<Review> {
     let mut latest: Vec<Review> = Vec::new();
     for review in reviews {

@@ -1,5 +1,5 @@
-//! The beginning of a change, whatever it does: its row, which is the lock, its card, and what the ledger keeps; the plan that is
-//! shown before, and the same change taken up again or giving way.
+//! Builds the transactions that begin, retry or supersede a change, and the plan that is shown before a change begins.
+//! The caller commits them.
 
 use crate::adapters::slack::render;
 use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, ShownPlan, Transaction};
@@ -18,7 +18,7 @@ use crate::workflow::error::LookupError;
 use crate::workflow::message_keys;
 use crate::workflow::planning::approval_requirements::{collect_approval_requirements, needs_approval_stage};
 
-/// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
+/// Builds a new change and its first transaction: the row (which is the change lock), the card and the ledger entries.
 pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, channel: &str) -> (Change, Transaction) {
     let now = ctx.clock.now();
     let id = ChangeId::new(now);
@@ -30,7 +30,7 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
     let change = Change {
         id,
         requester: person.clone(),
-        // A view stands in no channel.
+        // A request from a view has an empty channel.
         asked_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
         asked_at: now,
         taken_up_at: None,
@@ -48,7 +48,7 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
             .into_message(build_post_destination(ctx, &change, key, None));
         transaction = transaction.append_to_ledger(entry).enqueue_message(told);
     }
-    // So that the history of what is carried along has it as well.
+    // The change then shows in the history of the co-deployed artefacts too.
     for also in &change.plan.also {
         let artefact = Some(also.artefact.clone());
         transaction = transaction.append_to_ledger(LedgerEntry {
@@ -65,7 +65,7 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
     (change, transaction)
 }
 
-/// The same change once more, from the step that failed, with what is known of it now.
+/// Retries an errored change from the stage that failed, with a new plan.
 pub(crate) async fn retry_change(
     ctx: &Context,
     errored: &Change,
@@ -76,19 +76,20 @@ pub(crate) async fn retry_change(
     let claim = ctx.store.claim_changes(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
     let now = ctx.clock.now();
     let Ok(stage) = claim.change.stage.clone().retry_from_error(now) else { return Err(overtaken()) };
-    // What was shown was put away: it is made anew. What Git was to move to is looked for.
+    // The old pull request was closed and its branch deleted, so a new branch is made. Without a pull request the
+    // branch state is kept, because it names the result that the merge handler looks for.
     let frozen = match claim.change.pull_request_branch() {
         Some(_) => Some(ResultBranch::from_change_id(claim.change.id)),
         None => claim.change.frozen.clone(),
     };
-    // Whoever takes it up again is the one who wants to hear of its end.
+    // The person who retries becomes the requester, and is notified of the end.
     let (requester, taken_up_at) = (person.clone(), Some(now));
     let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
     let transaction = build_retry_transaction(ctx, &errored.stage, claim.fence, &change);
     Ok((change, transaction))
 }
 
-/// A change that waits gives way to a newer one.
+/// Ends a waiting change in favour of a newer one.
 pub(crate) async fn supersede_change(
     ctx: &Context,
     waiting: &ConflictingChange,
@@ -103,7 +104,7 @@ pub(crate) async fn supersede_change(
     Ok((change, transaction))
 }
 
-/// A plan that moves more than was asked for is shown, and becomes a change by a yes.
+/// Wraps a plan that a person must confirm before it becomes a change.
 pub(crate) fn build_shown_plan(ctx: &Context, plan: Plan, person: &PersonId) -> ShownPlan {
     let now = ctx.clock.now();
     ShownPlan { id: ChangeId::new(now), person: person.clone(), plan, made_at: now }

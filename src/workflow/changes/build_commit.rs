@@ -1,5 +1,5 @@
-//! What Git is to get by a change, made on top of where its branch stands: merged, restored, or written into a manifest.
-//! Where that is no plain merge, the branch then moves to it at once, and never by force.
+//! Builds the commit of a change on top of its branch: a merge, a restored earlier tree, or a written manifest.
+//! It does not move the environment's branch.
 
 use crate::adapters::github::{self, BranchComparison, GithubError, PromotionMerge};
 use crate::domain::change::Change;
@@ -10,17 +10,18 @@ use crate::domain::model::version::Sha;
 use crate::workflow::changes::transition::describe_missing_commit;
 use crate::workflow::context::Context;
 
-/// What became of the result.
+/// The outcome of building the result.
 pub(crate) enum BuildCommitOutcome {
     Created(Sha),
-    /// Git says so already.
+    /// The branch has the result already.
     AlreadyThere,
     Conflict(Vec<String>),
-    /// Waiting does not help: the reason, and what to do.
+    /// Retrying does not help. The text has the reason and the next step.
     Failed(String),
 }
 
-/// The result on top of `base`. A merge is made on `bench`, a branch of our own; everything else is on no branch yet.
+/// Builds the result on top of `base`. A merge is made on `scratch_branch`, a branch of Gantry's own. Any other commit
+/// is on no branch yet.
 pub(crate) async fn build_result_commit(
     ctx: &Context,
     change: &Change,
@@ -45,7 +46,7 @@ async fn build_merge_commit(
     base: &Sha,
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    // What is open by now counts, and not what was when it was planned.
+    // The rollbacks that are open now count, not those at the time of the plan.
     let open = match plan.undoes.as_slice() {
         [] => Vec::new(),
         _ => ctx.github.find_open_rollbacks(&plan.repository, base).await?,
@@ -56,7 +57,7 @@ async fn build_merge_commit(
     Ok(match ctx.github.build_promotion_commit(&plan.repository, scratch_branch, base, &open, promoting).await? {
         github::BuildPromotionOutcome::Done(commit) => BuildCommitOutcome::Created(commit),
         github::BuildPromotionOutcome::AlreadyMerged => {
-            // Only where the environment's own branch has it too did it come there by hand.
+            // If the environment's own branch has the commit too, a person merged it there.
             match ctx.github.compare_with_branch(&plan.repository, base.as_str(), pinned).await? {
                 BranchComparison::Pending(pending) if pending.ahead_by == 0 => BuildCommitOutcome::AlreadyThere,
                 _ => return Err(GithubError::Unclear(format!("somebody else writes to {scratch_branch}"))),

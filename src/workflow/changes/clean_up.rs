@@ -1,4 +1,4 @@
-//! Closes the pull request and deletes the branch of a change that needs them no more.
+//! Closes the pull request and deletes the branch of a change that does not need them any more.
 
 use jiff::SignedDuration;
 
@@ -8,33 +8,34 @@ use crate::domain::change::{Change, PullRequestRef, ResultBranch};
 use crate::workflow::changes::transition::{advance_change, compute_next_try};
 use crate::workflow::context::Context;
 
-/// Nobody waits for a branch to be put away: the pause is as long as it gets.
+/// No person waits for the clean-up, so the first backoff is already the longest.
 const CLEAN_UP_BACKOFF_TRIES: u32 = 6;
 
 const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
 
-/// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
+/// The pause between tries while GitHub refuses the clean-up.
 const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
-/// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
+/// Closes the pull request with a comment that has the reason, and deletes the branch. A failed clean-up is tried
+/// again.
 pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<(), StoreError> {
     let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
         return Ok(());
     };
-    // Woken before its time.
+    // Woken early.
     if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > ctx.clock.now()) {
         return Ok(());
     }
     match close_and_delete_branch(ctx, &claim.change, &frozen).await {
         Ok(()) => {}
-        // What is still under way has its own time for the next look.
+        // An open change has a due time of its own, and cleans up then.
         Err(error) if error.is_transient() && claim.change.stage.is_open() => return Ok(()),
         Err(error) if error.is_transient() => {
             let due = compute_next_try(&error, CLEAN_UP_BACKOFF_TRIES, ctx.clock.now());
             let (change, fence) = (claim.change.clone(), claim.fence);
             return ctx.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
         }
-        // Somebody may give us back what we may not do now; but not for ever.
+        // Gantry may get the missing permission back. It tries for `CLEAN_UP_TIME_LIMIT`.
         Err(error) if ctx.clock.now().duration_since(claim.change.began_at()) < CLEAN_UP_TIME_LIMIT => {
             tracing::warn!(%error, "the frozen branch cannot be put away yet");
             if claim.change.stage.is_open() {

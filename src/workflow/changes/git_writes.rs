@@ -1,4 +1,4 @@
-//! The writes to Git that must not happen twice. Each of them consumes the proof that its intention was stored before.
+//! The writes to Git that must not happen twice. Each one consumes the proof that its intention was stored before.
 
 use crate::adapters::github::{
     CreateTagOutcome, FastForwardOutcome, GithubError, MergeOutcome, MergePullRequestOutcome, pull_request_text,
@@ -57,7 +57,7 @@ pub(crate) async fn replace_shown_result(
     ctx.github.put_own_branch(repository, &frozen.branch, &result.head).await
 }
 
-/// Creates the tag whose name is stored.
+/// Creates the tag with the stored name.
 pub(crate) async fn create_tag(
     ctx: &Context,
     change: &Change,

@@ -1,4 +1,4 @@
-//! The step of a change that moves Git: the merge of exactly the pinned commit, once, whatever GitHub answers.
+//! The handler of the stage `Merging`: merges exactly the pinned commit, at most once, even if GitHub's answer is lost.
 
 use crate::adapters::github::{GithubError, MergeOutcome};
 use crate::adapters::store::Claim;
@@ -17,12 +17,13 @@ use crate::workflow::context::Context;
 use crate::workflow::facts::merged_result::find_existing_merge;
 use crate::workflow::planning::gate_inputs::find_unmet_conditions;
 
-/// There is nothing more to know of it.
+/// For [`record_merge`], where the merge adds nothing to the deploy state.
 fn leave_unchanged(deploying: DeployState) -> DeployState {
     deploying
 }
 
-/// How the merge stands to the pinned commit, where nobody moved the branch meanwhile: GitHub need not be asked.
+/// The comparison of the merge with the pinned commit, without a request to GitHub. `None`: the branch moved since the
+/// plan was made.
 fn derive_comparison(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comparison> {
     let plan = &change.plan;
     let unmoved = plan.head.is_some() && parents.first() == plan.head.as_ref();
@@ -49,7 +50,7 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
         return resume_pull_request_merge(ctx, &claim, frozen).await;
     }
     if merging.begun {
-        // An earlier try may have merged: GitHub's branch says whether it did.
+        // An earlier try may have merged. The branch on GitHub shows whether it did.
         match find_existing_merge(ctx, &claim.change).await {
             Ok(Some(result)) => return record_merge(ctx, &claim, result, None, leave_unchanged).await,
             Ok(None) => {}
@@ -61,10 +62,10 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
         let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), ctx.clock.now());
         return apply_transition(ctx, &claim, stage, None).await;
     }
-    // Checked before every try: an obstacle may have come since the last one.
+    // Checked before every try: a gate may have closed since the last one.
     let unmet_conditions = find_unmet_conditions(ctx, &claim.change).await?;
     let policy = ctx.config.catalogue.ladder.find_policy(&claim.change.plan.environment);
-    // The change was requested before the environment required approvals, so nobody was asked for one.
+    // The change was requested before the environment required approvals, so none were requested.
     let unasked = merging.awaiting.is_none()
         && !claim.change.plan.is_rollback()
         && policy.is_some_and(|policy| policy.approvals.is_some());

@@ -1,4 +1,4 @@
-//! Moves the environment's branch to a result that is no plain merge: builds it, stores it, then fast-forwards.
+//! Moves the environment's branch to a result that is no plain merge: builds the commit, stores it, then fast-forwards.
 
 use crate::adapters::github::{FastForwardOutcome, GithubError};
 use crate::adapters::store::{Claim, Transaction};
@@ -16,7 +16,7 @@ use crate::workflow::context::Context;
 use crate::workflow::error::StageError;
 use crate::workflow::planning::approval_requirements::collect_approval_requirements;
 
-/// How often a branch that moves under our hands is tried again at once.
+/// Attempts in a row if the branch moves during each of them.
 const MAX_ATTEMPTS: usize = 4;
 
 /// Builds the result of a change that is no plain merge, stores it, and moves the environment's branch to it.
@@ -55,7 +55,7 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
     let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
     let frozen = claim.change.frozen.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
     if claim.change.plan.is_branch_merge() && claim.change.frozen.is_none() {
-        // Stored before the branch is made, so that it is put away whatever becomes of it.
+        // Stored before the branch is made, so that the clean-up deletes it in any case.
         let made = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
         store_change(ctx, claim, made).await?;
     }
@@ -71,7 +71,7 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
         }
         BuildCommitOutcome::Failed(why) => return Ok(mark_errored(ctx, claim, why).await?.into()),
     };
-    // After a restart, the handler looks whether the branch has this result.
+    // After a restart, the handler checks whether the branch has this result.
     let result = Some(ResultCommit { base: base.clone(), head: head.clone() });
     let tidy = !claim.change.plan.is_branch_merge();
     let made = Change { frozen: Some(ResultBranch { result, tidy, ..frozen }), ..claim.change.clone() };
@@ -85,7 +85,7 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
             let next = record_merge(ctx, claim, head, None, |deploying| DeployState { unseen, ..deploying }).await?;
             Ok(next.into())
         }
-        // Where it is gone, the next try says so.
+        // If the branch is gone, the next attempt reports it.
         FastForwardOutcome::BranchMoved | FastForwardOutcome::NoBranch => Ok(MoveOutcome::BranchMoved),
         FastForwardOutcome::Refused(_) if plan.is_rollback() => Ok(switch_to_pull_request(ctx, claim).await?.into()),
         FastForwardOutcome::Refused(why) => {
@@ -100,7 +100,7 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
     }
 }
 
-/// The branch is protected: a rollback then goes by a pull request, as far as GitHub lets it.
+/// Continues a rollback by a pull request, because the branch is protected against pushes.
 async fn switch_to_pull_request(ctx: &Context, claim: &Claim) -> StageResult {
     let now = ctx.clock.now();
     let mut next = claim.change.clone();
@@ -112,7 +112,7 @@ async fn switch_to_pull_request(ctx: &Context, claim: &Claim) -> StageResult {
     advance_change(ctx, &claim.change, claim.fence, next, Some(now), Transaction::new()).await.map(|_| None)
 }
 
-/// Where the environment's branch stands. Where it is gone, the change is over.
+/// The head of the environment's branch. If the branch is gone, the change ends with an error.
 pub(crate) async fn require_branch_head(ctx: &Context, claim: &Claim) -> Result<Option<Sha>, StageError> {
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();

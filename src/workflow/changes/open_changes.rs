@@ -1,4 +1,4 @@
-//! The changes that are open, in memory: a mirror of the store's, so that `status`, the observer and the runner ask nobody.
+//! The open changes in memory, a mirror of the store: `status`, the observer and the runner read them without a query.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -26,7 +26,7 @@ struct Inner {
     metrics: ChangeMetrics,
 }
 
-/// What is counted of changes that began, moved on and ended since we started.
+/// Metrics of the changes that began, advanced and ended since this process started.
 #[derive(Debug)]
 pub struct ChangeMetrics {
     pub begun: LabelledCounter<2>,
@@ -55,14 +55,14 @@ impl Default for OpenChanges {
 }
 
 impl OpenChanges {
-    /// Takes over what the store knew when we started.
+    /// Takes over the changes that the store had at the start.
     pub fn load(&self, open: Vec<Change>) {
         for change in open {
             self.insert_or_remove(Arc::new(change));
         }
     }
 
-    /// What was just stored.
+    /// Takes over a change that was just stored.
     pub(crate) fn record_change(&self, change: Change) {
         let change = Arc::new(change);
         let before = self.insert_or_remove(change.clone());
@@ -70,7 +70,8 @@ impl OpenChanges {
         self.0.updates.send_modify(|count| *count += 1);
     }
 
-    /// Gives what was known of it. A change that begins ends the watch over those before it.
+    /// Returns the previous state of the change. A change that begins ends the watch over earlier changes with the same
+    /// change lock.
     fn insert_or_remove(&self, change: Arc<Change>) -> Option<Arc<Change>> {
         let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
         if change.stage.is_active() {
@@ -85,7 +86,7 @@ impl OpenChanges {
         if change.is_open() && !over { open.insert(change.id, change) } else { open.remove(&change.id) }
     }
 
-    /// What may happen there is counted from 0.
+    /// Creates the counters of an environment with the value 0.
     pub fn init_counters(&self, environment: &EnvironmentName) {
         for kind in [PROMOTION, ROLLBACK] {
             self.0.metrics.begun.ensure_counter([kind, environment.as_str()]);
@@ -99,13 +100,13 @@ impl OpenChanges {
         &self.0.metrics
     }
 
-    /// In the order in which they were asked for.
+    /// All open changes, in the order in which they were requested.
     pub fn all(&self) -> Vec<Arc<Change>> {
         self.read_open().values().cloned().collect()
     }
 
-    /// The merged change that what comes to run there may belong to: of the artefact itself, or of one that carries it
-    /// along.
+    /// The merged change that may bring a new version of the artefact to the environment: a change of the artefact
+    /// itself, or of one that is deployed together with it.
     pub(crate) fn change_deploying_to(
         &self,
         artefact: &ArtefactName,
@@ -120,7 +121,8 @@ impl OpenChanges {
         self.read_open().values().rev().find(brings).cloned()
     }
 
-    /// The same, but only while it is waited for: what failed or stalled is still watched, and yet others may bring something.
+    /// Like [`Self::change_deploying_to`], but without failed or stalled changes. Those are still watched, but a new
+    /// version may have another origin.
     pub(crate) fn active_change_deploying_to(
         &self,
         artefact: &ArtefactName,
@@ -129,7 +131,7 @@ impl OpenChanges {
         self.change_deploying_to(artefact, environment).filter(|change| change.stage.is_active())
     }
 
-    /// Something happened that may concern the change: it is looked at soon.
+    /// Has the runner handle the change soon, because of an event that may concern it.
     pub(crate) fn wake(&self, id: ChangeId) {
         self.0.woken.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
         self.0.wakeups.send_modify(|count| *count += 1);
@@ -143,7 +145,7 @@ impl OpenChanges {
         self.0.wakeups.subscribe()
     }
 
-    /// Ticks whenever one of them has moved on.
+    /// Ticks whenever a change was stored.
     pub(crate) fn subscribe_updates(&self) -> watch::Receiver<u64> {
         self.0.updates.subscribe()
     }
@@ -154,8 +156,8 @@ impl OpenChanges {
 }
 
 impl ChangeMetrics {
-    /// What is stored is told here once, by whoever stored it, so nothing is counted twice: at a start nothing is, and what
-    /// was stored by a process that died before it got here never is.
+    /// Called once for each stored transition, after the commit. Nothing is counted twice: a start counts nothing, and
+    /// a transition is never counted if the process died right after the commit.
     fn record_transition(&self, before: Option<&Change>, now: &Change) {
         let environment = now.plan.environment.as_str();
         let kind = if now.plan.is_rollback() { ROLLBACK } else { PROMOTION };
@@ -183,7 +185,7 @@ impl ChangeMetrics {
     }
 }
 
-/// The life of each change, a line for each stage: what came of it, in a word that does not change.
+/// Logs one line for each stage of a change. The message is a stable word that log queries can rely on.
 fn log_stage(change: &Change, kind: &str, what: &str) {
     let (artefact, environment) = (&change.plan.artefact, &change.plan.environment);
     tracing::info!(

@@ -1,5 +1,5 @@
-//! The pull request of a change: its frozen branch is made, shown, looked at, merged and put away.
-//! What people say to it is `approve`'s.
+//! The pull request of a change: builds its branch, opens it, compares it with the change, and merges it.
+//! `await_approval` handles its reviews, `clean_up` closes it.
 
 use crate::adapters::github::{
     self, GithubError, MergePullRequestOutcome, OpenPullRequestOutcome, PullRequest, PullRequestState,
@@ -34,9 +34,9 @@ fn describe_merge_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, comm
 
 /// The state of a change's pull request.
 pub(crate) enum PullRequestCheck {
-    /// It is open, and shows the result that the change wants to merge.
+    /// The pull request is open and shows the result that the change wants to merge.
     Shown(Box<PullRequest>),
-    /// It is not: the change was stored, and this is the result of the handler.
+    /// Otherwise the change was stored, and this is the result of the handler.
     Stored(Option<Box<Claim>>),
 }
 
@@ -46,7 +46,7 @@ impl From<Option<Claim>> for PullRequestCheck {
     }
 }
 
-/// Compares the pull request with the change, and opens it, rebuilds its branch or follows a merge by hand where that is due.
+/// Compares the pull request with the change. Opens the pull request, rebuilds its branch, or follows a merge by hand.
 pub(crate) async fn sync_pull_request(
     ctx: &Context,
     claim: &Claim,
@@ -65,7 +65,7 @@ pub(crate) async fn sync_pull_request(
     if let Some(making) = &frozen.making {
         return Ok(update_result_branch(ctx, claim, frozen, making).await?.into());
     }
-    // Nobody can delete a pull request: it is rather that we are not let in any more.
+    // A pull request cannot be deleted, so Gantry has probably lost its access.
     let gone = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
     let seen = ctx.github.fetch_pull_request(repository, pull.number).await?.ok_or_else(gone)?;
     match &seen.state {
@@ -95,7 +95,7 @@ pub(crate) async fn sync_pull_request(
         && result.base != base
         && is_manifest_unchanged(ctx, plan, &result.base, &base).await?
     {
-        // What was shown and approved is what would be merged; it only stands on something newer.
+        // The base is newer, but the merge would still write exactly the content that was shown and approved.
         let result = Some(ResultCommit { base, ..result.clone() });
         return Ok(store_branch_state(ctx, claim, ResultBranch { result, ..frozen.clone() }).await?.into());
     }
@@ -110,16 +110,16 @@ pub(crate) async fn sync_pull_request(
     }
 }
 
-/// Did a branch of manifests move beside the file that is written? Many write there, and what others are about is nobody's
-/// concern who approves this.
+/// Whether the written manifest is the same in two commits. Many changes write to a branch of manifests, and a change
+/// of another file does not void the approvals.
 async fn is_manifest_unchanged(ctx: &Context, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
     let Some(ManifestFile { repository, file, .. }) = plan.manifest_file() else { return Ok(false) };
     let then = ctx.github.fetch_file(repository, before.as_str(), file).await?;
     Ok(then.is_some() && then == ctx.github.fetch_file(repository, after.as_str(), file).await?)
 }
 
-/// Makes the result on top of the environment's branch. One that is shown is replaced in one move: a pull request that
-/// saw its branch without our commit would count as merged.
+/// Builds the result on top of the environment's branch. If a pull request is open, the result is built on the scratch
+/// branch, because GitHub counts a pull request without commits of its own as merged.
 async fn prepare_result_branch(
     ctx: &Context,
     claim: &Claim,
@@ -153,7 +153,7 @@ async fn prepare_result_branch(
     if let Some(why) = void
         && let Some(awaiting) = claim.change.stage.awaiting()
     {
-        // Whoever pushed is told in any case; else only those whose word was lost.
+        // A push is always announced. A moved branch is announced only if approvals were lost.
         let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidReason::Pushed { .. });
         next.stage = Stage::AwaitingApproval(awaiting.clone().void_approvals(why, now));
         more = more.append_to_ledger(build_ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
@@ -166,8 +166,8 @@ async fn prepare_result_branch(
     Ok(None)
 }
 
-/// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is
-/// somebody else's.
+/// Points the shown branch at its new result. The result is stored before, so that any other commit found on the branch
+/// is known to be foreign.
 async fn update_result_branch(
     ctx: &Context,
     claim: &Claim,
@@ -199,7 +199,8 @@ async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) 
             let gone = || GithubError::Unclear("the pull request is there and is not there".to_owned());
             found.ok_or_else(gone)?.pull
         }
-        // Somebody put the branch back before it was shown: it is made anew, and not asked for in a circle.
+        // The branch was reset before the pull request was opened. The result is built again; asking again would not
+        // help.
         OpenPullRequestOutcome::NoCommits => {
             return store_branch_state(ctx, claim, ResultBranch { result: None, ..frozen.clone() }).await;
         }
@@ -218,7 +219,7 @@ async fn store_branch_state(ctx: &Context, claim: &Claim, frozen: ResultBranch) 
     Ok(None)
 }
 
-/// Somebody merged it on GitHub, or the branch came to have it: the change follows.
+/// Records a merge that a person did on GitHub, or a branch that already has the result.
 async fn record_manual_merge(ctx: &Context, claim: &Claim, commit: Sha, by: String) -> StageResult {
     record_merge(ctx, claim, commit, None, |deploying| DeployState { by_hand: Some(by), ..deploying }).await
 }
@@ -229,12 +230,12 @@ async fn cancel_closed_pull_request(ctx: &Context, claim: &Claim) -> StageResult
     apply_transition(ctx, claim, stage, Some(now)).await
 }
 
-/// Takes up a merge that was interrupted: unless it is done, everything is looked at anew, since time has passed.
+/// Resumes an interrupted merge. Unless GitHub has merged, all conditions are checked again, because time has passed.
 pub(crate) async fn resume_pull_request_merge(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
     let Stage::Merging(merging) = &claim.change.stage else { return Ok(None) };
     if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
         match ctx.github.fetch_pull_request(claim.change.plan.write_target().0, pull.number).await {
-            // With another head it is somebody else's merge, which the next look finds.
+            // A merge with another head is not Gantry's. The next check finds it.
             Ok(Some(PullRequest { state: PullRequestState::Merged { commit, .. }, head, .. }))
                 if head == result.head =>
             {
@@ -247,8 +248,8 @@ pub(crate) async fn resume_pull_request_merge(ctx: &Context, claim: &Claim, froz
     await_approval_again(ctx, claim).await
 }
 
-/// Merges the pull request, right after a look that found that all holds: exactly the head that was shown and approved,
-/// or nothing.
+/// Merges the pull request right after a check of all conditions: exactly the head that was shown and approved, or
+/// nothing.
 pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
     let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(None) };
     let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(None) };
@@ -257,7 +258,7 @@ pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, frozen: &Re
     let intent = store_intent(ctx, &mut claim, begun).await?;
     match git_writes::merge_pull_request(ctx, &claim.change, pull, result, intent).await {
         Ok(MergePullRequestOutcome::Done(commit)) => record_own_merge(ctx, &claim, pull, result, commit).await,
-        // The next look finds out what is different, and voids what was said to something else.
+        // The next check finds the new head and voids the approvals of the old one.
         Ok(MergePullRequestOutcome::HeadMoved) => postpone_merge(ctx, &claim, "the head is not what was shown").await,
         Ok(MergePullRequestOutcome::NotMergeable(why)) => postpone_merge(ctx, &claim, &why).await,
         Ok(MergePullRequestOutcome::Refused(why)) => {
@@ -275,7 +276,8 @@ pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, frozen: &Re
     }
 }
 
-/// GitHub guards the head of a merge, but not what it is merged into: that is looked at afterwards, and said.
+/// Records the merge by Gantry. GitHub guards the head of a merge but not its base, so the base is checked afterwards,
+/// and a difference is shown on the card.
 async fn record_own_merge(
     ctx: &Context,
     claim: &Claim,

@@ -1,4 +1,5 @@
-//! Claims the changes that are due or were woken, and runs the handler of each one's stage: `await_approval`, `merge` or `verify`.
+//! Claims the changes that are due or were woken, and runs the handler of each one's stage: `await_approval`, `merge`
+//! or `verify`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,7 +25,7 @@ use crate::workflow::worker::{
     MAX_CONCURRENT_ROWS, PANIC_RETRY_DELAY, RowQueue, RowTasks, STORE_RETRY_DELAY, run_queue,
 };
 
-/// Runs until it is cancelled, and to the end of the handlers that run then. The next start carries on from there.
+/// Runs until it is cancelled, then waits for the running handlers. The next start continues from the stored stages.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
     let queue = ChangeQueue {
         store_wakeups: ctx.store.subscribe_wakeups(),
@@ -43,11 +44,11 @@ struct ChangeQueue {
     store_wakeups: watch::Receiver<Wakeups>,
     change_wakeups: watch::Receiver<u64>,
     cluster_updates: ViewSubscription,
-    /// When all open changes are checked again: it replaces a wake-up that was lost.
+    /// When all open changes are checked again, in case a wake-up was lost.
     next_check: Timestamp,
-    /// The rollout of each change when it was last seen, so that only news wake it.
+    /// The last observed rollout of each change. Only a different rollout wakes the change.
     last_rollouts: HashMap<ChangeId, (Option<Version>, RolloutState)>,
-    /// Changes to be handled though they are not due.
+    /// Changes to handle before they are due.
     woken: BTreeSet<ChangeId>,
 }
 
@@ -117,7 +118,7 @@ impl RowQueue for ChangeQueue {
 }
 
 impl ChangeQueue {
-    /// Wakes the changes whose rollout is another than it was.
+    /// Wakes the changes with a rollout that differs from the last observed one.
     fn wake_changed_rollouts(&mut self, namespaces: &BTreeSet<Namespace>) {
         let open = self.ctx.open_changes.all();
         for change in &open {
@@ -134,7 +135,7 @@ impl ChangeQueue {
     }
 }
 
-/// Around all that is done for it.
+/// The span of all log lines of a change.
 fn create_change_span(change: &Change) -> Span {
     tracing::error_span!("change", change.id = %change.id, request.id = change.request)
 }
@@ -146,10 +147,10 @@ fn read_change_rollout(ctx: &Context, change: &Change, namespaces: &BTreeSet<Nam
     namespaces.contains(&place.namespace).then(|| ctx.cluster_view.read_rollout(place, &artefact.image))
 }
 
-/// One step of a change, and what it leaves.
+/// Runs the handlers of one claimed change, and logs a failure of the store.
 async fn process_claim(ctx: &Context, claim: Claim) {
     if !claim.is_open {
-        // What runs there now may well contain it, but another change has begun since.
+        // A newer change has begun. The running version may contain this change, but only the newer one is verified.
         return;
     }
     match run_stage_handlers(ctx, claim).await {
@@ -161,7 +162,7 @@ async fn process_claim(ctx: &Context, claim: Claim) {
     }
 }
 
-/// Runs the handler of the stage, and those of the stages that follow at once.
+/// Runs the handler of the stage, and of each following stage that can be handled at once.
 async fn run_stage_handlers(ctx: &Context, claim: Claim) -> Result<(), StoreError> {
     let mut next = Some(claim);
     while let Some(mut claim) = next {
@@ -173,7 +174,7 @@ async fn run_stage_handlers(ctx: &Context, claim: Claim) -> Result<(), StoreErro
             Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
                 Box::pin(verify_rollout(ctx, claim)).await?
             }
-            // It came to its end since it was woken.
+            // The change ended after it was woken.
             Stage::Conflicted { .. }
             | Stage::Errored { .. }
             | Stage::Cancelled { .. }
@@ -185,7 +186,7 @@ async fn run_stage_handlers(ctx: &Context, claim: Claim) -> Result<(), StoreErro
     Ok(())
 }
 
-/// What ended in a panic is left alone for a while.
+/// Delays the next attempt after a panic.
 async fn postpone_change(ctx: &Context, id: ChangeId) {
     let until = ctx.clock.now() + PANIC_RETRY_DELAY;
     let put_off = async {

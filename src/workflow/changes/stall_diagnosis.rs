@@ -1,5 +1,5 @@
-//! What Git has and nobody speaks of: finds out where it may have got stuck. Every question is asked by its tag, so that a
-//! look at what has not changed costs the hour's limit nothing.
+//! Finds out where a merged change may be stuck if neither the cluster nor the controller shows it. The requests to
+//! GitHub use ETags, so that an unchanged answer costs no rate limit.
 
 use jiff::Timestamp;
 
@@ -12,25 +12,25 @@ use crate::domain::model::version::Image;
 use crate::workflow::context::Context;
 use crate::workflow::facts::rollout_check::RolloutCheck;
 
-/// When a change that shows no sign of life is looked into.
+/// When a change without a sign of life is diagnosed.
 pub(crate) fn compute_stall_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Timestamp {
     let policy = ctx.config.catalogue.ladder.find_policy(&change.plan.environment).cloned().unwrap_or_default();
     deploying.merged_at + policy.stall_after
 }
 
-/// What was last seen of a change, while there is no sign of life of it.
+/// Diagnoses a merged change without a sign of life. `None`: the change is rolling out, or it is too early.
 pub(crate) async fn diagnose_stall(ctx: &Context, change: &Change, look: &RolloutCheck) -> Option<Box<StallDiagnosis>> {
     let deploying = change.stage.deploying()?;
     let known = deploying.silence.as_deref();
     let runs = match look {
-        // Nobody can tell whether it is still silent.
+        // The cluster cannot be read, so the last diagnosis stays.
         RolloutCheck::Unclear(_) => return deploying.silence.clone(),
         RolloutCheck::NotDeployed { running_version: runs, commit_unknown: untold } if deploying.seen_at.is_none() => {
             runs.clone().map(|version| RunningInstead { version, untold: *untold })
         }
         _ => return None,
     };
-    // After the deadline it stays what it was then.
+    // After the deadline, the last diagnosis stays.
     if !matches!(change.stage, Stage::Deploying(_)) {
         return deploying.silence.clone();
     }
@@ -38,7 +38,7 @@ pub(crate) async fn diagnose_stall(ctx: &Context, change: &Change, look: &Rollou
     let word = ctx.report_history.find_last_message(&change.plan.environment, &change.plan.artefact);
     let spoken_of = word.as_ref().is_some_and(|word| word.commit.as_ref() == Some(&deploying.result));
     let late = now >= deploying.deadline;
-    // A build that failed need not be waited for.
+    // A failed build is diagnosed at once.
     let broken =
         ctx.builds.find_build(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
     if !late && (spoken_of || (now < compute_stall_time(ctx, change, deploying) && !broken)) {
@@ -58,7 +58,7 @@ pub(crate) async fn diagnose_stall(ctx: &Context, change: &Change, look: &Rollou
     }))
 }
 
-/// When CI was done with the result, where it told. By manifest there is nothing to build.
+/// When CI finished the build of the result, if it reported that. With delivery by manifest there is no build.
 pub(crate) fn find_build_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
     let plan = &change.plan;
     let build =
@@ -77,13 +77,13 @@ async fn inspect_branch(ctx: &Context, change: &Change, deploying: &DeployState)
     }
 }
 
-/// What CI makes of the result: the one place that knows who tells it.
+/// The state of the build of the result, from the webhook of its workflow, else from the commit's checks.
 async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) -> BuildFinding {
     let plan = &change.plan;
     if plan.manifest_file().is_some() {
         return BuildFinding::NotNeeded;
     }
-    // What its workflow said counts before what the checks of all workflows say together.
+    // The build's own workflow counts before the checks of all workflows together.
     if let Some(build) = ctx.builds.find_build(&plan.repository, &deploying.result) {
         match build.state {
             BuildState::Failed { .. } => {
@@ -105,7 +105,7 @@ async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) 
     }
 }
 
-/// Is the image of the result in the registry? By branch only where images are named after commits.
+/// Whether the registry has the image of the result. With delivery by branch, only tags that name a commit can show it.
 async fn inspect_image(ctx: &Context, change: &Change, deploying: &DeployState) -> ImageFinding {
     let plan = &change.plan;
     let Some(artefact) = ctx.config.catalogue.find_artefact(plan.artefact.as_str()) else {

@@ -1,4 +1,4 @@
-//! The Git tag that marks a change which was merged.
+//! Creates the Git tag of a merged change.
 
 use jiff::Timestamp;
 
@@ -11,16 +11,16 @@ use crate::workflow::changes::git_writes;
 use crate::workflow::changes::transition::{WriteAhead, compute_next_try, store_intended_stage, store_intent};
 use crate::workflow::context::Context;
 
-/// A tag that could not be made so often is left out, with a warning.
+/// After so many failed tries the tag is left out, with a warning on the card.
 const MAX_TAG_TRIES: u32 = 6;
 
-/// Marks the result with a tag. Gives the time of the next try, if there is to be one.
+/// Creates the tag of the result. Returns the time of the next try, if one is needed.
 pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
     let mut stored_intent = None;
     for _ in 0..MAX_TAG_TRIES {
         let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
         let plan = claim.change.plan.clone();
-        // By manifest it is the code that is tagged, at what was built.
+        // With delivery by manifest, the tag goes to the commit of the image in the code repository.
         let marked = match &plan.write {
             GitWrite::Manifest { pinned, .. } => pinned.clone(),
             GitWrite::Branch { .. } => Some(deploying.result.clone()),
@@ -32,7 +32,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
                 stored_intent = Some(store_tag_name(ctx, claim, name, 0).await?);
                 continue;
             }
-            // Woken before its turn came: whoever asks again and again moves the turns of all others.
+            // Woken early. Asking GitHub now would use rate limit that other changes need.
             ResultTag::Chosen { .. } if claim.due_at.is_some_and(|due| due > ctx.clock.now()) => {
                 return Ok(claim.due_at);
             }
@@ -57,7 +57,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
                 stored_intent = Some(store_tag_name(ctx, claim, name, tries + 1).await?);
             }
             Ok(tag) => return store_tag(ctx, claim, tag).await.map(|()| None),
-            // To wait for one's turn is no failure.
+            // A rate limit is not counted as a failed try.
             Err(error @ (GithubError::RateLimited { .. } | GithubError::Throttled { .. })) => {
                 return Ok(Some(compute_next_try(&error, tries, ctx.clock.now())));
             }
@@ -75,7 +75,8 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
     Ok(None)
 }
 
-/// A tag of our name that is there already is ours if it marks our result; else the next number is free.
+/// Handles a tag name that exists already: if that tag marks the result, it is Gantry's own; else the next number is
+/// chosen.
 pub(crate) async fn resolve_taken_tag(
     ctx: &Context,
     change: &Change,
@@ -100,7 +101,7 @@ pub(crate) fn compute_tag_affixes(ctx: &Context, change: &Change) -> (String, St
     format_tag_affixes(template, &change.plan, ctx.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
 }
 
-/// The first name that is free as far as we know.
+/// The name with the next number after all known tags: those of the store, and `taken`.
 pub(crate) async fn choose_tag_name(
     ctx: &Context,
     change: &Change,
@@ -131,7 +132,7 @@ async fn store_tag_state(
     more: Transaction,
 ) -> Result<WriteAhead, StoreError> {
     let stage = claim.change.stage.clone();
-    // Only a change that was merged is tagged, so that the transition is always possible.
+    // Only a merged change is tagged, so the transition is always possible.
     let stage = stage.clone().update_deploying(|now| DeployState { tag, ..now }).unwrap_or(stage);
     store_intended_stage(ctx, claim, stage, more).await
 }

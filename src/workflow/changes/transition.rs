@@ -17,27 +17,27 @@ use crate::workflow::message_keys;
 use crate::workflow::notifications::subscriptions::notify_subscribers;
 use crate::workflow::planning::approval_requirements::collect_approval_requirements;
 
-/// A GitHub that was not available so often is not waited for any longer: some seven minutes.
+/// After so many failed tries (about seven minutes) the change ends with an error.
 const MAX_TRIES: u32 = 12;
 
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
 
-/// The result of a stage handler. `Some`: the change was stored in a new stage, whose handler runs at once. `None`: the change waits
-/// for its time, or for something that wakes it.
+/// The result of a stage handler. `Some`: the change was stored in a new stage, and the handler of that stage runs at
+/// once. `None`: the change waits until it is due or woken.
 pub(crate) type StageResult = Result<Option<Claim>, StoreError>;
 
-/// Proof that this process stored the intention of one write to Git, under the fence of its claim. A handler that finds an intention
-/// of an earlier process checks first whether that write happened.
+/// Proof that this process stored the intention of one write to Git, under the fence of its claim. A handler that finds
+/// an intention of an earlier process checks first whether that write happened.
 #[must_use]
 pub(crate) struct WriteAhead(());
 
-/// Stores the change as it is before a write to Git.
+/// Stores the change before a write to Git.
 pub(crate) async fn store_intent(ctx: &Context, claim: &mut Claim, intended: Change) -> Result<WriteAhead, StoreError> {
     store_change(ctx, claim, intended).await?;
     Ok(WriteAhead(()))
 }
 
-/// The same for a stage that people see: stores it with its card.
+/// Stores a stage and its card before a write to Git.
 pub(crate) async fn store_intended_stage(
     ctx: &Context,
     claim: &mut Claim,
@@ -50,7 +50,7 @@ pub(crate) async fn store_intended_stage(
     Ok(WriteAhead(()))
 }
 
-/// Stores a change without a new card, due at once.
+/// Stores a change, due at once. The card stays as it is.
 pub(crate) async fn store_change(ctx: &Context, claim: &mut Claim, change: Change) -> Result<(), StoreError> {
     let due = Some(ctx.clock.now());
     ctx.store.commit(Transaction::new().advance_change(change.clone(), claim.fence, due)).await?;
@@ -58,7 +58,7 @@ pub(crate) async fn store_change(ctx: &Context, claim: &mut Claim, change: Chang
     Ok(())
 }
 
-/// Stores where a change stands, with its card; at an end also tells the one who asked.
+/// Stores a new stage of a change and updates the card. The end of a change is also posted in the card's thread.
 pub(crate) async fn advance_stage(
     ctx: &Context,
     before: &Change,
@@ -70,7 +70,7 @@ pub(crate) async fn advance_stage(
     advance_change(ctx, before, fence, Change { stage, ..before.clone() }, due, more).await
 }
 
-/// The same where more of the change is new than its stage.
+/// Like [`advance_stage`], for a change with more new fields than the stage.
 pub(crate) async fn advance_change(
     ctx: &Context,
     before: &Change,
@@ -98,7 +98,7 @@ pub(crate) fn build_begin_transaction(ctx: &Context, change: &Change) -> Transac
         .append(notify_subscribers(ctx, None, change))
 }
 
-/// The transaction that takes up a change again after an error, at the request of a person.
+/// The transaction that retries an errored change at the request of a person.
 pub(crate) fn build_retry_transaction(ctx: &Context, errored: &Stage, fence: Fence, change: &Change) -> Transaction {
     Transaction::new()
         .advance_change(change.clone(), fence, Some(ctx.clock.now()))
@@ -107,7 +107,7 @@ pub(crate) fn build_retry_transaction(ctx: &Context, errored: &Stage, fence: Fen
         .append(notify_subscribers(ctx, Some(errored), change))
 }
 
-/// What is to be stored and said when a change has come so far.
+/// The transaction that stores a change: the row, and as far as they differ the card, the ledger and the messages.
 pub(crate) fn build_advance_transaction(
     ctx: &Context,
     before: &Change,
@@ -118,7 +118,7 @@ pub(crate) fn build_advance_transaction(
     let moved_on = before.stage.name() != change.stage.name();
     let mut transaction = Transaction::new().advance_change(change.clone(), fence, due);
     let card = render_card(ctx, change);
-    // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
+    // The card is sent only if it differs. Mere progress within a stage may be coalesced with later edits.
     if card != render_card(ctx, before) {
         transaction = transaction.enqueue_message(if change.stage.is_only_progress(&before.stage) {
             card.with_coalescing()
@@ -143,7 +143,7 @@ pub(crate) fn build_advance_transaction(
             let end = render::card::render_outcome(change, &before.stage);
             let now = ctx.clock.now().as_microsecond();
             let end = build_thread_reply(ctx, change, &format!("{}:{now}", change.stage.name()), end);
-            // What went wrong, or right after all, concerns more people than those who follow the thread.
+            // A failure or a late recovery concerns the whole channel, so the reply is broadcast.
             let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
             transaction = transaction.enqueue_message(if loud { end.with_broadcast() } else { end });
         }
@@ -172,7 +172,8 @@ pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, why: String) -> S
     apply_transition(ctx, claim, stage, claim.change.frozen.is_some().then_some(now)).await
 }
 
-/// `begun`: GitHub may have merged it nevertheless.
+/// Schedules another try after a failed merge, or ends the change with an error. `begun`: GitHub may have merged
+/// despite the error.
 pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: GithubError, begun: bool) -> StageResult {
     let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(None) };
     let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
@@ -190,7 +191,7 @@ pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: Gith
         return mark_errored(ctx, claim, why).await;
     }
     let now = ctx.clock.now();
-    // To wait for one's turn is no failure.
+    // A rate limit is not counted as a failed try.
     let tries = if unavailable { tries + 1 } else { tries };
     let trouble =
         RetryState { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
@@ -198,7 +199,7 @@ pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: Gith
     apply_transition(ctx, claim, stage, Some(compute_next_try(&error, tries, now))).await
 }
 
-/// Something stands in the way of a merge that was on its way: it waits for that.
+/// Sends a merging change back to `AwaitingApproval`, because conditions of the merge do not hold any more.
 pub(crate) async fn wait_for(ctx: &Context, claim: &Claim, waits_for: Vec<MergeCondition>) -> StageResult {
     let now = ctx.clock.now();
     let awaiting = collect_approval_requirements(ctx, &claim.change.plan, now).await;
@@ -207,7 +208,7 @@ pub(crate) async fn wait_for(ctx: &Context, claim: &Claim, waits_for: Vec<MergeC
     apply_transition(ctx, claim, held, Some(now)).await
 }
 
-/// It waits for these alone, whatever else may be missing.
+/// Stores these conditions as the only ones that the change waits for.
 pub(crate) async fn store_merge_conditions(
     ctx: &Context,
     claim: &Claim,
@@ -218,7 +219,7 @@ pub(crate) async fn store_merge_conditions(
     store_approval_state(ctx, claim, learned, None).await
 }
 
-/// Stores what is new of it, reminds those who can approve at half time, and gives it up when its time is over.
+/// Stores the approval state. Reminds the approvers at half time, and expires the change at its deadline.
 pub(crate) async fn store_approval_state(
     ctx: &Context,
     claim: &Claim,
@@ -233,7 +234,7 @@ pub(crate) async fn store_approval_state(
     learned.nudged |= nudge;
     let due = due.unwrap_or_else(|| learned.next_reminder_at());
     if nudge {
-        // One for each time that it is asked for.
+        // The key has the start of the approval period, so that each period has one reminder.
         let key = format!("nudge:{}", learned.since.as_microsecond());
         let said = render::approve::render_reminder(&claim.change, &learned);
         let more = Transaction::new().enqueue_message(build_thread_reply(ctx, &claim.change, &key, said));
@@ -243,7 +244,7 @@ pub(crate) async fn store_approval_state(
     store_stage_if_changed(ctx, claim, Stage::AwaitingApproval(learned), Some(due)).await
 }
 
-/// GitHub could not be asked: again later, for as long as people may still say something.
+/// Schedules another check after GitHub failed. Expires the change at its deadline.
 pub(crate) async fn retry_approval_later(ctx: &Context, claim: &Claim, error: &GithubError) -> StageResult {
     let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(None) };
     let now = ctx.clock.now();
@@ -257,14 +258,14 @@ pub(crate) async fn retry_approval_later(ctx: &Context, claim: &Claim, error: &G
     advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(|_| None)
 }
 
-/// Writes only what is new.
+/// Stores a stage and a due time, unless both are stored already.
 pub(crate) async fn store_stage_if_changed(
     ctx: &Context,
     claim: &Claim,
     stage: Stage,
     due: Option<Timestamp>,
 ) -> StageResult {
-    // The store counts in microseconds.
+    // The store rounds times to microseconds.
     let same_time = match (due, claim.due_at) {
         (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),
         (due, before) => due == before,
@@ -279,7 +280,7 @@ pub(crate) async fn await_approval_again(ctx: &Context, claim: &Claim) -> StageR
     wait_for(ctx, claim, Vec::new()).await
 }
 
-/// GitHub says no for now: it waits again, and not in a circle.
+/// Sends a pull request that GitHub does not merge yet back to `AwaitingApproval`. The backoff prevents a busy loop.
 pub(crate) async fn postpone_merge(ctx: &Context, claim: &Claim, why: &str) -> StageResult {
     let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(None) };
     let now = ctx.clock.now();
@@ -294,7 +295,7 @@ pub(crate) fn build_entry_by_person(ctx: &Context, change: &Change, kind: Ledger
     build_ledger_entry(change, kind, Actor::Person(by.clone()), ctx.clock.now())
 }
 
-/// The card as it stands now. Said again under the same name, it takes the place of the one before.
+/// The card of the change as it is now. A message with the same key edits the posted card.
 pub(crate) fn render_card(ctx: &Context, change: &Change) -> Message {
     let catalogue = &ctx.config.catalogue;
     let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
@@ -315,7 +316,7 @@ pub(crate) fn build_post_destination(
     thread: Option<MessageKey>,
 ) -> Destination {
     let environment = ctx.config.catalogue.ladder.find(change.plan.environment.as_str());
-    // An environment that was taken out of the configuration has no channel any more.
+    // An environment that was removed from the configuration has no channel; the requester gets the message.
     let channel = environment.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
     let asked = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
     Destination::Post { channel, key, thread, asked: Some(asked) }
@@ -326,7 +327,7 @@ pub(crate) fn compute_backoff(tries: u32) -> SignedDuration {
     SignedDuration::from_secs(1 << tries.min(6)).min(MAX_BACKOFF)
 }
 
-/// When to ask again, after GitHub could not be asked.
+/// The time of the next request to GitHub after a failed one.
 pub(crate) fn compute_next_try(error: &GithubError, tries: u32, now: Timestamp) -> Timestamp {
     match error {
         GithubError::RateLimited { until } | GithubError::Throttled { until } => *until,

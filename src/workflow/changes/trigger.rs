@@ -1,9 +1,9 @@
-//! Tells the controller of an environment that Git has moved.
+//! Triggers a reconciliation by the environment's controller after a merge.
 
 use crate::domain::change::{Change, TriggerOutcome};
 use crate::workflow::context::Context;
 
-/// Tells the controller to look, once, where the environment says how.
+/// Triggers the controller once per change, if the environment has a trigger configured.
 pub(crate) async fn trigger_reconcile(ctx: &Context, change: &Change) -> Option<TriggerOutcome> {
     let deploying = change.stage.deploying()?;
     if deploying.nudge.is_some() {

@@ -1,4 +1,5 @@
-//! The steps of a change after the merge: the tag, a word to the controller, and the wait for the proof that it runs.
+//! The handler of the stages after the merge: creates the tag, triggers the controller, and waits for the proof that
+//! the cluster runs the result.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -17,14 +18,14 @@ use crate::workflow::context::Context;
 use crate::workflow::facts::authors::find_change_authors;
 use crate::workflow::facts::rollout_check::{RolloutCheck, check_rollout};
 
-/// The pause before the next look, while the cluster has not been read at all.
+/// The poll interval until the cluster was read for the first time.
 const UNREAD_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
-/// How many authors are called to a failure.
+/// The most authors that are mentioned for one failure.
 const MAX_NOTIFIED_AUTHORS: usize = 10;
 
-/// A check within this time after the deadline may confirm a health report. A later check says nothing about the rollout's
-/// state at the deadline.
+/// A check within this time after the deadline may confirm a health report. A later check says nothing about the
+/// rollout's state at the deadline.
 const CONFIRMATION_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
 pub(crate) async fn verify_rollout(ctx: &Context, mut claim: Claim) -> StageResult {
@@ -33,11 +34,11 @@ pub(crate) async fn verify_rollout(ctx: &Context, mut claim: Claim) -> StageResu
     }
     let tag_due = ensure_tag(ctx, &mut claim).await?;
     let nudge = trigger_reconcile(ctx, &claim.change).await;
-    // Boxed: what is asked of GitHub while there is no sign of life needs room that few steps use.
+    // Boxed: the stall diagnosis makes the future large, and few checks need it.
     Box::pin(evaluate_rollout(ctx, &claim, nudge, tag_due)).await
 }
 
-/// Green only when the cluster runs it.
+/// Checks the rollout and stores the stage that follows from it. Only the cluster itself makes a change `Deployed`.
 async fn evaluate_rollout(
     ctx: &Context,
     claim: &Claim,
@@ -53,7 +54,7 @@ async fn evaluate_rollout(
     let artefact = ctx.config.catalogue.find_artefact(claim.change.plan.artefact.as_str());
     let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
     if place.is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
-        // After a start, nothing can be said before the first look, not even that it is too late.
+        // After a start, the first read of the cluster comes before any decision, even before the deadline.
         let Ok(told) = before.update_deploying(|known| DeployState { nudge, ..known }) else { return Ok(None) };
         return store_stage_if_changed(ctx, claim, told, Some(ctx.clock.now() + UNREAD_POLL_INTERVAL)).await;
     }
@@ -76,7 +77,7 @@ async fn evaluate_rollout(
         silence,
         built_at: known.built_at.or(built_at),
         seen_at,
-        // What is only shown at the end is not worth a step of its own before.
+        // The image is shown only at the end, so an earlier difference does not cause a write.
         runs_as: match &look {
             RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => runs_as.or(known.runs_as),
             _ => known.runs_as,
@@ -121,7 +122,7 @@ async fn evaluate_rollout(
         RolloutCheck::Unclear(why) if late => {
             learned.into_stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
         }
-        // Of what is only watched, the periodic look is soon enough.
+        // A change that is only watched (failed or stalled) waits for the periodic check instead.
         RolloutCheck::Unclear(_) if waiting => {
             let due = (now + compute_backoff(tries)).min(deadline);
             return store_stage_if_changed(ctx, claim, learned, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
@@ -144,7 +145,7 @@ async fn evaluate_rollout(
     store_stage_if_changed(ctx, claim, stage, due).await
 }
 
-/// When the rollout of the result was first seen, as far as it was.
+/// When the rollout of the result was first seen. `None`: not yet.
 fn determine_seen_at(
     ctx: &Context,
     change: &Change,
@@ -158,7 +159,7 @@ fn determine_seen_at(
         | RolloutCheck::Running { .. }
         | RolloutCheck::Failed { was_rolled_out: true, .. } => {
             let seen = ctx.sightings.find_sighting(&plan.artefact, &plan.environment);
-            // What is built once and only retagged may have been there before.
+            // An image that is built once and only retagged may have run before the merge.
             Some(seen.map_or_else(|| ctx.clock.now(), |seen| seen.seen_at.max(deploying.merged_at)))
         }
         RolloutCheck::NotDeployed { .. }
@@ -168,7 +169,8 @@ fn determine_seen_at(
     deploying.seen_at.or(seen)
 }
 
-/// With those who wrote what failed, to be told of it. A rollback's are told otherwise: it took their work back.
+/// Adds the authors to notify of a failed promotion, once. The authors of a rollback's lost commits are notified when
+/// it is merged.
 async fn add_failure_authors(ctx: &Context, before: &Change, stage: Stage) -> Stage {
     let told = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
     if told || before.plan.is_rollback() || !matches!(stage, Stage::Failed { .. }) {
@@ -181,7 +183,7 @@ async fn add_failure_authors(ctx: &Context, before: &Change, stage: Stage) -> St
     }
 }
 
-/// What the artefacts that are carried along are doing, for the card.
+/// The rollouts of the co-deployed artefacts, for the card.
 fn collect_co_deployed_states(ctx: &Context, change: &Change) -> Vec<CoDeployedStatus> {
     let one = |also: &crate::domain::change::plan::CoDeployed| {
         let artefact = ctx.config.catalogue.find_artefact(also.artefact.as_str())?;
