@@ -1,4 +1,4 @@
-//! What somebody else told, kept for as long as it may be believed.
+//! A cache for answers of outside services, with a time to live.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Nobody's workspace has so many people acting within minutes; it only keeps the memory small.
+/// Bounds the memory. A workspace does not have so many active people within one time to live.
 const MAX_ENTRIES: usize = 10_000;
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ pub(crate) const MAX_CONCURRENT_ROWS: usize = 16;
 /// The pause after the store could not be read or written.
 pub(crate) const STORE_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// The pause before a row is tried again whose task panicked: it will probably panic again.
+/// The pause before a row is tried again after its task panicked. It will probably panic again.
 pub(crate) const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
 
 /// Rows of the store that become due. Each is worked on in a task of its own.
@@ -108,7 +108,7 @@ pub(crate) trait Rounds {
     /// Logged when the store fails.
     const FAILURE: &'static str;
 
-    /// Does all that can be done now.
+    /// Does all work that can be done now.
     async fn run_round(&mut self) -> Result<NextRound, StoreError>;
 
     /// Waits for an event that asks for a round. `false`: there will be no more events.
@@ -157,7 +157,7 @@ async fn sleep_until_due(clock: &Clock, due: Option<Timestamp>) {
     }
 }
 
-/// A store that failed is not asked again at once.
+/// Waits before the next query to a store that failed.
 async fn pause_after_store_failure(cancel: &CancellationToken) {
     tokio::select! {
         () = cancel.cancelled() => {}

@@ -1,5 +1,4 @@
-//! Composes the announcement of one arrival, its replies and its entry in the ledger, and updates an announcement that is
-//! already posted.
+//! Composes the announcement of one arrival, its replies and its ledger entry, and updates a posted announcement.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,21 +21,21 @@ use crate::workflow::deployments::arrival_message::{
 };
 use crate::workflow::error::LookupError;
 
-/// More people than these are not called for one failure.
+/// The most authors that are mentioned for one failure.
 const MAX_AUTHORS: usize = 5;
 
-/// Where an arrival was told, and all that is needed to say it again.
+/// A posted announcement of an arrival, with the facts that are needed to render it again.
 #[derive(Debug)]
 pub(crate) struct PostedArrival {
-    /// The beginning of its wave; `None` where it has a message of its own.
+    /// The start of the batch. `None`: the arrival has a message of its own.
     batch_start: Option<Timestamp>,
     pub(crate) commit: Option<Commit>,
     authors: Vec<Author>,
-    /// Slack has it already: whoever is mentioned by an edit is not called.
+    /// Slack has posted the message. A mention that an edit adds notifies no one.
     is_posted: bool,
 }
 
-/// Who wrote what came with a version, each once: all since the version before, as far as that can be known.
+/// The authors of the commits since the previous version, each once. If those are not known, the author of the commit.
 pub(crate) async fn find_arrival_authors(
     ctx: &Context,
     artefact: &Artefact,
@@ -53,7 +52,7 @@ pub(crate) async fn find_arrival_authors(
     let mut authors: Vec<Author> = Vec::new();
     for commit in commits {
         let person = match &commit.login {
-            // Who cannot be found now is named: nothing waits for it.
+            // If the lookup fails, the author is only named. The announcement does not wait for it.
             Some(login) => ctx.permissions.find_person(login, &artefact.repository).await.ok().flatten(),
             None => None,
         };
@@ -83,7 +82,7 @@ async fn find_commits_since(
     comparison.commits.into_iter().map(|lone| lone.commit).collect()
 }
 
-/// For the ledger, which `history` reads.
+/// The ledger entry of an arrival. `history` reads it.
 pub(crate) fn build_arrival_entry(
     ctx: &Context,
     found: &SightingUpdate<'_>,
@@ -136,7 +135,7 @@ pub(crate) fn build_arrival(
     }
 }
 
-/// Where a stay was told, if that was so lately that people still read it.
+/// The posted announcement of a sighting. `None`: there is none, or it is older than `within`.
 pub(crate) async fn find_posted_arrival(
     ctx: &Context,
     artefact: &Artefact,
@@ -173,7 +172,7 @@ pub(crate) async fn find_posted_arrival(
     Ok(Some(PostedArrival { batch_start: wave, commit, authors, is_posted: stands }))
 }
 
-/// What was told, with what is known by now: it takes the place of what was said.
+/// Renders a posted announcement again with the facts of now. The message with the same key is edited.
 pub(crate) fn update_posted_arrival(
     ctx: &Context,
     artefact: &Artefact,
@@ -200,7 +199,7 @@ pub(crate) fn update_posted_arrival(
     )
 }
 
-/// Calls the authors of a failure that was told before they were known.
+/// Mentions the authors of a failure in a reply, because they were not known when it was announced.
 pub(crate) fn notify_failure_authors(
     ctx: &Context,
     artefact: &Artefact,
@@ -216,7 +215,6 @@ pub(crate) fn notify_failure_authors(
     enqueue_arrival_message(ctx, environment, build_authors_reply(&arrival))
 }
 
-/// The message of an arrival.
 pub(crate) fn build_arrival_message(of: &Arrival) -> ArrivalMessage {
     let tells = match of.outcome {
         ArrivalOutcome::Running { .. } => RUNNING,
@@ -234,13 +232,13 @@ pub(crate) fn build_arrival_message(of: &Arrival) -> ArrivalMessage {
     }
 }
 
-/// Said in its thread, once: it runs after all.
+/// The reply that a failed arrival runs after all.
 pub(crate) fn build_recovery_reply(of: &Arrival) -> ArrivalMessage {
     let said = arrival::render_recovery(of);
     build_arrival_reply(of, "runs", RECOVERED, said.clone(), SubscriberContent::Rendered(said))
 }
 
-/// The same for whom a failure concerns. Only those who are called need to hear it.
+/// The reply that mentions the authors of a failure. Subscribed channels do not get it.
 fn build_authors_reply(of: &Arrival) -> ArrivalMessage {
     build_arrival_reply(of, "authors", FAILED, arrival::render_authors_found(of), SubscriberContent::Nothing)
 }
@@ -263,13 +261,13 @@ fn build_arrival_reply(
     }
 }
 
-/// Unknown where the rollout was over before it was seen.
+/// `None`: the rollout was complete when it was first seen.
 fn measure_rollout_duration(sighting: &Sighting) -> Option<SignedDuration> {
     let took = sighting.running_at.map(|at| at.duration_since(sighting.seen_at));
     took.filter(|took| !took.is_zero())
 }
 
-/// How the message of an arrival is called: by the stay that it is about.
+/// The key of the message about an arrival: one for each sighting.
 pub(crate) fn arrival_key(artefact: &ArtefactName, environment: &EnvironmentName, sighting: &Sighting) -> MessageKey {
     MessageKey::new(&format!("arrival:{environment}:{artefact}:{}", sighting.seen_at.as_microsecond()))
 }

@@ -1,4 +1,5 @@
-//! A wave of arrivals on one card, edited in place as they go on; what of it fails or recovers is said in its thread.
+//! A batch of arrivals on one card, which is edited as the batch proceeds. Failures and recoveries are replies in its
+//! thread.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,10 +21,10 @@ use crate::workflow::deployments::arrival_message::{
 };
 use crate::workflow::facts::sightings::RecentSighting;
 
-/// So many failures of a wave have a message of their own.
+/// The most failures of a batch that get a reply of their own.
 const MAX_FAILURE_REPLIES: usize = 5;
 
-/// When the wave began that each belongs to, where there are enough for one.
+/// The start of the batch of each update. `None`: too few arrivals for a batch.
 pub(crate) fn find_batch_starts(ctx: &Context, found: &[SightingUpdate<'_>]) -> Vec<Option<Timestamp>> {
     let environments: BTreeSet<&EnvironmentName> = found.iter().map(|found| &found.environment.name).collect();
     let mut begun: HashMap<(EnvironmentName, ArtefactName), Timestamp> = HashMap::new();
@@ -43,7 +44,7 @@ pub(crate) fn find_batch_starts(ctx: &Context, found: &[SightingUpdate<'_>]) -> 
     found.iter().map(first).collect()
 }
 
-/// The same for one that is known already.
+/// The start of the batch of one recorded sighting.
 pub(crate) fn find_batch_start(ctx: &Context, environment: &EnvironmentName, sighting: &Sighting) -> Option<Timestamp> {
     let stays = find_foreign_sightings(ctx, environment, std::slice::from_ref(sighting));
     let wave = find_large_batches(&stays)
@@ -52,7 +53,7 @@ pub(crate) fn find_batch_start(ctx: &Context, environment: &EnvironmentName, sig
     wave.first().map(|first| first.sighting.seen_at)
 }
 
-/// What arrived in the last hours without a change of ours, oldest first, `newer` in the place of what was known.
+/// The sightings of the last hours without a Gantry change, oldest first. `newer` replaces the recorded ones.
 fn find_foreign_sightings(ctx: &Context, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<RecentSighting> {
     let ours = |stay: &RecentSighting| {
         stay.excluded_from_batch
@@ -71,7 +72,7 @@ fn find_foreign_sightings(ctx: &Context, environment: &EnvironmentName, newer: &
     stays.into_values().collect()
 }
 
-/// The card, with `newer` in the place of what was known.
+/// The card of the batch. `newer` replaces the recorded sightings.
 pub(crate) fn build_batch_message(
     ctx: &Context,
     environment: &Environment,
@@ -93,7 +94,7 @@ pub(crate) fn build_batch(
     let stays = find_foreign_sightings(ctx, &environment.name, newer);
     let found =
         find_large_batches(&stays).into_iter().find(|wave| wave.iter().any(|stay| stay.sighting.seen_at == began));
-    // Of two stays of an artefact, the later is told.
+    // Of two sightings of an artefact, the later one is shown.
     let mut members: BTreeMap<&ArtefactName, BatchedArrival> = BTreeMap::new();
     for RecentSighting { sighting, commit, .. } in found.unwrap_or_default() {
         let origin = ctx.sightings.read_artefact(&sighting.artefact, |seen| {
@@ -123,7 +124,7 @@ pub(crate) fn build_batch(
     }
 }
 
-/// What failed or recovered since the last look. Each author is called once in a wave.
+/// The replies about new failures and recoveries. Each author is mentioned once in a batch.
 pub(crate) fn build_batch_replies(
     wave: &ArrivalBatch,
     key: &MessageKey,
@@ -145,7 +146,7 @@ pub(crate) fn build_batch_replies(
     let failed: Vec<&BatchedArrival> =
         wave.members.iter().filter(|it| matches!(it.state, BatchedArrivalState::Failed { .. })).collect();
     let earlier: Vec<&BatchedArrival> = failed.iter().copied().filter(|member| !is_new(member)).collect();
-    // Who was called for an earlier one of the same wave has been told of the wave.
+    // The authors of earlier failures of this batch were mentioned already.
     let logins = earlier.iter().filter_map(|member| member.commit.as_ref()?.login.as_deref());
     let mut called_logins: BTreeSet<&str> = logins.collect();
     let mut called: Vec<Author> = Vec::new();
@@ -172,7 +173,7 @@ pub(crate) fn build_batch_replies(
         }
     }
     if !rest.is_empty() {
-        // Those that fail later have a line of their own: whoever is called by an edit is not called.
+        // Later failures get a new reply instead of an edit, because a mention in an edit notifies no one.
         let said = render::render_more_failures(&rest, &wave.environment, &rest_authors);
         let artefacts = rest.iter().map(|name| ArtefactName::new(name)).collect();
         let beside = render::render_more_failures(&rest, &wave.environment, &[]);
@@ -201,7 +202,7 @@ pub(crate) fn render_batch_message(wave: &ArrivalBatch, key: MessageKey) -> Arri
     }
 }
 
-/// Those that are large enough; `stays` are in order.
+/// The groups that are large enough for a batch. `stays` must be sorted by time.
 fn find_large_batches(stays: &[RecentSighting]) -> Vec<&[RecentSighting]> {
     let moments: Vec<Timestamp> = stays.iter().map(|stay| stay.sighting.seen_at).collect();
     let parts = split_into_batches(&moments).into_iter().map(|part| &stays[part]);

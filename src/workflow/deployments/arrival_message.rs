@@ -15,7 +15,7 @@ use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
 
-/// Something that is new, with all that is needed to tell it.
+/// A new or updated sighting, and the event to announce, if any.
 pub(crate) struct SightingUpdate<'a> {
     pub(crate) artefact: &'a Artefact,
     pub(crate) environment: &'a Environment,
@@ -23,47 +23,47 @@ pub(crate) struct SightingUpdate<'a> {
     pub(crate) news: Option<ArrivalEvent>,
 }
 
-/// What was found out about an arrival in time.
+/// The facts about an arrival that were found in time.
 #[derive(Debug, Default)]
 pub(crate) struct ArrivalFacts {
     pub(crate) commit: Option<Commit>,
     pub(crate) origin: Provenance,
-    /// Whom a failure concerns.
+    /// The authors to mention in case of a failure.
     pub(crate) authors: Vec<Author>,
 }
 
-/// What a message tells, for channels that listen to some of it: any of these is enough.
+/// The states that a message announces. A channel gets the message if it subscribed to any of them.
 pub(crate) type AnnouncedStates = &'static [SubscribedState];
 
-/// Of a wave some run, and some still roll out.
+/// A batch in which some artefacts run and some still roll out.
 pub(crate) const ARRIVING: AnnouncedStates = &[SubscribedState::Started, SubscribedState::Deployed];
 pub(crate) const RUNNING: AnnouncedStates = &[SubscribedState::Deployed];
 pub(crate) const FAILED: AnnouncedStates = &[SubscribedState::Failed];
-/// Who heard of the failure hears that it is over.
+/// Channels that were notified of the failure are notified of the recovery too.
 pub(crate) const RECOVERED: AnnouncedStates = &[SubscribedState::Deployed, SubscribedState::Failed];
 
-/// One message about arrivals, before it is known who gets it.
+/// One message about arrivals, for the environment's channel and the subscribed channels.
 #[derive(Debug)]
 pub(crate) struct ArrivalMessage {
     pub(crate) artefacts: Vec<ArtefactName>,
     pub(crate) states: AnnouncedStates,
     pub(crate) key: MessageKey,
-    /// A reply stands in the channel too.
+    /// The thread of a reply, which is broadcast to the channel.
     pub(crate) thread: Option<MessageKey>,
     pub(crate) rendered: Rendered,
     pub(crate) subscriber_content: SubscriberContent,
 }
 
-/// What other channels than the environment's own are told. It calls nobody: that was done once.
+/// The content for subscribed channels. It has no mentions, because the environment's own channel has them.
 #[derive(Debug)]
 pub(crate) enum SubscriberContent {
     Rendered(Rendered),
     Nothing,
-    /// Of a wave, each channel is told of what it listens to.
+    /// Each channel gets the part of the batch that it subscribed to.
     Batch(ArrivalBatch),
 }
 
-/// Every message about an arrival is made here: what is said, and where. The same key edits what was said.
+/// Enqueues a message about arrivals for every channel that wants it. A message with the same key edits the posted one.
 pub(crate) fn enqueue_arrival_message(
     ctx: &Context,
     environment: &Environment,
@@ -101,8 +101,8 @@ pub(crate) fn enqueue_arrival_message(
     transaction
 }
 
-/// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
-/// to what stands there.
+/// Enqueues a message for one channel. A reply is broadcast. Without a subscription to the state, a posted message is
+/// still edited, but nothing new is posted.
 fn enqueue_post(at: PostAddress, said: Rendered, heard: bool) -> Transaction {
     let PostAddress { channel, key, thread, can_wait: patient } = at;
     let message =
@@ -116,16 +116,16 @@ fn enqueue_post(at: PostAddress, said: Rendered, heard: bool) -> Transaction {
     }
 }
 
-/// Where a message about arrivals goes.
+/// The destination of a message about arrivals.
 struct PostAddress {
     channel: String,
     key: MessageKey,
     thread: Option<MessageKey>,
-    /// Its edits can wait: many of them come one behind the other.
+    /// Edits may be coalesced, because many come in a row.
     can_wait: bool,
 }
 
-/// How a message is called in another channel.
+/// The key of the message in a subscribed channel.
 fn derive_channel_key(key: &MessageKey, ear: &SubscribedChannel) -> MessageKey {
     MessageKey::new(&format!("{key}@{}", ear.channel))
 }

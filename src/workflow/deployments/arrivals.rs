@@ -1,5 +1,5 @@
-//! Announces arrivals that no change of ours brought: one message for each, or one card for a batch, and each only once.
-//! The facts are gathered first; a fact that comes too late is added by the observer.
+//! Announces arrivals, which are versions that run without a Gantry change: each one once, in a message of its own or
+//! on the card of a batch. The facts are gathered first. The observer adds late facts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,13 +27,13 @@ use crate::workflow::deployments::provenance::{remember_origin, resolve_origin};
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::rollout_check::{VersionOwnership, find_pod_failure_reason, is_result_of};
 
-/// What is not known of an arrival by then is told without it.
+/// After this time, an arrival is announced without the missing facts.
 pub(crate) const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many arrivals are looked into at once.
 const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
-/// Tells all that one look found. What a change of ours brings is on its card.
+/// Announces the arrivals of one observation. A version that a change brings is shown on the card of the change
+/// instead.
 pub(crate) async fn announce_arrivals(ctx: &Context, found: Vec<SightingUpdate<'_>>) {
     let asked: Vec<_> = found
         .into_iter()
@@ -77,13 +77,13 @@ pub(crate) async fn announce_arrivals(ctx: &Context, found: Vec<SightingUpdate<'
     }
 }
 
-/// What has a message of its own keeps it, whatever came after it.
+/// An arrival with a message of its own keeps it, even if it now belongs to a batch.
 async fn has_own_message(ctx: &Context, found: &SightingUpdate<'_>) -> bool {
     let key = arrival_key(&found.artefact.name, &found.environment.name, &found.sighting);
     ctx.store.is_posted_or_queued(&key).await.unwrap_or_default()
 }
 
-/// Does it come by a change of ours? Then its card tells of it.
+/// Whether an open change brought the version.
 async fn is_from_change(ctx: &Context, artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> bool {
     let Some(change) = ctx.open_changes.change_deploying_to(&artefact.name, &environment.name) else {
         return false;
@@ -94,7 +94,8 @@ async fn is_from_change(ctx: &Context, artefact: &Artefact, environment: &Enviro
     match known.await {
         Ok(Ok(VersionOwnership::Ours(_))) => true,
         Ok(Ok(VersionOwnership::Foreign)) => false,
-        // What nothing tells yet is most likely ours while we wait for it, and anybody's when that was given up.
+        // A version without a known commit probably belongs to the change while the change waits for one, and not
+        // afterwards.
         Ok(Ok(VersionOwnership::Unknown) | Err(_)) | Err(_) => change.stage.is_active(),
     }
 }
@@ -116,7 +117,7 @@ async fn announce_single_arrival(ctx: &Context, mut found: SightingUpdate<'_>) {
     remember_origin(ctx, artefact, environment, sighting, origin);
 }
 
-/// All that one look found of a wave, in one transaction with its card.
+/// Announces the updates of one batch: the sightings, the ledger entries and the card, in one transaction.
 async fn announce_batch(ctx: &Context, began: Timestamp, found: Vec<SightingUpdate<'_>>) {
     let Some(environment) = found.first().map(|found| found.environment) else { return };
     let key = ArrivalBatch::message_key(&environment.name, began);
@@ -161,7 +162,8 @@ async fn announce_batch(ctx: &Context, began: Timestamp, found: Vec<SightingUpda
     }
 }
 
-/// Memory follows the store: what could not be stored is found again at the next look.
+/// Commits the transaction, then updates the sightings in memory. After a failed commit, the next observation finds the
+/// same updates again.
 pub(crate) async fn commit_sightings(
     ctx: &Context,
     transaction: Transaction,
@@ -178,15 +180,15 @@ pub(crate) async fn commit_sightings(
     }
 }
 
-/// Finds out what can be found out in time. GitHub or the registry may be away or slow: the channel is told now, and
-/// the message completed later.
+/// Gathers the facts of an arrival until the timeout. GitHub and the registry may be slow, so the message is posted
+/// without the missing facts and completed later.
 async fn gather_arrival_facts(ctx: &Context, found: &mut SightingUpdate<'_>) -> ArrivalFacts {
     let until = Instant::now() + ANNOUNCE_TIMEOUT;
     let described = timeout_at(until, resolve_arrival_commit(ctx, found.artefact, &found.sighting)).await;
     let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
     found.sighting.version.commit = sha;
     let (artefact, environment) = (found.artefact, found.environment);
-    // A change that waits for its proof, or may still get it, does not wait for a mark: that is known, or comes a little later.
+    // An open change waits for this sighting, so only the cached provenance is used. A later check adds it if needed.
     let origin = if ctx.open_changes.change_deploying_to(&artefact.name, &environment.name).is_some() {
         ctx.sightings.read_artefact(&artefact.name, |seen| {
             let entry = seen
@@ -210,7 +212,7 @@ async fn gather_arrival_facts(ctx: &Context, found: &mut SightingUpdate<'_>) -> 
     ArrivalFacts { commit, origin, authors }
 }
 
-/// The commit of what was seen, and how people know it.
+/// The commit of a sighting, with its details from GitHub.
 async fn resolve_arrival_commit(
     ctx: &Context,
     artefact: &Artefact,

@@ -1,5 +1,5 @@
-//! What a controller's report leads to: its artefacts are found, and those that wait for it look again. It proves nothing.
-//! What is about nobody is kept with the reason.
+//! Handles the reports of controllers: finds the artefacts of a report and wakes the changes that wait for it. A report
+//! proves nothing by itself. A report without a known artefact is stored with the reason.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,16 +15,17 @@ use crate::domain::runtime::attribution::{
 
 use crate::workflow::context::Context;
 
-/// More than controllers say while we are away, and little to read at a start.
+/// More reports than controllers send during a downtime, and few enough to read at a start.
 const MAX_REPLAYED_REPORTS: u32 = 2000;
 
-/// How long a report waits for the first look at the cluster, which may be what tells whom it is about.
+/// How long a report waits for the first read of the cluster, which may tell the artefacts of the report.
 const CLUSTER_READ_TIMEOUT: SignedDuration = SignedDuration::from_mins(1);
 
-/// What controllers said before we started: their words are told once, and some images tell nothing else.
+/// Loads the reports of earlier runs from the ledger. A controller sends each report once, and for some images a report
+/// is the only source of the commit.
 pub(crate) async fn replay_reports(ctx: &Context) -> Result<(), StoreError> {
     for entry in ctx.store.list_newest_entries(LedgerKind::Report, MAX_REPLAYED_REPORTS).await?.into_iter().rev() {
-        // The cluster was not read yet, and says something else by now: what was found out then stands.
+        // The stored artefacts are used: the cluster was not read yet, and may have changed since the report.
         let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
         let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
         let names = found.or_else(|| Some(attribute_report(ctx, &report)?.ok()?.artefacts));
@@ -36,8 +37,8 @@ pub(crate) async fn replay_reports(ctx: &Context) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A hint that wakes the look, and the last source of a commit where the image tells none. `None`: the cluster, which may
-/// tell whom it is about, was not read yet.
+/// Records a report, wakes the changes that wait for it, and writes the ledger entry. `None`: the artefacts are not
+/// known, and the cluster, which may tell them, was not read yet.
 pub(crate) fn handle_report(
     ctx: &Context,
     report: &Report,
@@ -94,7 +95,7 @@ pub(crate) fn handle_report(
     Some((Transaction::new().append_to_ledger(entry).append(more), fate))
 }
 
-/// `None` for what says nothing about any artefact.
+/// The artefacts of a report. `None`: the report is noise.
 fn attribute_report(ctx: &Context, report: &Report) -> Option<Result<Attribution, UnmappedReason>> {
     if report.outcome == ReportStatus::Noise {
         return None;
@@ -107,7 +108,7 @@ fn attribute_report(ctx: &Context, report: &Report) -> Option<Result<Attribution
     Some(known.attribute_report(&to_attribution_input(report)))
 }
 
-/// Something of that environment was not looked at since we started.
+/// Whether a place of the report's environment was not read since the start.
 fn is_cluster_unread(ctx: &Context, report: &Report) -> bool {
     let mut places = ctx.config.catalogue.artefacts.iter().filter_map(|it| it.places.get(&report.environment));
     places.any(|place| !ctx.cluster_view.has_been_read(place))
@@ -131,7 +132,7 @@ fn to_attribution_input(report: &Report) -> AttributionSubject<'_> {
     }
 }
 
-/// Where people can name an artefact to that sender.
+/// How people can name the artefact in the reports of this sender.
 fn describe_artefact_field(sender: ReportSender) -> &'static str {
     match sender {
         ReportSender::Flux => "in the Alert's `eventMetadata`",

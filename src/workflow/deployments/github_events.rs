@@ -28,7 +28,7 @@ pub(crate) fn handle_build_event(ctx: &Context, build: &Build) -> Option<LedgerE
     })
 }
 
-/// Wakes the changes whose pull request or commit the notice is about.
+/// Wakes the changes that wait for the pull request or commit of the notice.
 pub(crate) fn wake_affected_changes(ctx: &Context, notice: &GithubNotice) {
     for change in ctx.open_changes.all().iter().filter(|change| change.stage.can_cancel()) {
         let frozen = change.frozen.as_ref();

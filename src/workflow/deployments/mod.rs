@@ -1,4 +1,4 @@
-//! Deployments that happen: reports of controllers, observations of the cluster, announcements.
+//! Observes deployments: stores reports of controllers, records sightings of the cluster, and announces arrivals.
 
 pub(crate) mod announce;
 pub(crate) mod arrival_batch;

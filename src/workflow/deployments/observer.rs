@@ -1,4 +1,5 @@
-//! Looks at what the cluster runs and tells what arrived. Watches and reports only wake it: the cluster decides.
+//! Compares the cluster with the recorded sightings and announces arrivals. Watches and reports only wake the observer;
+//! the cluster's state decides.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -26,7 +27,7 @@ use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 /// A message about an arrival is completed only while people still read it.
 const COMPLETION_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
-/// Sightings in one transaction: the first look at a large catalogue writes one for each workload.
+/// Sightings in one transaction. The first observation of a large catalogue writes one for each workload.
 const SIGHTINGS_PER_TRANSACTION: usize = 500;
 
 /// Observes the cluster whenever its watch has news, and every `look_every` in any case. Runs until it is cancelled.
@@ -46,9 +47,10 @@ struct ObserverRounds {
     observer: Observer,
     cluster_updates: ViewSubscription,
     wakeups: watch::Receiver<u64>,
-    /// The namespaces that the next round looks at; `None`: all.
+    /// The namespaces that the next round observes. `None`: all.
     only: Option<BTreeSet<Namespace>>,
-    /// When all namespaces are looked at again: it replaces a wake-up that was lost, and judges rollouts that have no end.
+    /// When all namespaces are observed again: in case a wake-up was lost, and to find rollouts that exceed their
+    /// timeout.
     next_full_round: Timestamp,
     cancel: CancellationToken,
 }
@@ -84,7 +86,8 @@ impl Rounds for ObserverRounds {
     }
 }
 
-/// Looks up the commits of the versions that run, apart from the observer, because GitHub may be slow. Runs until it is cancelled.
+/// Looks up the commits of the running versions until it is cancelled. It is a task of its own, because GitHub may be
+/// slow.
 pub async fn run_commit_lookups(ctx: Context, cancel: CancellationToken) {
     let wakeups = ctx.activity.subscribe_commit_lookup_wakeups();
     let rounds = CommitLookups { ctx: ctx.clone(), wakeups, cancel: cancel.clone() };
@@ -113,12 +116,12 @@ impl Rounds for CommitLookups {
 
 struct Observer {
     ctx: Context,
-    /// Where we have looked since we started, whether or not anything stood there.
+    /// The artefacts that were observed since the start, with or without a workload.
     observed: HashSet<(ArtefactName, EnvironmentName)>,
 }
 
 impl Observer {
-    /// Looks at everything, or only at what stands in some namespaces.
+    /// Observes all artefacts, or only those in some namespaces.
     async fn observe_namespaces(&mut self, only: Option<&BTreeSet<Namespace>>) {
         let config = self.ctx.config.clone();
         let mut found = Vec::new();
@@ -169,7 +172,7 @@ impl Observer {
             let before = seen.find_sighting(&sighting.artefact, &sighting.environment);
             before.is_some_and(|before| before.seen_at == sighting.seen_at)
         };
-        // What ran when we first looked came with nothing that comes now.
+        // A version that ran at the first observation is not part of a batch of arrivals.
         let old: Vec<Sighting> = silent
             .iter()
             .map(|found| &found.sighting)
@@ -190,8 +193,8 @@ impl Observer {
     }
 }
 
-/// Finds out the commits of what runs, where they are not known yet, and marks the rungs that are behind.
-/// GitHub is asked once for each new pair of commits: how two commits stand to each other never changes.
+/// Looks up the missing commits of running versions, and marks the environments that are behind the one below.
+/// GitHub is asked once for each new pair of commits, because a comparison of two commits never changes.
 async fn resolve_missing_commits(ctx: &Context) {
     let mut failures = 0;
     for artefact in &ctx.config.catalogue.artefacts {
@@ -209,12 +212,12 @@ async fn resolve_missing_commits(ctx: &Context) {
                 ctx.image_commits.back_off(&artefact.name, ctx.clock.now());
             }
         }
-        // Whoever was away three times would not answer for the next either: the next look asks again.
+        // After three failures in a row, more requests would fail too. The next round continues.
         if failures == 3 {
             return;
         }
     }
-    // People wait for commits, and nobody for the mark.
+    // Commits first: people wait for them, but not for the provenance.
     refresh_origins(ctx).await;
 }
 
@@ -241,7 +244,7 @@ async fn resolve_artefact_commits(ctx: &Context, artefact: &Artefact) -> Result<
     Ok(())
 }
 
-/// Keeps a commit that was learned late, and completes the message that went out without it.
+/// Records a commit that was found after the announcement, and completes the posted message.
 async fn record_late_commit(
     ctx: &Context,
     artefact: &Artefact,
@@ -251,9 +254,9 @@ async fn record_late_commit(
     let Some((sha, _)) = ctx.image_commits.resolve_sighting_commit(artefact, &seen).await? else { return Ok(None) };
     let learned = Version { commit: Some(sha.clone()), ..seen.version.clone() };
     let described = Sighting { version: learned, ..seen.clone() };
-    // GitHub is asked how people know the commit only where somebody reads it.
+    // The details of the commit are fetched only if there is a recent message to complete.
     let telling = find_posted_arrival(ctx, artefact, environment, &described, COMPLETION_WINDOW).await?;
-    // Asking took time: only what still stands there is completed.
+    // The lookup took time, so the sighting is completed only if the same image still runs.
     let _alone = ctx.sightings.lock_for_write().await;
     let now_there = ctx.sightings.find_sighting(&artefact.name, &environment.name);
     let Some(mut sighting) = now_there.filter(|there| there.version.is_same_image(&seen.version)) else {
@@ -262,7 +265,7 @@ async fn record_late_commit(
     sighting.version.commit = Some(sha.clone());
     let mut transaction = Transaction::new().record_sighting(sighting.clone());
     if let Some(telling) = telling.filter(|telling| telling.commit.is_some()) {
-        // Said again under the same name, it takes the place of what was said, or is still to be said.
+        // The update has the key of the announcement, so it edits a posted message or replaces a queued one.
         let concerned = notify_failure_authors(ctx, artefact, environment, &sighting, &telling);
         let messages = update_posted_arrival(ctx, artefact, environment, &sighting, telling);
         transaction = transaction.append(messages).append(concerned);

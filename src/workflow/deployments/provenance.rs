@@ -1,4 +1,4 @@
-//! Finds out whether Git explains what runs, and marks what it does not.
+//! Finds out whether a running version comes from Git, and marks versions that do not.
 
 use jiff::SignedDuration;
 
@@ -13,19 +13,19 @@ use crate::workflow::deployments::announce::{find_posted_arrival, update_posted_
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::manifests::{read_manifest_version, resolve_manifest_file};
 
-/// A little less than the time between two looks: a branch that caught up takes the mark away at the next.
+/// A little less than the time between two observations: the next one removes the mark once the branch has caught up.
 const MARKED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(50);
-/// A manifest that cannot be read does not become readable by asking.
+/// A manifest that cannot be read rarely becomes readable soon.
 const UNKNOWN_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
-/// How long Git's explanation holds before it is asked for again.
+/// How long a version that comes from Git is not checked again.
 const EXPLAINED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(30);
-/// So long what a file named before may arrive after what it names now.
+/// How long the previous version of a manifest may still arrive after the manifest has named a newer one.
 const OVERTAKEN_WINDOW: SignedDuration = SignedDuration::from_mins(30);
-/// So many are asked about in one look: the others come with the next.
+/// The most lookups in one pass. The next pass does the others.
 const MAX_LOOKUPS_PER_PASS: usize = 50;
-/// The mark is a courtesy: so many of the hour's questions are left to what people ask for.
+/// Requests per hour that are left for people's commands, which matter more than the mark.
 const RESERVED_RATE_LIMIT: u64 = 1000;
-/// So long a message says what is true by now; later nobody reads it.
+/// Older announcements are not updated, because people do not read them any more.
 const MARK_UPDATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
 pub(crate) async fn resolve_origin(
@@ -53,7 +53,8 @@ async fn resolve_origin_by_branch(
     let Some(contained) = ctx.comparisons.check_branch_contains(&artefact.repository, branch, commit).await? else {
         return Ok(Provenance::Unknown);
     };
-    // A branch keeps in its past what a rollback took away. Of environments above, their own branch tells.
+    // The history of a branch still contains a commit that was rolled back. Only this environment's own quarantines
+    // count, because each environment has its own branch.
     let quarantines = if contained { ctx.store.list_quarantines().await? } else { Vec::new() };
     let rolled_back = quarantines.iter().any(|it| {
         it.environment == environment.name && it.has_artefact(&artefact.name) && it.has_version(version, None)
@@ -72,7 +73,7 @@ async fn resolve_origin_by_manifest(
         let Some(at) = resolve_manifest_file(ctx, artefact, environment).await? else { return Ok(None) };
         let says = read_manifest_version(ctx, artefact, &at).await?;
         let origin = Provenance::from_manifest(&at.file, &says, version);
-        // Who pushes twice sees the first arrive while the file names the second.
+        // After two quick pushes, the first version arrives while the file already names the second.
         let fresh = ctx.clock.now().duration_since(sighting.seen_at) < OVERTAKEN_WINDOW;
         if fresh && origin.is_not_from_git() && is_previous_manifest_version(ctx, artefact, &at, version).await? {
             return Ok(None);
@@ -86,7 +87,7 @@ async fn resolve_origin_by_manifest(
     }
 }
 
-/// Did the file name it right before what it names now?
+/// Whether the previous commit of the file named this version.
 async fn is_previous_manifest_version(
     ctx: &Context,
     artefact: &Artefact,
@@ -102,7 +103,7 @@ async fn is_previous_manifest_version(
     Ok(said.is_some_and(|said| said.version.is_same_image(version)))
 }
 
-/// What could not be found out while it was told is asked for at the next look.
+/// Stores the provenance in memory. An unknown one is not stored, so that the next pass looks it up.
 pub(crate) fn remember_origin(
     ctx: &Context,
     artefact: &Artefact,
@@ -115,7 +116,7 @@ pub(crate) fn remember_origin(
     }
 }
 
-/// Marks what Git does not explain, everywhere.
+/// Checks the provenance of all running versions that are due for a check.
 pub(crate) async fn refresh_origins(ctx: &Context) {
     let (mut failures, mut asked) = (0, 0);
     for artefact in &ctx.config.catalogue.artefacts {
@@ -132,8 +133,8 @@ pub(crate) async fn refresh_origins(ctx: &Context) {
                     ctx.sightings.postpone_provenance_check(&artefact.name, &environment.name, ctx.clock.now());
                 }
             }
-            // Whoever was away three times would not answer for the next either, and who asked much lets others ask:
-            // the next look goes on.
+            // After three failures in a row, more requests would fail too; enough lookups end the pass as well. The
+            // next pass continues.
             if failures == 3 || asked == MAX_LOOKUPS_PER_PASS {
                 return;
             }
@@ -141,14 +142,15 @@ pub(crate) async fn refresh_origins(ctx: &Context) {
     }
 }
 
-/// Marks what runs there, or takes the mark away, also from the message that told of it. `false`: nobody was asked.
+/// Checks one running version, and updates the mark in memory and in the posted announcement. `false`: no check was
+/// due.
 async fn refresh_origin(ctx: &Context, artefact: &Artefact, environment: &Environment) -> Result<bool, LookupError> {
     let entry = ctx.sightings.read_artefact(&artefact.name, |seen| seen.find_in(&environment.name).cloned());
     let Some(entry) = entry else { return Ok(false) };
     let now = ctx.clock.now();
     let rests = |pause| entry.provenance_checked_at.is_some_and(|asked| now.duration_since(asked) < pause);
     let settled = match &entry.provenance {
-        // What a branch has had it keeps; a file, or a rollback, may take it away.
+        // A branch keeps its commits, but a manifest or a rollback can still remove the version.
         Provenance::Git => rests(EXPLAINED_RECHECK_INTERVAL),
         Provenance::NotFromGit { .. } => rests(MARKED_RECHECK_INTERVAL),
         Provenance::Unknown => rests(UNKNOWN_RECHECK_INTERVAL),
@@ -156,7 +158,7 @@ async fn refresh_origin(ctx: &Context, artefact: &Artefact, environment: &Enviro
     let version = &entry.sighting.version;
     let untold = artefact.delivery == Delivery::Branch && version.commit.is_none();
     let scarce = ctx.github.rate_limit_state().is_some_and(|left| left.remaining < RESERVED_RATE_LIMIT);
-    // While a change of ours is on its way, Git is ahead of what runs, and that is as it should be.
+    // During a change, Git is ahead of the running version on purpose.
     let changing = || ctx.open_changes.active_change_deploying_to(&artefact.name, &environment.name).is_some();
     if settled || untold || scarce || changing() {
         return Ok(false);

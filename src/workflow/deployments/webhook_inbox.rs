@@ -1,5 +1,5 @@
-//! Stores the event of a webhook, once, before its sender is answered. A loop then processes the stored events, all that
-//! wait in one transaction: controllers send reports in bursts.
+//! Stores each webhook event once, before the response to its sender. A loop processes the stored events, many in one
+//! transaction, because controllers send reports in bursts.
 
 use std::panic::AssertUnwindSafe;
 
@@ -20,13 +20,14 @@ use crate::workflow::deployments::controller_reports::handle_report;
 use crate::workflow::deployments::github_events::{handle_build_event, wake_affected_changes};
 use crate::workflow::worker::{NextRound, PANIC_RETRY_DELAY, Rounds, run_rounds};
 
-/// Few enough that whoever waits for the writer behind them does not notice.
+/// Few enough that other transactions behind this one wait only briefly for the writer.
 const WEBHOOKS_PER_TRANSACTION: u32 = 128;
 
-/// The pause before the next look, while the cluster has not been read at all.
+/// The pause before the next try while the cluster has not been read.
 const CLUSTER_UNREAD_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
-/// What a webhook told, as it waits in the inbox. Each has something that no other has.
+/// An event in the inbox. Each variant has a required field that the others lack, so that `untagged` can tell them
+/// apart.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum WebhookEvent {
@@ -35,7 +36,7 @@ pub(crate) enum WebhookEvent {
     Notice(GithubNotice),
 }
 
-/// `false`: it could not be kept, and must be sent again.
+/// `false`: the event could not be stored, and its sender must send it again.
 pub async fn store_webhook_event(ctx: &Context, heard: ParsedWebhook) -> bool {
     match heard {
         ParsedWebhook::Report(report) => store_report(ctx, &report).await,
@@ -45,7 +46,7 @@ pub async fn store_webhook_event(ctx: &Context, heard: ParsedWebhook) -> bool {
     }
 }
 
-/// Keeps a report once, by what it means and by what its sender calls it.
+/// Stores a report once. Duplicates are found by the key, which is made from the content, and by the sender's own id.
 pub(crate) async fn store_report(ctx: &Context, report: &Report) -> bool {
     let body = serde_json::to_value(report).unwrap_or_default();
     let stored =
@@ -67,7 +68,7 @@ fn log_receipt(ctx: &Context, sender: ReportSender, key: &str, stored: Result<Re
     tracing::error_span!("request", request.id = request).in_scope(|| is_stored(stored))
 }
 
-/// What nobody could make anything of is not dropped in silence.
+/// Stores a webhook that could not be parsed as an unmapped report, so that people can see it.
 pub(crate) async fn store_unreadable_report(ctx: &Context, unread: &UnreadableWebhook) -> bool {
     let stray = UnmappedReport {
         environment: unread.environment.clone(),
@@ -96,7 +97,7 @@ fn is_stored<T>(stored: Result<T, StoreError>) -> bool {
     stored.inspect_err(|error| tracing::error!(%error, "what a webhook told could not be stored")).is_ok()
 }
 
-/// Works on stored webhooks until it is cancelled. Webhooks that still wait then are for the next start.
+/// Processes stored webhooks until it is cancelled. The next start processes the rest.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
     let rounds = WebhookRounds { wakeups: ctx.store.subscribe_wakeups(), ctx: ctx.clone() };
     run_rounds(rounds, &ctx.clock, &cancel).await;
@@ -124,7 +125,7 @@ impl Rounds for WebhookRounds {
     }
 }
 
-/// Works off what is due. `false`: nothing was.
+/// Processes the webhooks that are due. `false`: there were none.
 async fn process_due_webhooks(ctx: &Context) -> Result<bool, StoreError> {
     let waiting = ctx.store.list_due_inbox_items(InboxQueue::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
     if waiting.is_empty() {
@@ -134,7 +135,7 @@ async fn process_due_webhooks(ctx: &Context) -> Result<bool, StoreError> {
     let mut fates = Vec::new();
     for received in &waiting {
         tokio::task::yield_now().await;
-        // What ended in a panic may end in another: it takes none of its neighbours with it.
+        // A panic of one webhook must not affect the others in the transaction.
         let understood = AssertUnwindSafe(async { received.create_span().in_scope(|| handle_webhook(ctx, received)) })
             .catch_unwind()
             .await;
@@ -154,14 +155,14 @@ async fn process_due_webhooks(ctx: &Context) -> Result<bool, StoreError> {
     }
     ctx.activity.wake_observer();
     ctx.store.commit(transaction).await?;
-    // Only now: what could not be stored is heard again.
+    // Counted after the commit, because a failed transaction is processed again.
     for (sender, fate) in fates {
         ctx.metrics.reports.record_disposition(sender, fate);
     }
     Ok(true)
 }
 
-/// `None`: it can be understood later.
+/// `None`: the cluster was not read yet, so the webhook must be processed later.
 fn handle_webhook(
     ctx: &Context,
     received: &InboxItem,

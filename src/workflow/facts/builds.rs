@@ -1,4 +1,4 @@
-//! How builds stand, by the commit that they are of, as GitHub's webhooks told: a hint for people who wait, and no proof.
+//! The states of builds by commit, from GitHub's webhooks. They inform people who wait, and prove nothing.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,7 +8,7 @@ use crate::adapters::store::{LedgerDetails, LedgerKind, Store, StoreError};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-/// Commits whose builds are remembered. Who waits for one waits for one of the last few.
+/// The most commits that are remembered. People wait only for builds of recent commits.
 const MAX_COMMITS: usize = 1_000;
 
 /// How many entries of the ledger are read at the start.
@@ -19,13 +19,13 @@ pub struct Builds(Arc<RwLock<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The last word of each workflow.
+    /// The newest build of each workflow.
     by_commit: HashMap<BuildKey, Vec<Build>>,
-    /// Those that were heard of first go first.
+    /// The oldest keys are removed first.
     insertion_order: VecDeque<BuildKey>,
 }
 
-/// To GitHub `Acme/Shop` is `acme/shop`.
+/// The repository in lower case, because GitHub ignores case, and the commit.
 type BuildKey = (String, Sha);
 
 fn build_key(repository: &Repository, sha: &Sha) -> BuildKey {
@@ -33,8 +33,8 @@ fn build_key(repository: &Repository, sha: &Sha) -> BuildKey {
 }
 
 impl Builds {
-    /// How the build of a commit stands. Where it has several workflows: the one that says most about when it will be
-    /// there, which is one that failed, else one that runs, else one that waits.
+    /// The build of a commit. Of several workflows, the one that delays the result most: a failed one, else a running
+    /// one, else a queued one.
     pub fn find_build(&self, repository: &Repository, sha: &Sha) -> Option<Build> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let all = memory.by_commit.get(&build_key(repository, sha))?;
@@ -47,7 +47,7 @@ impl Builds {
         all.iter().max_by_key(|build| (weight(build), build.at)).cloned()
     }
 
-    /// `false`: something newer is known, or the same.
+    /// `false`: the same build or a newer one is known.
     pub(crate) fn record_build(&self, build: &Build) -> bool {
         let mut memory = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let memory = &mut *memory;
@@ -69,7 +69,7 @@ impl Builds {
         true
     }
 
-    /// Remembers the builds of the ledger: GitHub reports each of them once only.
+    /// Loads the builds from the ledger, because GitHub reports each of them only once.
     pub async fn load_stored(&self, store: &Store) -> Result<(), StoreError> {
         for entry in store.list_newest_entries(LedgerKind::Build, MAX_RECALLED_ENTRIES).await?.into_iter().rev() {
             let Some(LedgerDetails::Build(build)) = entry.details else { continue };
@@ -81,8 +81,8 @@ impl Builds {
     }
 }
 
-/// Webhooks overtake each other. A later run, or the same one tried again, counts more than what the earlier says; within
-/// one, what happened later does, and what ended cannot begin again.
+/// Webhooks overtake each other. A later run or attempt wins. Within one attempt the later state wins, and an ended
+/// build does not begin again.
 fn is_newer(build: &Build, known: &Build) -> bool {
     let rank = |build: &Build| {
         let stage = match build.state {

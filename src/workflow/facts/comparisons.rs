@@ -1,4 +1,4 @@
-//! How commits stand to each other: from memory and the store, and where neither knows, from GitHub, once.
+//! Compares commits: from memory or the store, else once from GitHub.
 
 use jiff::SignedDuration;
 
@@ -12,20 +12,21 @@ use crate::domain::model::version::Sha;
 use crate::workflow::error::LookupError;
 use crate::workflow::ttl_cache::TtlCache;
 
-/// People ask the same thing twice, and each other; a branch that moved meanwhile is seen soon enough.
+/// People often repeat a request. A branch that moved is still seen soon.
 const HEAD_TTL: SignedDuration = SignedDuration::from_secs(15);
 
-/// Commits that have nothing in common will not have it later; an hour keeps the memory small.
+/// Two commits without a common ancestor never get one. An hour keeps the memory small.
 const INCOMPARABLE_TTL: SignedDuration = SignedDuration::from_hours(1);
 
-/// Compares commits. Remembers each comparison in the store for ever, and the heads of branches for a few seconds.
+/// Compares commits. Stores each comparison for ever, and caches the heads of branches for a few seconds.
 pub struct Comparisons {
     store: Store,
     github: github::Client,
     clock: Clock,
-    /// Heads that a request of a person has read.
+    /// Heads that were read for a person's request.
     foreground_heads: TtlCache<(Repository, String), Sha>,
-    /// Heads that a background task has read. They are kept apart, because an answer to a person must not be as old as these.
+    /// Heads that were read by a background task. They are separate, because an answer to a person must not be as old
+    /// as these.
     background_heads: TtlCache<(Repository, String), Sha>,
     /// A commit and a head that GitHub cannot compare.
     incomparable: TtlCache<(Repository, Sha, Sha), ()>,
@@ -43,7 +44,7 @@ impl Comparisons {
         }
     }
 
-    /// What `head` has that `base` does not. `None`: one of them is gone, or they have nothing in common.
+    /// The commits of `head` that `base` lacks. `None`: one of them is gone, or they have no common ancestor.
     pub(crate) async fn compare_commits(
         &self,
         repository: &Repository,
@@ -65,8 +66,8 @@ impl Comparisons {
         }
     }
 
-    /// What the head of a branch has that `base` does not, and which commit that is. `None`: there is no such branch, or
-    /// the two have nothing in common.
+    /// The commits of a branch's head that `base` lacks, and the head. `None`: there is no such branch, or the two
+    /// have no common ancestor.
     pub(crate) async fn compare_with_head(
         &self,
         repository: &Repository,
@@ -87,7 +88,7 @@ impl Comparisons {
         }
     }
 
-    /// Does the branch have the commit? `None`: there is no such branch.
+    /// Whether the branch contains the commit. `None`: there is no such branch.
     pub(crate) async fn check_branch_contains(
         &self,
         repository: &Repository,
@@ -101,7 +102,7 @@ impl Comparisons {
         {
             return Ok(Some(true));
         }
-        // What came a moment ago is not in a head that is older.
+        // The cached head may be older than the commit.
         let Some(head) = self.github.fetch_branch_head(repository, branch).await? else { return Ok(None) };
         self.background_heads.insert(key, head.clone(), self.clock.now());
         if known.as_ref() == Some(&head) {
@@ -122,7 +123,7 @@ impl Comparisons {
         Ok(false)
     }
 
-    /// What `head` would bring to where `base` stands, and what only `base` has. `None` as above.
+    /// The commits that `head` would bring to `base`, and those that only `base` has. `None`: as in `compare_commits`.
     pub(crate) async fn compute_pending_between(
         &self,
         repository: &Repository,
@@ -137,7 +138,7 @@ impl Comparisons {
         Ok(Some(PendingCommits::from_comparisons(forward, reverse)))
     }
 
-    /// A failure to keep it costs only another question later.
+    /// If the comparison cannot be stored, it is only fetched again later.
     pub(crate) async fn store_comparison(&self, repository: &Repository, comparison: Comparison) {
         if let Err(error) =
             self.store.commit(Transaction::new().record_comparison(repository.clone(), comparison)).await

@@ -7,10 +7,10 @@ use jiff::Timestamp;
 
 use crate::domain::model::actor::PersonId;
 
-/// Slack takes a hundred a minute, and people who open theirs come first.
+/// Slack allows a hundred updates a minute, and most are left for people who open their Home.
 const MAX_READERS: usize = 30;
 
-/// Who opened their Home lately, and what it showed. Clones share it.
+/// The recent readers of the Home, and the view that each has. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct HomeReaders(Arc<Mutex<BTreeMap<PersonId, HomeReader>>>);
 
@@ -20,7 +20,8 @@ struct HomeReader {
     snapshot: HomeSnapshot,
 }
 
-/// When it was made, and what stands for what it said then: it is another one only if it would have said something else then.
+/// A digest of a rendered view. The view is rendered again for the time `made_at`, and a different digest means that
+/// the contents differ, not only the relative times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HomeSnapshot {
     pub(crate) made_at: Timestamp,
@@ -37,14 +38,14 @@ impl HomeReaders {
         }
     }
 
-    /// Whoever opened it before that is forgotten.
+    /// The people who opened their Home after this time. The others are removed.
     pub(crate) fn list_recent_readers(&self, opened_after: Timestamp) -> Vec<(PersonId, HomeSnapshot)> {
         let mut readers = self.lock_readers();
         readers.retain(|_, reader| reader.opened_at > opened_after);
         readers.iter().map(|(person, reader)| (person.clone(), reader.snapshot)).collect()
     }
 
-    /// A new one is stored. Who has opened theirs meanwhile has one that is newer.
+    /// Records a refreshed view, unless the person has opened a newer one meanwhile.
     pub(crate) fn record_refresh(&self, person: &PersonId, shown: HomeSnapshot) {
         if let Some(reader) = self.lock_readers().get_mut(person).filter(|reader| reader.opened_at <= shown.made_at) {
             reader.snapshot = shown;

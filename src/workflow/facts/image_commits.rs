@@ -1,5 +1,5 @@
-//! Which commit an image was built from: by its tag, its labels, a Git tag, or the controller's word.
-//! What was found out is kept for ever; what nothing tells is asked again later.
+//! Finds the commit that an image was built from: by its tag, its revision label, a Git tag, or a controller's report.
+//! A found commit is stored for ever. A missing one is looked up again later.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -19,7 +19,7 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::report_history::ReportHistory;
 
-/// An image that told nothing may get a Git tag of its name later.
+/// A Git tag with the name of the image may be created later.
 const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// Finds the commits of images, and remembers them in memory and in the store.
@@ -36,9 +36,9 @@ pub struct ImageCommits {
 struct Inner {
     /// By the full reference of the image.
     commits_by_image: HashMap<String, CachedLookup>,
-    /// Held during a lookup, so that nobody else looks up the same image meanwhile.
+    /// Held during a lookup, so that the same image is not looked up twice at once.
     in_flight: HashMap<String, Arc<Mutex<()>>>,
-    /// Artefacts whose lookups were refused, until then: a refusal does not end by asking again.
+    /// Artefacts with refused lookups, and the time of the next try. A refusal does not end by asking again at once.
     backoff_until: HashMap<ArtefactName, Timestamp>,
 }
 
@@ -83,7 +83,7 @@ impl ImageCommits {
         self.write_memory().in_flight.remove(reference);
     }
 
-    /// By what the commit of an image is known; `None` where it is not.
+    /// The proof of the cached commit of an image. `None`: the commit is not known.
     pub(crate) fn find_proof(&self, image: &str, version: &Version) -> Option<Proof> {
         match self.find_cached(&format!("{image}:{}", preferred_reference(version)?))? {
             CachedLookup::Found(_, proof) => Some(proof),
@@ -107,7 +107,8 @@ impl ImageCommits {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The commit of what was seen. Where its image tells none, a complete rollout and the controller's report count.
+    /// The commit of a sighting. If the image does not name one, the controller's report counts after a complete
+    /// rollout.
     pub(crate) async fn resolve_sighting_commit(
         &self,
         artefact: &Artefact,
@@ -117,11 +118,11 @@ impl ImageCommits {
             return Ok(Some(found));
         }
         let running = sighting.running_at.is_some() && sighting.failure.is_none();
-        // By manifest it is a commit of the manifests, which tells nothing of the code.
+        // With delivery by manifest, the report names a commit of the manifests, not of the code.
         let of_code = artefact.delivery == Delivery::Branch;
         let reported = self.reports.find_reported_commit(sighting).filter(|_| running && of_code);
         let Some(commit) = reported else { return Ok(None) };
-        // An object may apply more than one repository's code, or name a commit of the manifests: then it tells nothing.
+        // The reported commit may belong to another repository, or to the manifests. Then the report is discarded.
         if self.github.resolve_commit(&artefact.repository, commit.as_str()).await?.is_none() {
             self.reports.discard_report(sighting, &commit);
             return Ok(None);
@@ -132,7 +133,7 @@ impl ImageCommits {
         Ok(Some((commit, Proof::Report)))
     }
 
-    /// The commit of `version`, as far as anything but a report tells. `None`: nothing tells.
+    /// The commit of `version`, without the reports. `None`: not known.
     pub(crate) async fn find_version_commit(
         &self,
         artefact: &Artefact,
@@ -152,7 +153,7 @@ impl ImageCommits {
         }
         let turn = self.begin_lookup(&key);
         let _alone = turn.lock().await;
-        // Whoever was asking meanwhile may have found it.
+        // A lookup that ran meanwhile may have found the commit.
         if let Some(CachedLookup::Found(sha, proof)) = self.find_cached(&key) {
             return Ok(Some((sha, proof)));
         }
@@ -166,11 +167,10 @@ impl ImageCommits {
         Ok(Some((sha, proof)))
     }
 
-    /// Does the image of that tag say by now that it was built from another commit than the version was? What nothing
-    /// tells is no reason to think so.
+    /// Whether the image of the tag now has a revision label of another commit. `false` if the label cannot be read.
     pub(crate) async fn is_tag_overwritten(&self, artefact: &Artefact, version: &Version) -> bool {
         let Version { tag: Some(tag), commit: Some(commit), .. } = version else { return false };
-        // A label that came with the base image says something else than a tag that names its commit.
+        // A tag that names its commit counts more than the label, which may come from the base image.
         if extract_sha_candidate(tag).is_some_and(|named| commit.as_str().starts_with(named)) {
             return false;
         }
@@ -179,7 +179,7 @@ impl ImageCommits {
         revision.and_then(|revision| revision.parse::<Sha>().ok()).is_some_and(|now| now != *commit)
     }
 
-    /// Remembers which commit an image was built from. A failure to keep it costs only another question later.
+    /// Stores the commit of an image. If that fails, the commit is only looked up again later.
     async fn store_image_commit(&self, image: &str, reference: &str, sha: &Sha, proof: Proof) {
         self.cache_lookup(format!("{image}:{reference}"), CachedLookup::Found(sha.clone(), proof));
         let kept = ImageCommit {
@@ -194,7 +194,7 @@ impl ImageCommits {
     }
 }
 
-/// What tag, label and Git tag tell of an image. Remembers nothing.
+/// Looks up the commit by the image's tag, its revision label or a Git tag. Does not cache the result.
 pub(crate) async fn resolve_image_commit(
     github: &github::Client,
     registry: &registry::Client,
@@ -215,7 +215,7 @@ pub(crate) async fn resolve_image_commit(
             }
         }
         Ok(None) => {}
-        // A registry that does not answer must not hide a Git tag that would tell.
+        // The Git tag is tried even if the registry does not answer.
         Err(error) => failed = Some(error.into()),
     }
     if let Some(tag) = image.tag.as_deref() {

@@ -1,4 +1,4 @@
-//! The locks that cover what a change moves.
+//! The locks that cover the artefacts of a change.
 
 use crate::adapters::store::StoreError;
 use crate::domain::model::artefact::ArtefactName;
@@ -6,7 +6,7 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::lock::Lock;
 use crate::workflow::context::Context;
 
-/// The locks in force that cover any of these.
+/// The locks of the environment that cover any of these artefacts.
 pub(crate) async fn find_covering_locks(
     ctx: &Context,
     environment: &EnvironmentName,

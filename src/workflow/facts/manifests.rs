@@ -9,7 +9,7 @@ use crate::domain::rules::refusal::Refusal;
 use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;
 
-/// The file that says which version is to run, where the artefact goes by one.
+/// The manifest of an artefact in an environment. `None`: the artefact is not delivered by manifest.
 pub(crate) async fn resolve_manifest_file(
     ctx: &Context,
     artefact: &Artefact,
@@ -32,7 +32,7 @@ pub(crate) async fn find_default_branch(
 ) -> Result<String, PlanError> {
     match ctx.github.fetch_default_branch(&at.repository).await {
         Ok(branch) => Ok(branch),
-        // Who may not see a repository is told that there is none.
+        // GitHub answers "not found" also without permission to see the repository.
         Err(GithubError::NotFound(_)) => {
             let why = "GitHub does not find that repository, or does not let me see it: correct its name, or let \
                            the token or the app read and write it";
@@ -42,7 +42,7 @@ pub(crate) async fn find_default_branch(
     }
 }
 
-/// The text of a manifest that must be there.
+/// The text of a manifest. A missing file is a refusal.
 pub(crate) async fn read_manifest_text(
     ctx: &Context,
     artefact: &Artefact,
@@ -65,7 +65,7 @@ pub(crate) async fn read_manifest_text(
     }
 }
 
-/// What the manifest says now.
+/// The version that the manifest names now.
 pub(crate) async fn read_manifest_version(
     ctx: &Context,
     artefact: &Artefact,
@@ -75,7 +75,7 @@ pub(crate) async fn read_manifest_version(
     Ok(parse_manifest_version(artefact, at, &text)?)
 }
 
-/// What a manifest's text says.
+/// The version in the text of a manifest.
 pub(crate) fn parse_manifest_version(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result<Version, Refusal> {
     let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
         return Err(build_manifest_refusal(artefact, at, "it does not go by manifest".to_owned()));

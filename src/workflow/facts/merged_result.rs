@@ -1,11 +1,11 @@
-//! Looks for the result of a change in Git: a process that died may have merged before it could store that.
+//! Looks for the result of a change in Git. An earlier process may have merged and died before it stored that.
 
 use crate::adapters::github::{BranchComparison, GithubError};
 use crate::domain::change::{Change, ResultCommit};
 use crate::domain::model::version::Sha;
 use crate::workflow::context::Context;
 
-/// The result that was stored before Git was to move to it, if the branch has it.
+/// The stored result of the change, if the branch has it.
 pub(crate) async fn find_result_on_branch(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
     let Some(ResultCommit { head, .. }) = change.frozen.as_ref().and_then(|frozen| frozen.result.as_ref()) else {
         return Ok(None);
@@ -13,12 +13,13 @@ pub(crate) async fn find_result_on_branch(ctx: &Context, change: &Change) -> Res
     let (repository, branch) = change.plan.write_target();
     match ctx.github.compare_with_branch(repository, branch, head).await? {
         BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(Some(head.clone())),
-        // What nobody points at can be gone from Git by now.
+        // Git may have deleted a commit that no branch contains.
         _ => Ok(None),
     }
 }
 
-/// The commit that brought the pinned one into the branch, if it is there: ours, else whatever has it.
+/// The commit that brought the pinned commit into the branch: Gantry's own merge, else the head of a branch that
+/// contains the pinned commit. `None`: the branch lacks it.
 pub(crate) async fn find_existing_merge(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
     let plan = &change.plan;
     let Some(pinned) = plan.single_merge_commit() else { return find_result_on_branch(ctx, change).await };
@@ -29,7 +30,7 @@ pub(crate) async fn find_existing_merge(ctx: &Context, change: &Change) -> Resul
     }
     match ctx.github.compare_with_branch(&plan.repository, &plan.branch, pinned).await? {
         BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),
-        // What is missing is said by the merge itself.
+        // The merge itself reports a missing branch or commit.
         _ => Ok(None),
     }
 }

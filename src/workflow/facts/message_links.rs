@@ -6,8 +6,8 @@ use crate::adapters::store::StoreError;
 use crate::domain::model::message::MessageKey;
 use crate::workflow::context::Context;
 
-/// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
-/// whoever has been told who somebody is.
+/// The URLs of those messages that are posted. No request to Slack: Gantry's identity was cached when the requester's
+/// role was resolved.
 pub(crate) async fn find_message_links(
     ctx: &Context,
     keys: &[MessageKey],

@@ -1,4 +1,4 @@
-//! Lookups: which code runs where, which commit an image is from, who may do what.
+//! Lookups: the code that runs in an environment, the commit of an image, the rights of a person.
 
 pub(crate) mod authors;
 pub mod builds;

@@ -1,4 +1,4 @@
-//! Queries of `where` that GitHub could not answer with a commit, for a short time.
+//! A short-lived cache of the queries of `where` for which GitHub has no commit.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,7 +9,7 @@ use crate::workflow::ttl_cache::TtlCache;
 /// A commit that is missing now may be pushed soon, so the entries are short-lived.
 const NOT_FOUND_TTL: SignedDuration = SignedDuration::from_mins(3);
 
-/// The queries that GitHub has no commit for.
+/// The queries for which GitHub has no commit.
 #[derive(Debug)]
 pub struct NotFoundCache(TtlCache<(Repository, QueryInterpretation), ()>);
 

@@ -1,4 +1,4 @@
-//! Who somebody is to the workspace, and who is in which user group, as Slack tells and as long as it may be believed.
+//! The accounts, roles and user groups of people in Slack, cached for a short time.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,9 +12,10 @@ use crate::domain::model::actor::{PersonId, Role};
 
 use crate::workflow::ttl_cache::TtlCache;
 
-/// Roles, so that `list` has to ask nobody.
+/// For roles. Long enough that `list` rarely waits for Slack.
 const ROLE_TTL: SignedDuration = SignedDuration::from_mins(10);
-/// What rights stand on: who was taken out of a group has lost them within a minute.
+/// For accounts and groups, on which rights depend. A person who was removed from a group loses its rights within a
+/// minute.
 const ACCOUNT_TTL: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ struct Inner {
     team: OnceLock<String>,
     roles: TtlCache<PersonId, Role>,
     accounts: TtlCache<PersonId, Option<SlackAccount>>,
-    /// Held while Slack is asked, so that a crowd asks once: Slack takes twenty such questions a minute.
+    /// Held during the request, so that many callers cause only one. Slack allows twenty such requests a minute.
     groups: Mutex<Option<(Timestamp, Arc<[UserGroup]>)>>,
 }
 
@@ -43,7 +44,7 @@ impl People {
         }))
     }
 
-    /// What memory says, if it says anything that is fresh enough.
+    /// The role from the cache. `None`: unknown or too old.
     pub fn find_cached_role(&self, from: &RequestOrigin) -> Option<Role> {
         if from.team != *self.0.team.get()? {
             return Some(Role::Stranger);
@@ -51,11 +52,11 @@ impl People {
         self.0.roles.get(&from.person, self.0.clock.now())
     }
 
-    /// What memory says, else what Slack says.
+    /// The role from the cache, else from Slack.
     pub async fn resolve_requester_role(&self, from: &RequestOrigin) -> Result<Role, SendError> {
         if self.0.team.get().is_none() {
             let identity = self.0.slack.fetch_identity().await?;
-            // Two may ask at once; both learn the same.
+            // Another task may have set it meanwhile, to the same value.
             let _ = self.0.team.set(identity.team);
         }
         match self.find_cached_role(from) {
@@ -64,7 +65,7 @@ impl People {
         }
     }
 
-    /// The role of somebody whose request is not at hand.
+    /// The role of a person without a request.
     pub(crate) async fn resolve_person_role(&self, person: &PersonId) -> Result<Role, SendError> {
         if let Some(role) = self.0.roles.get(person, self.0.clock.now()) {
             return Ok(role);
@@ -72,7 +73,7 @@ impl People {
         Ok(self.fetch_account(person).await?.map_or(Role::Stranger, |account| account.role))
     }
 
-    /// As of a minute ago at most.
+    /// The account, at most a minute old.
     pub(crate) async fn fetch_account(&self, person: &PersonId) -> Result<Option<SlackAccount>, SendError> {
         if let Some(known) = self.0.accounts.get(person, self.0.clock.now()) {
             return Ok(known);
@@ -82,7 +83,7 @@ impl People {
         Ok(account)
     }
 
-    /// What the workspace calls somebody; their id where Slack does not tell.
+    /// The name of a person in Slack, or the id if Slack does not answer.
     pub(crate) async fn fetch_display_name(&self, person: &PersonId) -> String {
         let account = self.fetch_account(person).await.ok().flatten();
         account.map_or_else(|| person.to_string(), |account| account.name)
@@ -96,7 +97,7 @@ impl People {
         Ok(account)
     }
 
-    /// All user groups, as of a minute ago at most.
+    /// All user groups, at most a minute old.
     pub(crate) async fn fetch_groups(&self) -> Result<Arc<[UserGroup]>, SendError> {
         let mut known = self.0.groups.lock().await;
         let now = self.0.clock.now();

@@ -1,5 +1,5 @@
-//! Who may: membership in groups, people and teams, and who is who in Slack and on GitHub. Whoever must be asked and cannot
-//! tell makes an error, never a yes and never a no, so that callers stay shut and can say why.
+//! The rights of people: membership in groups and teams, and the mapping between Slack accounts and GitHub logins.
+//! A failed lookup is an error, never a yes or a no, so that callers refuse and can give the reason.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::workflow::error::LookupError;
 use crate::workflow::facts::people::People;
 use crate::workflow::ttl_cache::TtlCache;
 
-/// Who was taken out of a team has lost its rights within a minute.
+/// A person who was removed from a team loses its rights within a minute.
 const TEAM_TTL: SignedDuration = SignedDuration::from_secs(60);
-/// Who is who changes rarely, and is no right by itself.
+/// The mapping of people to logins changes rarely, and gives no right by itself.
 const IDENTITY_TTL: SignedDuration = SignedDuration::from_mins(10);
 
 #[derive(Clone)]
@@ -30,7 +30,7 @@ struct Inner {
     people: People,
     github: github::Client,
     clock: Clock,
-    /// Logins as configured.
+    /// The configured GitHub logins.
     logins: BTreeMap<PersonId, String>,
     ladder: Ladder,
     login_by_person: TtlCache<(PersonId, Repository), Option<String>>,
@@ -60,7 +60,7 @@ impl Permissions {
         }))
     }
 
-    /// Is the person one of these? An empty list is everyone in the workspace.
+    /// Whether the person is one of the members. An empty list means everyone in the workspace.
     pub(crate) async fn is_among(
         &self,
         person: &PersonId,
@@ -127,7 +127,7 @@ impl Permissions {
         Ok(is_member)
     }
 
-    /// Who a person is on GitHub: by `people` of the configuration, else by e-mail.
+    /// The GitHub login of a person: from `people` in the configuration, else by e-mail.
     pub(crate) async fn find_login(
         &self,
         person: &PersonId,
@@ -152,13 +152,13 @@ impl Permissions {
                 .map_err(|error| identity_lookup_error(&error))?,
             None => None,
         };
-        // What is configured for one person is nobody else's, whatever an address says.
+        // A login that is configured for one person never maps to another person by e-mail.
         let login = login.filter(|login| self.find_configured_person(login).is_none());
         self.0.login_by_person.insert(key, login.clone(), self.0.clock.now());
         Ok(login)
     }
 
-    /// Who a login is in Slack: only a full member of the workspace.
+    /// The Slack account of a GitHub login, if it is a full member of the workspace.
     pub(crate) async fn find_person(
         &self,
         login: &str,
@@ -170,12 +170,12 @@ impl Permissions {
             None => self.find_person_by_email(login, repository).await?,
         };
         let Some(person) = person else { return Ok(None) };
-        // Whoever left the workspace since is nobody any more.
+        // The person may have left the workspace since.
         let account = self.0.people.fetch_account(&person).await.map_err(unknown)?;
         Ok(account.filter(|account| account.role == Role::Member).map(|account| account.id))
     }
 
-    /// The same as far as it is known already: nobody is asked.
+    /// Like [`Self::find_person`], but only from the configuration and the cache.
     pub(crate) fn find_known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
         let key = (login.to_ascii_lowercase(), repository.clone());
         let remembered = || self.0.person_by_login.get(&key, self.0.clock.now()).flatten();
@@ -204,7 +204,7 @@ impl Permissions {
             }
             None => None,
         };
-        // Somebody with a configured login has no other.
+        // A person with a configured login has no other login.
         let person = account.map(|account| account.id).filter(|person| !self.0.logins.contains_key(person));
         self.0.person_by_login.insert(key, person.clone(), self.0.clock.now());
         Ok(person)
@@ -215,7 +215,7 @@ impl Permissions {
         self.0.logins.iter().find(same).map(|(person, _)| person)
     }
 
-    /// How these people are called in a message. What Slack cannot tell now stays a handle.
+    /// The labels of members in a message. If Slack does not answer, a handle stays a handle.
     pub(crate) async fn label_members(&self, members: &[Member]) -> Vec<MemberLabel> {
         if members.is_empty() {
             return vec![MemberLabel::Everyone];
@@ -264,7 +264,7 @@ impl Permissions {
         }
     }
 
-    /// Where no approvals are configured: whoever may promote.
+    /// Without configured approvals, a person who may promote may approve.
     pub(crate) async fn may_approve(
         &self,
         person: &PersonId,
@@ -277,7 +277,7 @@ impl Permissions {
         }
     }
 
-    /// Unlike the others, this right is nobody's where it is given to nobody.
+    /// Unlike the other rights, an empty list gives this right to no one.
     pub(crate) async fn may_override(
         &self,
         person: &PersonId,
@@ -290,7 +290,7 @@ impl Permissions {
         }
     }
 
-    /// Promote or approve: who may lock, take over, cancel, and roll back.
+    /// Whether the person may promote or approve, and so lock, take over, cancel and roll back.
     pub(crate) async fn may_promote_or_approve(
         &self,
         person: &PersonId,
@@ -299,7 +299,7 @@ impl Permissions {
     ) -> Result<bool, LookupError> {
         let promotes = self.may_promote(person, environment, repository).await;
         let policy = self.0.ladder.find_policy(environment);
-        // Without approvals the second question would be the first again.
+        // Without approvals, `may_approve` would check the same again.
         if matches!(promotes, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
             return promotes;
         }

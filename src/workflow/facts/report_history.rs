@@ -1,4 +1,4 @@
-//! The last words of controllers on an artefact in an environment, in whichever order they came.
+//! The newest reports of controllers on each artefact in each environment. Reports may come in any order.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
@@ -12,10 +12,10 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
 use crate::domain::runtime::sighting::Sighting;
 
-/// As much of a word as people read.
+/// The longest part of a controller's message that is shown.
 const MAX_MESSAGE_CHARS: usize = 600;
 
-/// How long after a version runs a controller's success can still be about it.
+/// How long after the start of a version a controller's success report can still be about it.
 const REPORTED_WITHIN: SignedDuration = SignedDuration::from_mins(15);
 
 /// The reports on each artefact in each environment. Clones share them.
@@ -23,13 +23,13 @@ const REPORTED_WITHIN: SignedDuration = SignedDuration::from_mins(15);
 pub struct ReportHistory(Arc<RwLock<HashMap<(EnvironmentName, ArtefactName), ReportLog>>>);
 
 impl ReportHistory {
-    /// Remembers what a controller says that it deployed.
+    /// Records a report on an artefact.
     pub(crate) fn record_report(&self, artefact: &Artefact, report: &Report, now: Timestamp) {
         let key = (report.environment.clone(), artefact.name.clone());
         self.write_logs().entry(key).or_default().record_report(report, now);
     }
 
-    /// The last that a controller said of an artefact there.
+    /// The newest message of a controller on an artefact.
     pub(crate) fn find_last_message(
         &self,
         environment: &EnvironmentName,
@@ -39,7 +39,7 @@ impl ReportHistory {
         memory.get(&(environment.clone(), artefact.clone()))?.last_message().cloned()
     }
 
-    /// What a controller said of a commit that it could not deploy.
+    /// The reported failure of a commit.
     pub(crate) fn find_failure(
         &self,
         environment: &EnvironmentName,
@@ -51,8 +51,9 @@ impl ReportHistory {
         words.find_failure(commit).map(|(message, evidence)| (message.to_owned(), evidence))
     }
 
-    /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts, and
-    /// soon after it ran. What is said much later may be about something newer that is not here yet.
+    /// The commit that a controller reported as deployed for this sighting. The report must be no older than the
+    /// sighting (in whole seconds, like Flux's times) and come soon after the version ran. A later one may be about a
+    /// newer version.
     pub(crate) fn find_reported_commit(&self, sighting: &Sighting) -> Option<Sha> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let words = memory.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
@@ -62,7 +63,7 @@ impl ReportHistory {
         (since && soon).then(|| commit.clone())
     }
 
-    /// What was reported is not this artefact's.
+    /// Removes a reported success, because its commit does not belong to this artefact.
     pub(crate) fn discard_report(&self, sighting: &Sighting, commit: &Sha) {
         let key = (sighting.environment.clone(), sighting.artefact.clone());
         if let Some(words) = self.write_logs().get_mut(&key) {
@@ -75,19 +76,19 @@ impl ReportHistory {
     }
 }
 
-/// Of each kind the newest, by the time that the sender gives it: webhooks overtake each other.
+/// The newest report of each kind, by the sender's time, because webhooks overtake each other.
 #[derive(Debug, Default)]
 struct ReportLog {
     start: Option<(Sha, Timestamp)>,
     success: Option<(Sha, Timestamp)>,
     failure: Option<(Sha, Timestamp, String, FailureEvidence)>,
-    /// The last that was said, whatever it was.
+    /// The newest message, with any outcome.
     message: Option<ControllerMessage>,
 }
 
 impl ReportLog {
     fn record_report(&mut self, report: &Report, now: Timestamp) {
-        // A clock that is ahead must not make us deaf until it is that late.
+        // A sender with a clock that is ahead must not hide later reports.
         let at = report.at.map_or(now, |at| at.min(now));
         self.record_last_message(report, at);
         let Some(commit) = &report.commit else { return };
@@ -97,7 +98,8 @@ impl ReportLog {
                 if self.start.as_ref().is_none_or(|(_, last)| *last <= at) {
                     self.start = Some((commit.clone(), at));
                 }
-                // It is tried again, so that the failure is not the last word. In the same second, the end is.
+                // The controller tries again, so the failure is outdated. In the same second, the failure counts as
+                // the later one.
                 if self.failure.as_ref().is_some_and(|(failed, last, ..)| failed == commit && *last < at) {
                     self.failure = None;
                 }
@@ -145,7 +147,7 @@ impl ReportLog {
         self.message.as_ref()
     }
 
-    /// The last success, and when it was.
+    /// The newest success and its time.
     fn last_success(&self) -> Option<&(Sha, Timestamp)> {
         self.success.as_ref()
     }
@@ -156,7 +158,7 @@ impl ReportLog {
         }
     }
 
-    /// What was said of a commit that could not be deployed, unless something newer was.
+    /// The failure of a commit, unless a newer report replaced it.
     fn find_failure(&self, commit: &Sha) -> Option<(&str, FailureEvidence)> {
         let (failed, _, message, evidence) = self.failure.as_ref()?;
         (failed == commit).then_some((message.as_str(), *evidence))
@@ -193,7 +195,8 @@ mod tests {
         }
     }
 
-    /// Each word is a commit, what is said of it, and the second: `a+3` began, `a!3` failed, `a=3` succeeded, `a.3` is noise.
+    /// The log after some reports. Each report is a commit, an outcome and a second: `a+3` began, `a!3` failed, `a=3`
+    /// succeeded, `a.3` is noise.
     fn after(words: &str) -> ReportLog {
         let mut heard = ReportLog::default();
         for (n, word) in words.split_whitespace().enumerate() {
@@ -214,7 +217,7 @@ mod tests {
     #[test]
     fn the_last_word_counts_in_whichever_order_they_come() {
         let cases = [
-            // words, failure of `a`, last success
+            // reports, failure of `a`, last success
             ("a+1 a!2", Some("a!2"), None),
             ("a!2 a+1", Some("a!2"), None),
             ("a!2 a+3", None, None),
@@ -234,10 +237,10 @@ mod tests {
             ("a!3 a!2", Some("a!3"), None),
             ("a!2 a.3", Some("a!2"), None),
             ("a=5 b+6 a=4", None, Some(('a', 5))),
-            // Without a time, it is when it came.
+            // A report without a time has the time of its receipt.
             ("a! a+", None, None),
             ("a+ a!", Some("a!"), None),
-            // From a clock that is an hour ahead.
+            // The sender's clock is an hour ahead.
             ("a=3600 a!", Some("a!"), Some(('a', 100))),
             ("a!3600 a+", None, None),
         ];

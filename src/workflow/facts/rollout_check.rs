@@ -1,4 +1,4 @@
-//! Checks the cluster for the result of a change: whether it runs, rolls out or failed, and whether a version is that result.
+//! Checks the cluster for the result of a change: whether it runs, rolls out or failed, and whether a version is it.
 
 use crate::domain::change::{Change, FailureEvidence, Proof, RolloutProgress};
 use crate::domain::model::artefact::Artefact;
@@ -9,17 +9,17 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 
-/// Whose a version is that came to run where a change of ours brings one.
+/// Whether a running version belongs to a change.
 pub(crate) enum VersionOwnership {
     Ours(Proof),
     Foreign,
-    /// Nothing tells its commit yet.
+    /// The commit of the version is not known yet.
     Unknown,
 }
 
-/// What the cluster shows of a change's result.
+/// The state of a change's result in the cluster.
 pub(crate) enum RolloutCheck {
-    /// It is not there yet; what is, by name. `untold`: that came after the merge, and nothing tells its commit.
+    /// Another version runs. `commit_unknown`: that version came after the merge, and its commit is not known.
     NotDeployed {
         running_version: Option<String>,
         commit_unknown: bool,
@@ -35,15 +35,15 @@ pub(crate) enum RolloutCheck {
     },
     Failed {
         reason: String,
-        /// It was rolled out, and not only refused by the controller.
+        /// The result was rolled out. `false`: the controller only reported a failure.
         was_rolled_out: bool,
         evidence: FailureEvidence,
     },
-    /// Nobody can tell now.
+    /// The state cannot be determined now, for this reason.
     Unclear(String),
 }
 
-/// Has it come to run after all?
+/// Whether the result of the change runs by now.
 pub(crate) async fn is_result_running(ctx: &Context, change: &Change) -> bool {
     match change.stage.deploying() {
         Some(deploying) => {
@@ -70,7 +70,7 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
     let seen = seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_same_image(version)));
     let mut commit_unknown = false;
     let ours = match &seen {
-        // Nothing runs, or the observer is about to tell of it, and wakes us then.
+        // Nothing runs, or the observer is about to record the version and then wakes the change.
         None => None,
         Some(seen) => match is_result_of(ctx, artefact, change, result, seen).await {
             Ok(VersionOwnership::Ours(proof)) => Some(proof),
@@ -88,7 +88,7 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
         (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
             RolloutCheck::Running { ready, proof }
         }
-        // The change must not end yet: the observer would announce its version as one that nobody brought.
+        // The change must not end yet, or the observer would announce its version as an arrival.
         (Some(_), RolloutState::Running { ready }) => RolloutCheck::Unrecorded { ready },
         (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if reported_failure.is_none() => {
             let delayed_by = delayed_by.map(|reason| reason.to_string());
@@ -113,7 +113,7 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
     }
 }
 
-/// Is what was seen the change's result?
+/// Whether a sighting is the result of the change.
 pub(crate) async fn is_result_of(
     ctx: &Context,
     artefact: &Artefact,
@@ -121,13 +121,13 @@ pub(crate) async fn is_result_of(
     result: &Sha,
     seen: &Sighting,
 ) -> Result<VersionOwnership, LookupError> {
-    // What ran there before is not what the change brings, whatever its commit contains.
+    // The version that ran before the change is never its result, even if its commit contains the result.
     if change.plan.artefact == artefact.name
         && change.plan.from.as_ref().is_some_and(|from| from.is_same_image(&seen.version))
     {
         return Ok(VersionOwnership::Foreign);
     }
-    // By manifest it is exactly what was written, whatever it was built from.
+    // With delivery by manifest, the result is exactly the written image.
     if change.plan.manifest_file().is_some() {
         let ours = change.plan.version.is_same_image(&seen.version);
         return Ok(if ours { VersionOwnership::Ours(Proof::Image) } else { VersionOwnership::Foreign });
@@ -135,10 +135,10 @@ pub(crate) async fn is_result_of(
     let Some((commit, proof)) = ctx.image_commits.resolve_sighting_commit(artefact, seen).await? else {
         return Ok(VersionOwnership::Unknown);
     };
-    // What a rollback restores may still run when it is merged, while the image of what it takes back is on its way.
+    // The version that a rollback restores may still run at the merge, while the bad version is about to roll out.
     let ran_on = change.plan.is_rollback()
         && change.stage.deploying().is_some_and(|deploying| seen.seen_at < deploying.merged_at);
-    // Images that are built once and only retagged are of the pinned commit itself.
+    // An image that is built once and only retagged has the pinned commit itself.
     let ours = commit == *result
         || (Some(&commit) == change.plan.pinned_commit() && !ran_on)
         || !ctx.comparisons.is_behind(artefact, &commit, result).await?;

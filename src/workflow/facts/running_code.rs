@@ -1,4 +1,4 @@
-//! The code that runs in an environment: the version of the image, the version whose code that is, and its source.
+//! Resolves the code that runs in an environment: the version of the image, the restored version, and the source.
 
 use crate::domain::change::{Change, ChangeLockKey};
 use crate::domain::model::artefact::{Artefact, Delivery};
@@ -16,7 +16,7 @@ const MAX_SEARCHED_CHANGES: u32 = 200;
 pub(crate) struct RunningCode {
     /// The version that the cluster runs, with the commit of its image if that is known.
     pub(crate) version: Version,
-    /// The version whose code runs: after a rollback the version that was restored, otherwise the same version.
+    /// After a rollback the version that was restored, otherwise the same version.
     pub(crate) restored_version: Version,
     /// The commit that was pinned when the code was promoted, down to the first environment. `None`: no commit is known.
     pub(crate) source: Option<Sha>,

@@ -1,5 +1,5 @@
-//! What was seen running, in memory: a mirror of the store's sightings, so that `list` asks nobody.
-//! And the stays of the last hours, so that what arrives together is told together.
+//! The sightings in memory: the current ones, a mirror of the store that `list` reads without a query, and those of the
+//! last hours, from which batches of arrivals are made.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,10 +13,10 @@ use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 
-/// Longer than any card of a wave is edited.
+/// Longer than the card of any batch is edited.
 const RECENT_WINDOW: SignedDuration = SignedDuration::from_hours(3);
 
-/// In the order in which they began.
+/// Sorted by the start of the sighting.
 type RecentSightings = BTreeMap<(Timestamp, ArtefactName), RecentSighting>;
 
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ struct Inner {
     write_mutex: Mutex<()>,
 }
 
-/// One artefact's, of its few environments: they are found by looking at each.
+/// The current sightings of one artefact. A linear search is enough for its few environments.
 #[derive(Debug, Default)]
 pub struct ArtefactSightings(Vec<CurrentSighting>);
 
@@ -46,22 +46,22 @@ impl ArtefactSightings {
 #[derive(Clone, Debug)]
 pub struct CurrentSighting {
     pub sighting: Sighting,
-    /// The rung below runs something that is not here; `None` until the commits were compared.
+    /// The environment below has commits that this one lacks. `None`: not compared yet.
     pub is_behind: Option<bool>,
-    /// The commits that were compared: here and below.
+    /// The compared commits: of this environment, and of the one below.
     pub compared_commits: Option<(Sha, Sha)>,
-    /// Whether Git explains it, as it was found out last.
+    /// The result of the last check whether the version comes from Git.
     pub provenance: Provenance,
     pub provenance_checked_at: Option<Timestamp>,
 }
 
-/// A version's stay that began in the last hours, be it over by now.
+/// A sighting that began in the last hours. It may have ended.
 #[derive(Clone, Debug)]
 pub(crate) struct RecentSighting {
     pub(crate) sighting: Sighting,
-    /// Part of no wave: the card of a change tells of it, or it was there when we first looked.
+    /// Not part of a batch: a change brought the version, or it ran at the first observation.
     pub(crate) excluded_from_batch: bool,
-    /// How people know its commit, once that was asked.
+    /// The details of the commit, once they were fetched.
     pub(crate) commit: Option<Commit>,
 }
 
@@ -76,7 +76,7 @@ impl CurrentSighting {
         }
     }
 
-    /// Whether it is behind `below`, if that is what it was compared with.
+    /// Whether the sighting is behind `below`. `None`: it was not compared with that commit.
     pub(crate) fn is_behind_commit(&self, below: &Sha) -> Option<bool> {
         let (here, compared) = self.compared_commits.as_ref()?;
         let same = compared == below && self.sighting.version.commit.as_ref() == Some(here);
@@ -85,14 +85,14 @@ impl CurrentSighting {
 }
 
 impl SightingCache {
-    /// Takes over what the store knew when we started.
+    /// Takes over the sightings that the store had at the start.
     pub fn load_stored(&self, sightings: Vec<Sighting>) {
         for sighting in sightings {
             self.record_sighting(sighting);
         }
     }
 
-    /// Held while something is written to the store and then here, so that nobody writes what has become old.
+    /// Held during a write to the store and then to this cache, so that no other task writes an outdated sighting.
     pub(crate) async fn lock_for_write(&self) -> MutexGuard<'_, ()> {
         self.0.write_mutex.lock().await
     }
@@ -110,7 +110,7 @@ impl SightingCache {
         self.read_artefact(artefact, |of| of.find_in(environment)?.sighting.version.commit.clone())
     }
 
-    /// Another version forgets the mark: it belonged to the old one.
+    /// Records a sighting. Another version resets the comparison and the provenance.
     pub fn record_sighting(&self, sighting: Sighting) {
         let before = self.find_sighting(&sighting.artefact, &sighting.environment).map(|before| before.seen_at);
         self.record_recent(&sighting, before);
@@ -147,7 +147,7 @@ impl SightingCache {
         }
     }
 
-    /// The stays of the last hours in an environment, oldest first.
+    /// The sightings of the last hours in an environment, oldest first.
     pub(crate) fn recent_sightings(&self, environment: &EnvironmentName) -> Vec<RecentSighting> {
         let recent = self.0.recent.read().unwrap_or_else(PoisonError::into_inner);
         recent.get(environment).map(|stays| stays.values().cloned().collect()).unwrap_or_default()
@@ -169,7 +169,7 @@ impl SightingCache {
         }
     }
 
-    /// Keeps whether Git explains what runs there, if it is still that version.
+    /// Sets the provenance of a version, if that version is still the current one.
     pub(crate) fn set_provenance(
         &self,
         artefact: &ArtefactName,
@@ -186,7 +186,7 @@ impl SightingCache {
         }
     }
 
-    /// Nobody tells: it is asked again later.
+    /// Records a check without a result, so that the next check is due later.
     pub(crate) fn postpone_provenance_check(
         &self,
         artefact: &ArtefactName,

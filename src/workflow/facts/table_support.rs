@@ -8,7 +8,6 @@ use crate::adapters::store::{Store, StoreError};
 
 pub(crate) const TABLE_SUPPORT_SETTING: &str = "slack.tables";
 
-/// Does this workspace take table blocks? Learned from the first message that had one, and kept.
 #[derive(Clone, Debug)]
 pub struct TableSupportCache(Arc<watch::Sender<TableSupport>>);
 

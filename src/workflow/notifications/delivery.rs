@@ -1,4 +1,4 @@
-//! The ways a message can take: the one it was meant to, then the next best, until Slack takes it.
+//! Sends one message: to its destination, then to the next fallback, until Slack accepts it.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::domain::model::message::{
 };
 use crate::workflow::facts::table_support::{TableSupport, TableSupportCache};
 
-/// How long a message waits for the one that it leads to, before it looks again.
+/// The pause before the next try while the message that is linked to is not posted yet.
 const LINK_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// A message in a channel waits no longer for what it leads to.
+/// A message in a channel waits no longer than this for the message that it links to.
 const LINK_WAIT_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug)]
@@ -23,9 +23,9 @@ pub(crate) struct SentMessage {
     pub(crate) place: Option<MessageLocation>,
     pub(crate) note: Option<String>,
     pub(crate) is_plain: bool,
-    /// What is still to be said after it: its file, which Slack takes as a message of its own.
+    /// The message with the file, which Slack accepts only as a message of its own.
     pub(crate) file_message: Option<Message>,
-    /// Why its file did not go with it and never will.
+    /// Why the file was dropped.
     pub(crate) file_error: Option<String>,
 }
 
@@ -53,12 +53,12 @@ pub(crate) async fn send_with_fallbacks(
         }
         _ => None,
     };
-    // A private answer holds up nobody but its reader.
+    // A private answer delays only its reader.
     let may_wait = !matches!(message.to, Destination::Post { .. }) || now.duration_since(created_at) < LINK_WAIT_LIMIT;
     if let Some(MessageLink { key, only_elsewhere }) = message.link_to.take() {
         let place = store.find_posted_message(&key).await?.map(|said| said.location);
         if place.is_none() && may_wait && store.is_posted_or_queued(&key).await? {
-            // What it leads to is still on its way, though not for so long that others wait behind this.
+            // The linked message is still queued. The wait is limited, because other messages wait behind this one.
             return Ok(Err(SendError::RateLimited { retry_after: LINK_RETRY_DELAY, is_workspace_wide: false }));
         }
         if let (Destination::Person { channel: Some(channel), .. }, Some(place), true) =
@@ -116,8 +116,8 @@ pub(crate) async fn send_with_fallbacks(
     }
 }
 
-/// The file of a message that now stands at `at`, for the thread there. Where the message had to go elsewhere, so does
-/// the file.
+/// The message with the file, for the thread of the message that was posted at `at`. `elsewhere`: that message was
+/// posted to a fallback.
 fn build_file_message(message: &Message, at: &MessageLocation, elsewhere: bool) -> Option<Message> {
     let file = message.file.clone()?;
     let (key, thread) = match &message.to {
@@ -135,7 +135,7 @@ fn build_file_message(message: &Message, at: &MessageLocation, elsewhere: bool) 
     Some(Message::new(to, text, vec![]).with_file(file))
 }
 
-/// The text alone, so that people still see something, and what they miss.
+/// Removes a refused file, and adds a line with the reason to the text.
 fn replace_file_with_note(mut message: Message, why: &str) -> Message {
     let Some(file) = message.file.take() else { return message };
     let what_next = match why {
@@ -147,7 +147,8 @@ fn replace_file_with_note(mut message: Message, why: &str) -> Message {
     message
 }
 
-/// Changes the way to the next best one. Each step takes a possibility away, so this comes to an end.
+/// Changes the destination to the next fallback. Each call removes one possibility, so the fallbacks end. `false`: none
+/// is left.
 fn apply_next_fallback(
     to: &mut Destination,
     known: &mut PostedPlaces,

@@ -1,4 +1,4 @@
-//! Renders the App Homes that people look at again when a change moves on.
+//! Refreshes the App Homes of recent readers when a change advances.
 
 use jiff::SignedDuration;
 use tokio::sync::watch;
@@ -12,14 +12,14 @@ use crate::workflow::error::LookupError;
 use crate::workflow::facts::home_readers::HomeSnapshot;
 use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 
-/// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
+/// Slack does not report a closed Home, so after this time a Home counts as closed.
 const READER_TTL: SignedDuration = SignedDuration::from_mins(30);
 
 const REFRESH_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
 const PAUSE_PER_HOME: SignedDuration = SignedDuration::from_secs(1);
 
-/// Renders the Homes that people look at again, until it is cancelled.
+/// Refreshes the Homes of recent readers until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
     let updates = ctx.open_changes.subscribe_updates();
     let refresh = HomeRefresh { updates, pause: SignedDuration::ZERO, has_failed: false, ctx: ctx.clone() };
@@ -67,7 +67,7 @@ impl Rounds for HomeRefresh {
     }
 }
 
-/// Renders the Homes of these readers again where they would show something else. Returns how many were sent.
+/// Sends a new Home to each reader if its contents differ. Returns the number of sent Homes.
 async fn refresh_homes(ctx: &Context, readers: Vec<(PersonId, HomeSnapshot)>) -> Result<i32, LookupError> {
     let mut renewed = 0;
     for (person, shown) in readers {
@@ -76,7 +76,7 @@ async fn refresh_homes(ctx: &Context, readers: Vec<(PersonId, HomeSnapshot)>) ->
             .resolve_person_role(&person)
             .await
             .map_err(|error| LookupError::new_transient(error.to_string()))?;
-        // Who has left is shown nothing new.
+        // A person who left the workspace gets no update.
         if role != Role::Member {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Reminds the owners of locks which they may have forgotten.
+//! Reminds the owners of locks that they may have forgotten.
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -10,7 +10,7 @@ use crate::domain::model::message::Destination;
 use crate::workflow::context::Context;
 use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 
-/// Reminds whom it is time to remind, and says when it will be the next time.
+/// Sends the reminders that are due. Returns the time of the next one.
 async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp>, StoreError> {
     let asked_at = ctx.clock.now();
     for lock in ctx.store.list_locks_to_remind().await? {
@@ -18,7 +18,7 @@ async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp>, StoreErr
             .postpone_lock_reminder(lock.id)
             .enqueue_message(render::lock::render_reminder(&lock).into_message(Destination::new_direct(&lock.by)));
         match ctx.store.commit(transaction).await {
-            // It was ended or taken over meanwhile.
+            // The lock was ended or taken over meanwhile.
             Ok(()) | Err(StoreError::Overtaken) => {}
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! Messages that go out by themselves: the outbox, subscriptions, reminders.
+//! Messages to people: the outbox and its delivery, subscriptions, reminders, and the refresh of App Homes.
 
 pub(crate) mod delivery;
 pub mod home_refresh;

@@ -1,5 +1,5 @@
-//! From the outbox to Slack: one queue per channel, each in order and at its pace, none held up by another.
-//! Every wait is a stored `due_at`, so a restart forgets nothing.
+//! Sends the messages of the outbox to Slack: one queue per channel, each in order and at Slack's pace, and none delays
+//! another. Every wait is a stored `due_at`, so a restart loses nothing.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -23,14 +23,14 @@ use crate::domain::model::message::{Message, MessageKey};
 use crate::workflow::facts::table_support::{TABLE_SUPPORT_SETTING, TableSupport, TableSupportCache};
 use crate::workflow::worker::{RowQueue, RowTasks, run_queue};
 
-/// A message that Slack would not take for so long is given up, so that its queue can go on.
+/// After this time, a message that Slack does not accept is dropped, so that its queue can continue.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(24);
 const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
-/// When the database fails after Slack took a message, we cannot know later that it did: rather wait than repeat.
+/// If the store fails after Slack accepted a message, a repetition would post it twice. So sending pauses.
 const STORE_FAILURE_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
-/// Sends what is due until it is cancelled; what is on its way then may still arrive.
+/// Sends due messages until it is cancelled. A message that is being sent then may still arrive.
 pub async fn run(store: Store, slack: Client, clock: Clock, tables: TableSupportCache, cancel: CancellationToken) {
     let sender = MessageSender { store, slack, clock: clock.clone(), tables, logged_failures: Arc::default() };
     let queues = ChannelQueues {
@@ -49,7 +49,7 @@ struct ChannelQueues {
     /// Slack asked the whole workspace to wait.
     paused_until: Option<Timestamp>,
     wakeups: watch::Receiver<Wakeups>,
-    /// The count of the store's wake-ups for the outbox at the last look.
+    /// The count of the store's wake-ups for the outbox at the last read.
     seen: u64,
     sender: MessageSender,
 }
@@ -114,12 +114,12 @@ struct MessageSender {
     slack: Client,
     clock: Clock,
     tables: TableSupportCache,
-    /// Queues of which something cannot be sent, and what: of these the log has complained.
+    /// Kinds of failure and queues that were logged. Each is logged once.
     logged_failures: Arc<Mutex<HashSet<String>>>,
 }
 
 impl MessageSender {
-    /// One message, one attempt. Says until when all queues must wait, if they must.
+    /// Tries once to send a message. Returns the end of a pause of all queues, if one is needed.
     async fn attempt_send(&self, id: MessageId) -> Option<Timestamp> {
         let sent = match self.store.find_outgoing_message(id).await {
             Ok(Some(outgoing)) => {
@@ -200,7 +200,7 @@ impl MessageSender {
         }
         let learned = match (message.has_table(), sent.is_plain) {
             (true, false) => Some(TableSupport::Accepted),
-            // It may have been the rich text that was refused.
+            // With rich text in the message, Slack may have refused that instead.
             (true, true) if message.plain.is_some() && !message.has_rich_text() => Some(TableSupport::Refused),
             _ => None,
         };
@@ -210,13 +210,13 @@ impl MessageSender {
                 TABLE_SUPPORT_SETTING,
                 if learned == TableSupport::Accepted { "taken" } else { "refused" },
             );
-            // Before the row goes: who sees the outbox empty may rely on what was learned by it.
+            // Set before the row is removed, because an empty outbox means that the support is known.
             self.tables.set_support(learned);
         }
         self.store.commit(transaction).await
     }
 
-    /// The ledger keeps what was not said and why; the queue goes on.
+    /// Drops a message and records it in the ledger with the reason.
     async fn give_up(
         &self,
         outgoing: &OutgoingMessage,
@@ -227,7 +227,7 @@ impl MessageSender {
         self.store.commit(Transaction::new().drop_message(outgoing.id, outgoing.revision).append_to_ledger(entry)).await
     }
 
-    /// For the ledger, and once for the log.
+    /// Builds the ledger entry of a dropped message or file. Logs the first one of each queue.
     fn build_drop_entry(
         &self,
         kind: LedgerKind,
@@ -263,7 +263,7 @@ impl MessageSender {
     }
 }
 
-/// Around the way of one message: the request that it answers, and the change whose card it is or stands below.
+/// The span of one message, with the ids of its request and its change.
 fn create_message_span(outgoing: &OutgoingMessage) -> Span {
     let message = outgoing.message.as_ref().ok();
     let key = message.and_then(|message| message.key()).map(MessageKey::as_str).unwrap_or_default();
@@ -272,7 +272,7 @@ fn create_message_span(outgoing: &OutgoingMessage) -> Span {
     tracing::error_span!("message", request.id = request, change.id = change.map(field::display))
 }
 
-/// Doubles from a second to five minutes, a fifth more or less, so that queues do not come back all at once.
+/// Doubles from a second to five minutes, plus or minus a fifth, so that queues do not retry all at once.
 fn compute_backoff(id: MessageId, attempts: u32) -> SignedDuration {
     let doubled = FIRST_BACKOFF.checked_mul(1_i32 << attempts.min(16)).unwrap_or(MAX_BACKOFF).min(MAX_BACKOFF);
     let percent = std::hash::RandomState::new().hash_one((id, attempts)) % 41;

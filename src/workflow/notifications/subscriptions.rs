@@ -1,5 +1,5 @@
-//! Tells channels apart from the environment's own how a change goes: a message of its own in each, edited as it moves on,
-//! that leads to the card.
+//! Notifies subscribed channels of a change: one message in each, which links to the card and is edited as the change
+//! advances.
 
 use crate::adapters::slack::render::{Rendered, card};
 use crate::adapters::store::Transaction;
@@ -10,7 +10,7 @@ use crate::domain::model::message::{Destination, Message, MessageKey};
 use crate::workflow::context::Context;
 use crate::workflow::message_keys;
 
-/// What others are told of a change that was at `before` and has moved on.
+/// The messages to subscribed channels after a change left the stage `before`.
 pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: &Change) -> Transaction {
     let (old_state, new_state) =
         (before.and_then(SubscribedState::from_stage), SubscribedState::from_stage(&change.stage));
@@ -21,7 +21,7 @@ pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: 
         let recovers = old_state == Some(SubscribedState::Failed) && new_state == Some(SubscribedState::Deployed);
         let matters = new_state == Some(SubscribedState::Failed) || recovers;
         if matters && (new_state.is_some_and(is_subscribed) || old_state.is_some_and(is_subscribed)) {
-            // An edit wakes nobody: where something was said before, the news is said from its thread.
+            // An edit notifies no one, so a channel with a posted message also gets a broadcast reply.
             let now = ctx.clock.now().as_microsecond();
             let name = MessageKey::new(&format!("{key}:{now}"));
             let news =
@@ -33,14 +33,14 @@ pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: 
             .with_link(message_keys::for_card(change.id));
         transaction = match new_state {
             Some(state) if is_subscribed(state) => transaction.enqueue_message(message),
-            // What was said there before must not stay wrong.
+            // A posted message must not stay outdated.
             _ => transaction.enqueue_if_posted(key, message),
         };
     }
     transaction
 }
 
-/// Those who want to hear of what the change moves, each once.
+/// The channels that subscribed to any artefact of the change, each once.
 fn subscribed_channels(ctx: &Context, change: &Change) -> Vec<SubscribedChannel> {
     let plan = &change.plan;
     let Some(rung) = ctx.config.catalogue.ladder.find(plan.environment.as_str()) else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! Permissions against a small Slack and GitHub whose people, groups and teams a test changes at will, and that count.
+//! Permissions against a small Slack and GitHub. A test changes their people, groups and teams, and counts the
+//! requests.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -17,7 +18,7 @@ struct Outside(Arc<Mutex<Told>>);
 
 #[derive(Default)]
 struct Told {
-    /// What each question is answered with: a method of Slack's or a path of GitHub's, with its query.
+    /// The answer to each request. The key is a method of Slack or a path of GitHub, with its query.
     answers: HashMap<String, (u16, Value)>,
     asked: Vec<String>,
 }
@@ -126,7 +127,7 @@ async fn a_handle_is_a_groups_and_else_the_username_and_never_the_display_name()
         ("U0BOB", vec![handle("release-managers")], true),
         ("U0BOB", vec![handle("Release-Managers")], true),
         ("U0BOB", vec![Member::Group("S0RELEASE".to_owned())], true),
-        // Alice calls herself `release-managers`, which is nothing but her display name.
+        // `release-managers` is also the display name of Alice, which gives no right.
         ("U0ALICE", vec![handle("release-managers")], false),
         ("U0ALICE", vec![handle("alice")], true),
         ("U0ALICE", vec![Member::Person(PersonId::new("U0ALICE"))], true),
@@ -238,7 +239,7 @@ async fn a_login_is_known_by_the_configuration_and_else_by_a_verified_address() 
         outside.person(id, name, &json!({}));
     }
     outside.commit("alice%40acme.example", "octoalice", "Alice@acme.example");
-    // An address by which GitHub finds commits of another one proves nothing.
+    // GitHub finds a commit by Carol's address, but the commit has another address. That proves nothing.
     outside.commit("carol%40acme.example", "octocarol", "carol@elsewhere.example");
     let (rights, clock) = outside.rights(&[("U0BOB", "OctoBob")]).await;
     let login = async |person: &str| rights.find_login(&PersonId::new(person), &checkout()).await.unwrap();
@@ -250,7 +251,7 @@ async fn a_login_is_known_by_the_configuration_and_else_by_a_verified_address() 
     clock.advance(SignedDuration::from_secs(599));
     login("U0ALICE").await;
     assert_eq!(outside.count_requests("/repos/acme/checkout/commits?author=alice"), 1);
-    // Whoever commits under Bob's login is not Bob: his is configured.
+    // The login of Bob is configured, so a commit with Alice's address does not map it to Alice.
     outside.commit("alice%40acme.example", "octobob", "alice@acme.example");
     clock.advance(SignedDuration::from_secs(1));
     assert_eq!(login("U0ALICE").await, None);

@@ -1,4 +1,4 @@
-//! The outbox with a small Slack and a clock moved by hand: order, pace, patience.
+//! The outbox with a fake Slack and a manual clock: order, pace and retries.
 
 mod files;
 
@@ -26,7 +26,7 @@ struct Post {
     dir: TempDir,
 }
 
-/// The text that Slack did not take, and the reason.
+/// The text of a dropped message, and the reason.
 fn undelivered(details: LedgerDetails) -> String {
     let LedgerDetails::Undelivered { text, reason, .. } = details else { panic!("{details:?}") };
     format!("{:?}: {reason:?}", text.unwrap_or_default())
@@ -58,7 +58,7 @@ impl Post {
         self.store.commit(Transaction::new().enqueue_message(message)).await.unwrap();
     }
 
-    /// Waits, in real time, until nothing can happen before the clock is moved.
+    /// Waits, in real time, until nothing is due before the clock is moved.
     async fn at_rest(&self) -> OutstandingWork {
         for _ in 0..1000 {
             let pending = self.store.measure_outstanding_work().await.unwrap();
@@ -70,7 +70,7 @@ impl Post {
         panic!("the outbox does not come to rest: {:?}", self.slack.format_calls());
     }
 
-    /// Moves the clock from one due message to the next, until all are gone.
+    /// Moves the clock from one due message to the next, until the outbox is empty.
     async fn settle(&self) {
         while let Some(due) = self.at_rest().await.next_due {
             self.clock.advance_to(due);

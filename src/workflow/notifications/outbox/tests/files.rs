@@ -17,7 +17,7 @@ impl Post {
         entries.into_iter().map(|entry| entry.details.expect("details")).map(undelivered_file).collect()
     }
 
-    /// What was asked of Slack, and of what was shared: where, and with which words.
+    /// The requests to Slack. A shared file has its channel, thread and comment.
     fn steps(&self) -> Vec<String> {
         let step = |heard: &crate::adapters::slack::client::fake::FakeSlackCall| match heard.method.as_str() {
             SHARE => {
