@@ -1,6 +1,6 @@
-//! What Gantry is told before it starts: one YAML file, and secrets from variables or files. The text becomes a tree that
-//! knows its places (`tree`), which is checked against the schema of the raw types (`shape`, `schema`, `file`) and turned
-//! into what the rest works with (`validate`, `scalar`). Everything that is wrong is said at once, with its place.
+//! The configuration: one YAML file, and secrets from variables or files. `tree` parses the text, `shape` checks it
+//! against the schema of the raw types (`schema`, `file`), and `validate` and `scalar` make the typed [`Config`]. All
+//! errors are reported at once, each with its position.
 
 mod file;
 mod load;
@@ -36,28 +36,28 @@ pub struct Config {
     pub registry: RegistryConfig,
     /// `None`: `$KUBECONFIG`, else the cluster that Gantry runs in.
     pub kubeconfig: Option<PathBuf>,
-    /// How often ledger and cluster are compared, whatever watches and webhooks tell.
+    /// How often the observer compares the ledger with the cluster, in addition to watches and webhooks.
     pub look_every: SignedDuration,
     pub catalogue: Catalogue,
-    /// Where the secret that verifies an environment's reports is read from.
+    /// The source of the secret that verifies an environment's reports.
     pub webhook_secrets: BTreeMap<EnvironmentName, SecretSource>,
-    /// The controllers that are called after Git has moved.
+    /// The controllers that Gantry calls after a change in Git.
     pub triggers: BTreeMap<EnvironmentName, ReconcileTrigger>,
-    /// Who else is told.
+    /// The rules for the channels that are notified besides the environments' own.
     pub audience: SubscriptionRules,
-    /// Whom reports are about; the first that fits is taken.
+    /// The rules that assign reports to artefacts. The first rule that matches applies.
     pub attribution_rules: Vec<AttributionRule>,
-    /// Logins on GitHub, where the e-mail address does not tell.
+    /// GitHub logins of people that cannot be found by their e-mail address.
     pub github_logins: BTreeMap<PersonId, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlackConfig {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub api_url: String,
-    /// Scheme, host and port; the only place a `response_url` may point to.
+    /// Scheme, host and port: the only origin that a `response_url` may have.
     pub hooks_origin: String,
-    /// The default channel. Every environment of the catalogue has its own already.
+    /// The default channel. It is already filled in for the environments of the catalogue.
     pub channel: Option<String>,
     pub list_to: ListVisibility,
 }
@@ -70,33 +70,33 @@ pub enum ListVisibility {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GithubConfig {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub api_url: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryConfig {
-    /// From a registry's host (`ghcr.io`) to the origin where it is reached (`http://127.0.0.1:8484`).
+    /// From a registry's host (`ghcr.io`) to the origin that Gantry calls instead (`http://127.0.0.1:8484`).
     pub mirrors: BTreeMap<String, String>,
-    /// The file with the logins; `None`: no registry needs one.
+    /// The file with the logins to registries.
     pub docker_config: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SecretSource {
-    /// A variable of this name, or the file that `<name>_FILE` names.
+    /// The name of a variable. The variable `<name>_FILE` may hold the path of a file instead.
     Variable(String),
     File(PathBuf),
 }
 
-/// What to call after Git has moved, so that the controller looks at once.
+/// The URL that Gantry calls after a change in Git, so that the controller reconciles at once.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ReconcileTrigger {
     FluxReceiver(String),
     ArgocdWebhook(String),
 }
 
-/// Without the address, which is all that it takes to use it.
+/// Hides the URL, because the URL alone is enough to trigger the controller.
 impl std::fmt::Debug for ReconcileTrigger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -106,7 +106,7 @@ impl std::fmt::Debug for ReconcileTrigger {
     }
 }
 
-/// A variable of this process. One that is not text counts as set, so that it is refused and not overlooked.
+/// Reads a variable of this process. A value that is not valid Unicode counts as set, so that it leads to an error.
 pub fn read_process_variable(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads variables; callers pass it on")]
     match std::env::var(name) {

@@ -1,4 +1,4 @@
-//! From the text of the configuration to a [`Config`], or to everything that is wrong with it.
+//! Loads the configuration file into a [`Config`], or returns all its problems.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ impl Config {
         };
         let mut bytes = Vec::new();
         std::fs::File::open(path)
-            // One byte more than is allowed is enough to know, and `/dev/zero` has no end.
+            // One byte over the limit is enough to detect a file that is too large; `/dev/zero` never ends.
             .and_then(|file| file.take(tree::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| {
                 whole(match error.kind() {
@@ -33,7 +33,8 @@ impl Config {
         Self::parse_bytes(&file, &bytes)
     }
 
-    /// The same, and what a variable says where the file does not. `environment` is [`crate::config::read_process_variable`], except in tests.
+    /// Like [`Config::load`], with `KUBECONFIG` as the default of `kubeconfig`. `read_variable` is
+    /// [`crate::config::read_process_variable`], except in tests.
     pub fn load_with_variables(
         path: &Path,
         read_variable: impl Fn(&str) -> Option<String>,
@@ -57,7 +58,7 @@ impl Config {
         )
     }
 
-    /// `file` is only what problems call it.
+    /// `file` is the name of the file in the problems.
     pub fn parse(file: &str, text: &str) -> Result<Self, Vec<ConfigProblem>> {
         let mut findings = Findings::new(file);
         let config = parse_text(text, &mut findings);

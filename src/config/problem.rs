@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, where, and what would be right.
+//! Problems of a configuration, with their position and advice.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub file: String,
-    /// From 1; 0 where the file as a whole is meant.
+    /// From 1; 0 means the whole file.
     pub line: u64,
-    /// In characters, from 1; 0 where the file as a whole is meant.
+    /// In characters, from 1; 0 means the whole file.
     pub column: u64,
     pub message: String,
     pub advice: String,
@@ -26,7 +26,7 @@ impl fmt::Display for ConfigProblem {
 
 impl std::error::Error for ConfigProblem {}
 
-/// A place in the file.
+/// A position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) line: u64,
@@ -36,14 +36,14 @@ pub(super) struct Position {
 impl Position {
     pub(super) const WHOLE_FILE: Self = Self { line: 0, column: 0 };
 
-    /// Where the character after `text` stands.
+    /// The position of the character after `text`.
     pub(super) fn from_text_end(text: &str) -> Self {
         let last_line = text.rsplit('\n').next().unwrap_or_default();
         Self { line: text.matches('\n').count() as u64 + 1, column: last_line.chars().count() as u64 + 1 }
     }
 }
 
-/// What is wrong with a value that does not know where it stands.
+/// A problem with a value, without its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProblemDescription {
     pub(super) message: String,
@@ -54,7 +54,7 @@ pub(super) fn describe_problem(message: impl Into<String>, advice: impl Into<Str
     ProblemDescription { message: message.into(), advice: advice.into() }
 }
 
-/// The sentences of the domain say both in one: `what is wrong: what would be right`.
+/// Error sentences of the domain contain the message and the advice, separated by `: `.
 impl From<String> for ProblemDescription {
     fn from(sentence: String) -> Self {
         match sentence.split_once(": ") {
@@ -64,7 +64,7 @@ impl From<String> for ProblemDescription {
     }
 }
 
-/// Collects everything that is wrong, so that a person repairs a file once and not ten times.
+/// Collects all problems of a file, so that a person can fix them in one pass.
 pub(super) struct Findings {
     file: String,
     problems: Vec<ConfigProblem>,
@@ -72,7 +72,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// More would be noise; and a hostile file shall not cost memory for every one of its errors.
+    /// A longer list would not help, and a hostile file must not use memory for each of its errors.
     const MAX_PROBLEMS: usize = 100;
 
     pub(super) fn new(file: &str) -> Self {
@@ -93,7 +93,7 @@ impl Findings {
         self.problems.is_empty()
     }
 
-    /// In the order of the file.
+    /// Returns the problems in the order of the file.
     pub(super) fn into_problems(mut self) -> Vec<ConfigProblem> {
         self.problems.sort_by_key(|problem| (problem.line, problem.column));
         self.problems.dedup();
@@ -110,7 +110,7 @@ impl Findings {
     }
 }
 
-/// The file's own words are quoted back, and go to a terminal or a log: no line breaks, no escapes, no novels.
+/// Messages quote the file and appear in a terminal or a log: control characters are escaped, long text is cut.
 fn escape_and_truncate(text: &str) -> String {
     const MAX_LENGTH: usize = 400;
     let unseen = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

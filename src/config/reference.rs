@@ -1,5 +1,5 @@
-//! The reference of the configuration: the schema as a page for people, and the variables beside it. `config/README.md` is
-//! this page, and a test holds it to that.
+//! Renders the reference of the configuration: the schema as a Markdown page, and the variables. A test compares it with
+//! `config/README.md`.
 
 use std::fmt::Write as _;
 
@@ -53,7 +53,7 @@ struct ReferencePage<'a> {
 }
 
 impl<'a> ReferencePage<'a> {
-    /// A table of the keys that stand at `path`, then a section for each that has keys of its own.
+    /// Writes a table of the keys at `path`, then a section for each key that has keys of its own.
     fn write_section(&mut self, path: Option<&str>, schema: &'a Value) {
         let heading = path.map_or_else(|| "The file".to_owned(), |path| format!("`{path}`"));
         let _ = writeln!(self.text, "\n## {heading}\n\n| key | what it says | value | example |\n|---|---|---|---|");
@@ -62,7 +62,7 @@ impl<'a> ReferencePage<'a> {
             let at = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
             let value = self.describe_value(&at, property, &mut inner);
             let must = if is_required(schema, key) { "**" } else { "" };
-            // The one key of a choice is told by the choice.
+            // The key of a `oneOf` variant has no description of its own; the variant has it.
             let what = property["description"].as_str().or(schema["description"].as_str()).unwrap_or_default();
             let what = what.replace('\n', " ");
             let example = property["examples"][0].clone();
@@ -74,7 +74,7 @@ impl<'a> ReferencePage<'a> {
         }
     }
 
-    /// What may stand there, in words; what has keys of its own is put into `inner`.
+    /// Describes the allowed values in words. Objects with keys of their own are added to `inner`.
     fn describe_value(&self, path: &str, schema: &'a Value, inner: &mut Vec<(String, &'a Value)>) -> String {
         if let Some(reference) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
             return self
@@ -111,7 +111,7 @@ impl<'a> ReferencePage<'a> {
     }
 }
 
-/// What must be there first, as it is declared; then the rest by name.
+/// The required keys in their declared order, then the optional keys by name.
 fn list_keys(schema: &Value) -> Vec<(&str, &Value)> {
     let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -124,7 +124,7 @@ fn is_required(schema: &Value, key: &str) -> bool {
     schema["required"].as_array().into_iter().flatten().any(|required| required == key)
 }
 
-/// As it can be copied into the file: YAML takes JSON, and plain words need no quotes.
+/// Formats a value so that it can be copied into the file. JSON is valid YAML; plain words need no quotes.
 fn format_yaml(value: &Value) -> String {
     let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte));
     match value.as_str().filter(is_plain) {
@@ -133,7 +133,7 @@ fn format_yaml(value: &Value) -> String {
     }
 }
 
-/// By what a heading is linked to on GitHub.
+/// The anchor that GitHub gives a heading.
 fn format_anchor(heading: &str) -> String {
     heading.chars().filter(|sign| sign.is_alphanumeric() || "-_".contains(*sign)).collect::<String>().to_lowercase()
 }
@@ -160,7 +160,7 @@ mod tests {
         let page = render_reference();
         let file = page.split("## Variables").next().unwrap();
         let rows = file.lines().filter(|line| line.starts_with("| `") || line.starts_with("| **`")).count();
-        // `manifest` is the one key that stands inside a choice.
+        // `manifest` is the only key inside a `oneOf` variant.
         assert_eq!(rows, count(&build_schema()) + 1);
         let headings: Vec<_> = file.lines().filter_map(|line| line.strip_prefix("## ")).map(format_anchor).collect();
         assert_eq!(headings.iter().collect::<BTreeSet<_>>().len(), headings.len());

@@ -1,5 +1,5 @@
-//! Texts of the file that mean something: names, URLs, durations, channels, images, times of the calendar.
-//! Each says what is wrong with it and what would be right; none knows where it stands.
+//! Parsers for texts of the file: names, URLs, durations, channels, images, times of the calendar.
+//! Errors have a message and advice. The parsers do not know positions.
 
 mod git;
 mod slack;
@@ -16,7 +16,7 @@ use crate::domain::command::is_reserved;
 
 type ScalarResult<T> = Result<T, ProblemDescription>;
 
-/// A name that people type into a command, that stands in a URL and in a Git tag.
+/// Checks a name that people type in commands, and that is used in URLs and in Git tags.
 pub(super) fn check_name(text: &str) -> ScalarResult<()> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let ends = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
@@ -49,7 +49,7 @@ pub(super) fn check_name(text: &str) -> ScalarResult<()> {
     Ok(())
 }
 
-/// A DNS label, as namespaces and containers are named.
+/// Parses a DNS label: the name of a namespace or a container.
 pub(super) fn parse_label(text: &str, what: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     if text.is_empty() || text.len() > 63 || !text.bytes().all(legal) || text.starts_with('-') || text.ends_with('-') {
@@ -59,7 +59,7 @@ pub(super) fn parse_label(text: &str, what: &str) -> ScalarResult<String> {
     Ok(text.to_owned())
 }
 
-/// A pattern for the kind, the namespace or the name of an object of Kubernetes.
+/// Parses a glob for the kind, the namespace or the name of a Kubernetes object.
 pub(super) fn parse_name_glob(text: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'*');
     if text.is_empty() || text.len() > 253 || !text.bytes().all(legal) {
@@ -69,7 +69,7 @@ pub(super) fn parse_name_glob(text: &str) -> ScalarResult<String> {
     Ok(text.to_owned())
 }
 
-/// A context of a kubeconfig, whose names are free.
+/// Parses the name of a kubeconfig context. These names have no syntax rules.
 pub(super) fn parse_context(text: &str) -> ScalarResult<String> {
     if text.trim().is_empty() {
         return Err(describe_problem(
@@ -80,7 +80,7 @@ pub(super) fn parse_context(text: &str) -> ScalarResult<String> {
     Ok(text.to_owned())
 }
 
-/// The name of an environment variable.
+/// Parses the name of an environment variable.
 pub(super) fn parse_variable_name(text: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     if text.is_empty() || !text.bytes().all(legal) || text.as_bytes()[0].is_ascii_digit() {
@@ -90,7 +90,7 @@ pub(super) fn parse_variable_name(text: &str) -> ScalarResult<String> {
     Ok(text.to_owned())
 }
 
-/// A path on this machine.
+/// Parses a path on the machine that runs Gantry.
 pub(super) fn parse_path(text: &str) -> ScalarResult<std::path::PathBuf> {
     if text.is_empty() || text.contains('\0') {
         return Err(describe_problem("the path is empty", "write the path of a file, or remove the key"));

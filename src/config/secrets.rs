@@ -1,4 +1,5 @@
-//! Secrets: from variables, or from files that variables name. Never in a message, a log or a `Debug`.
+//! Reads secrets from variables, or from files that variables name. A secret never appears in a message, a log or
+//! `Debug`.
 
 mod docker;
 
@@ -14,7 +15,7 @@ pub use docker::RegistryLogin;
 use super::{Config, SecretSource};
 use crate::domain::model::environment::EnvironmentName;
 
-/// The variables that have a meaning of their own, and what it is; no environment's webhook secret may be one of them.
+/// The variables that Gantry reads, with their descriptions. No environment may use one for its webhook secret.
 pub(super) const KNOWN_VARIABLES: [(&str, &str); 9] = [
     ("SLACK_SIGNING_SECRET", "The app's signing secret, by which Slack's requests are known"),
     ("SLACK_BOT_TOKEN", "The bot's token, `xoxb-...`"),
@@ -27,10 +28,10 @@ pub(super) const KNOWN_VARIABLES: [(&str, &str); 9] = [
     ("DATABASE_URL", "Where the state is kept; when absent `sqlite://gantry.db`"),
 ];
 
-/// A private key of 16 kbit is 13 KB.
+/// A private key of 16 kbit has 13 KB.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// What is missing is `None`, and refuses only what needs it.
+/// A missing secret is `None`. Only the functions that need it are refused.
 #[derive(Clone)]
 pub struct Secrets {
     pub slack_signing_secret: Option<SecretString>,
@@ -39,14 +40,14 @@ pub struct Secrets {
     pub slack_app_token: Option<SecretString>,
     pub github_auth: Option<GithubAuth>,
     pub github_webhook_secret: Option<SecretString>,
-    /// All different. An environment that is not here answers its webhooks with 401.
+    /// All different. The webhooks of an environment without a secret are answered with 401.
     pub webhook_secrets: BTreeMap<EnvironmentName, SecretString>,
-    /// By the host that is spoken to, with its port where it has one; Docker Hub is `index.docker.io`. The others are asked
-    /// without a login.
+    /// By the host that Gantry connects to, with its port if it has one; Docker Hub is `index.docker.io`. Other registries
+    /// are used without a login.
     pub registry_logins: BTreeMap<String, RegistryLogin>,
-    /// May hold a password.
+    /// May contain a password.
     pub database_url: String,
-    /// The variables that are set, or by a file, whether or not what they hold is of use.
+    /// The variables that are set, directly or by a file, even if their value is invalid.
     given_variables: BTreeSet<&'static str>,
 }
 
@@ -63,13 +64,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// `environment` is [`super::read_process_variable`], except in tests. Everything that is wrong is said at once.
+    /// Returns all problems at once. `read_variable` is [`super::read_process_variable`], except in tests.
     pub fn read(config: &Config, read_variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
         let (secrets, wrong) = Self::read_with_problems(config, read_variable);
         if wrong.is_empty() { Ok(secrets) } else { Err(wrong) }
     }
 
-    /// The same; what is wrong counts as missing, and is said.
+    /// Like [`Secrets::read`], but returns the secrets too. A secret with a problem counts as missing.
     pub fn read_with_problems(config: &Config, read_variable: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
         let mut reader = SecretReader { read_variable, problems: Vec::new() };
         let secrets = Self {
@@ -94,7 +95,7 @@ impl Secrets {
         (secrets, reader.problems)
     }
 
-    /// Is one of these variables set, or by a file? What it holds may have been wrong.
+    /// Whether one of these variables is set, directly or by a file, even if its value is invalid.
     pub fn is_any_set(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.given_variables.contains(name))
     }
@@ -114,7 +115,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
         (self.read_variable)(name).is_some() || (self.read_variable)(&format!("{name}_FILE")).is_some()
     }
 
-    /// The value of `name`, or of the file that `<name>_FILE` names; `None` if missing, or wrong and said so.
+    /// The value of `name`, or of the file that `<name>_FILE` names. `None` if it is missing, or invalid and reported.
     fn read_value(&mut self, name: &str) -> Option<String> {
         let by_file = format!("{name}_FILE");
         match ((self.read_variable)(name), (self.read_variable)(&by_file)) {
@@ -171,7 +172,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
         }
     }
 
-    /// A value that stands on one line.
+    /// Reads a value that must be a single line.
     fn read_line(&mut self, name: &str) -> Option<String> {
         let value = self.read_value(name)?;
         self.require_one_line(name, value)
@@ -231,7 +232,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
 
     fn read_private_key(&mut self, name: &str) -> Option<SecretString> {
         let mut key = self.read_value(name)?;
-        // Where a variable cannot hold line breaks, people write them as `\n`.
+        // Some tools cannot set variables with line breaks; people write them as `\n` there.
         if !key.contains('\n') {
             key = key.replace("\\n", "\n");
         }
@@ -260,7 +261,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
             let Some(value) = value else { continue };
             let same = secrets.iter().find(|(_, other)| other.expose_secret() == value.expose_secret());
             if let Some((other, _)) = same {
-                // The secret that verifies a report names the environment that it is about.
+                // Gantry identifies the environment of a report by the secret that verifies it.
                 self.problems
                     .push(format!("{other} and {} have the same webhook secret: make one for each.", environment.name));
             }

@@ -1,5 +1,5 @@
-//! Does the tree have the shape that the schema says? Every wrong key, type and choice at once, each with its place.
-//! Reads only the part of JSON Schema that our own types produce.
+//! Checks the tree against the schema and reports every wrong key, type and choice with its position.
+//! Supports only the part of JSON Schema that the raw types produce.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::problem::{Findings, Position, ProblemDescription, describe_problem};
 use super::tree::{ConfigNode, ConfigValue, Located};
 use crate::domain::model::nearest::find_nearest;
 
-/// What the shape check thought of a file.
+/// The result of the shape check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShapeVerdict {
-    /// It can be read into types, even if it has keys that nobody knows.
+    /// The file can be deserialised, although it may have unknown keys.
     Readable,
     Unreadable,
 }
@@ -35,7 +35,7 @@ impl<'a> ShapeChecker<'a> {
         self.findings.add(at, wrong);
     }
 
-    /// `name` is how a message calls the node; `place` is where a person looks for it, its key.
+    /// `name` is the name of the node in messages; `place` is the position of its key.
     fn check_node(&mut self, schema: &'a Json, name: &str, place: Position, node: &ConfigNode) {
         let choices = self.resolve_alternatives(schema);
         let Some(chosen) = choices.iter().copied().find(|choice| can_hold_value(choice, &node.value)) else {
@@ -62,7 +62,7 @@ impl<'a> ShapeChecker<'a> {
         for (key, value) in entries {
             if let Some(first) = seen.insert(&key.value, key.position) {
                 let advice = format!("keep one; the first stands on line {}", first.line);
-                // The types take the last one, which is as good as any: the file is refused either way.
+                // Deserialisation uses the last value. That does not matter, because the file is refused.
                 self.findings.add(key.position, describe_problem(format!("`{}` is given twice", key.value), advice));
             }
             if let Some(inner) = known.and_then(|known| known.get(&key.value)) {
@@ -82,7 +82,7 @@ impl<'a> ShapeChecker<'a> {
         }
         if schema["maxProperties"] == 1 && entries.len() != 1 {
             self.verdict = ShapeVerdict::Unreadable;
-            // A key that is unknown or missing is told by its own name.
+            // If there is a required key, it is reported below as unknown or missing.
             if schema["required"].is_null() {
                 let keys = known.into_iter().flat_map(|known| known.keys().map(String::as_str));
                 let message = format!("{name} must have one key and has {}", entries.len());
@@ -95,7 +95,7 @@ impl<'a> ShapeChecker<'a> {
                 continue;
             }
             self.verdict = ShapeVerdict::Unreadable;
-            // Who wrote `brnach` has been told of `branch` already.
+            // The misspelt key has already been reported with this key as the suggestion.
             if meant.contains(&missing) {
                 continue;
             }
@@ -133,7 +133,7 @@ impl<'a> ShapeChecker<'a> {
         }
     }
 
-    /// A schema's alternatives, with references followed; most have one.
+    /// The alternatives of a schema, with references resolved. Most schemas have one.
     fn resolve_alternatives(&self, schema: &'a Json) -> Vec<&'a Json> {
         if let Some(reference) = schema["$ref"].as_str() {
             let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
@@ -196,7 +196,7 @@ fn describe_mismatch(schema: &Json, choices: &[&Json], name: &str, found: &Confi
     describe_problem(format!("{name} cannot be {found}"), format!("write {}{example}", describe_alternatives(choices)))
 }
 
-/// A value that is quoted back to a person should not fill the screen.
+/// Cuts a value that a message quotes, so that it does not fill the screen.
 pub(super) fn truncate_text(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -204,7 +204,7 @@ pub(super) fn truncate_text(text: &str) -> String {
     }
 }
 
-/// The words among which a choice is made, if it is one.
+/// The allowed words of an enum; empty for other schemas.
 fn list_allowed_words(schema: &Json) -> Vec<&str> {
     let listed = schema["enum"].as_array().into_iter().flatten();
     listed.chain([&schema["const"]]).filter_map(Json::as_str).collect()
@@ -247,7 +247,7 @@ fn join_quoted<'k>(words: impl Iterator<Item = &'k str>, last: &str) -> String {
     }
 }
 
-/// The schema's own words for a key, as the end of a sentence.
+/// The schema's description of a key, in the form of the end of a sentence.
 fn describe_key(schema: &Json) -> String {
     let text = schema["description"].as_str().unwrap_or("see the commented example in `config/gantry.yaml`");
     let text = text.replace('\n', " ");

@@ -1,4 +1,4 @@
-//! Configurations as people write them: what is read, and what is said of what is wrong.
+//! Tests of whole configuration files: their values and their error messages.
 
 mod manifests;
 mod wrong;
@@ -17,7 +17,7 @@ use crate::domain::model::freeze::{Period, WeekdayTime};
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
 
-/// The smallest file that is right; wrong ones are made of it.
+/// The smallest valid file. The tests derive invalid files from it.
 const SMALL: &str = "\
 slack: { channel: '#deploys' }
 environments:
@@ -42,7 +42,7 @@ fn problems(text: &str) -> String {
     }
 }
 
-/// The problems of the small file after one line of it has become another.
+/// The problems of the small file after one line is replaced.
 fn with(line: &str, instead: &str) -> String {
     assert_eq!(SMALL.matches(line).count(), 1, "{line:?} is one place of the small file");
     problems(&SMALL.replace(line, instead))
@@ -368,7 +368,7 @@ fn urls_lose_the_slash_at_their_end() {
     assert_eq!(config.slack.hooks_origin, "http://127.0.0.1:8484");
 }
 
-/// The shape check passes silently over a keyword that it does not read, so the schema must not come to have one.
+/// The shape check ignores keywords that it does not support, so the schema must not contain any.
 #[test]
 fn the_schema_describes_every_key_in_words_that_the_shape_check_reads() {
     fn walk(schema: &serde_json::Value, described: &mut usize) {
@@ -395,7 +395,7 @@ fn the_schema_describes_every_key_in_words_that_the_shape_check_reads() {
         ];
         let Some(schema) = schema.as_object() else { return };
         for (keyword, value) in schema {
-            // `minItems` is checked with better words in `validate`; `format` says how wide an integer is.
+            // `validate` checks `minItems` with a better message; `format` is the width of an integer.
             assert!(READ.contains(&keyword.as_str()) || matches!(keyword.as_str(), "minItems" | "format"), "{keyword}");
             match keyword.as_str() {
                 "properties" => {
@@ -421,7 +421,7 @@ fn the_schema_describes_every_key_in_words_that_the_shape_check_reads() {
     assert!(described > 40, "{described}");
 }
 
-/// A file of this text, changed at a few places: near enough to a right one to reach every check.
+/// The example with a few random edits: close enough to a valid file to reach every check.
 fn damaged() -> impl Strategy<Value = String> {
     let bits = prop::sample::select(vec![
         "", "\n", " ", "  ", ":", "- ", "[", "]", "{", "}", "'", "\"", "#", "&a ", "*a", "!!str ", "|\n", "~", "false",

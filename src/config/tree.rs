@@ -1,5 +1,5 @@
-//! A YAML file as a tree in which every node and key knows where it stands.
-//! Knows nothing of what Gantry expects to find there.
+//! A YAML file as a tree of nodes and keys with their positions.
+//! Does not know the keys of Gantry's configuration.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_saphyr::{Error, Location, MessageFormatter as _, Options, Spanned, Use
 
 use super::problem::{Position, ProblemDescription, describe_problem};
 
-/// Ten thousand artefacts with every key are some 4 MB.
+/// A file with 10,000 artefacts that use every key has about 4 MB.
 pub(super) const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(super) enum ConfigValue {
     Float(f64),
     Text(String),
     List(Vec<ConfigNode>),
-    /// In the order of the file, and a key as often as it is written.
+    /// In the order of the file; duplicate keys are kept.
     Map(Vec<(Located<String>, ConfigNode)>),
 }
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub(super) struct Located<T> {
     pub(super) value: T,
@@ -46,7 +46,7 @@ impl From<Location> for Position {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<T>::deserialize(deserializer)?;
-        // Of an alias, the place where it is used: that is what the reader is looking at.
+        // For an alias, the position of its use, because the error concerns that line.
         Ok(Self { value: spanned.value, position: spanned.referenced.into() })
     }
 }
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for ConfigValueVisitor {
     }
 }
 
-/// Reads one YAML document into any type, within limits that no honest configuration reaches.
+/// Parses one YAML document into any type. The limits are far above any real configuration.
 pub(super) fn parse_yaml<T: de::DeserializeOwned>(text: &str) -> Result<T, (Position, ProblemDescription)> {
     if text.len() > MAX_BYTES {
         return Err((
@@ -148,18 +148,18 @@ fn parser_options() -> Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 24,
-            // Two, so that the second is refused by its own name.
+            // Two, so that a second document gets its own error instead of a budget error.
             max_documents: 2,
             max_nodes: 1_000_000,
             max_events: 2_000_000,
             max_aliases: 10_000,
             max_anchors: 1_000,
-            // Every artefact may well use the one anchor for what is common to all.
+            // Many artefacts may share one anchor for their common settings.
             enforce_alias_anchor_ratio: false,
         },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 200_000, max_replay_stack_depth: 8 },
         emit_comments: false,
-        // The tree keeps both, so that each is reported together with everything else that is wrong.
+        // `ConfigNode` keeps duplicates, and `shape` reports them with all other problems.
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         strict_booleans: true,
         reject_unsupported_tags: true,
@@ -195,7 +195,7 @@ fn explain_yaml_error(text: &str, error: &Error) -> (Position, ProblemDescriptio
         }
         Error::UnsupportedTag { .. } => describe_problem(said, "remove it, or put text that begins with `!` in quotes"),
         _ if said.contains("tab") || is_indented_by_tab(text, at) => {
-            // The scanner complains of the word before the tab, on the line above.
+            // The scanner reports the position of the word before the tab, on the line above.
             let next = Position { line: at.line + 1, column: 1 };
             if !is_indented_by_tab(text, at) && is_indented_by_tab(text, next) {
                 at = next;

@@ -1,5 +1,5 @@
-//! From the file's types to the domain's: what fits the schema and still makes no sense is found here.
-//! Goes on after a finding, with whatever stands in for the wrong value, so that a person hears everything at once.
+//! Converts the raw types to domain types, and finds the errors that the schema cannot express.
+//! Continues after a finding with a substitute for the wrong value, so that all errors are reported at once.
 
 mod artefacts;
 mod channels;
@@ -21,7 +21,7 @@ const DEFAULT_LOOK_EVERY: SignedDuration = SignedDuration::from_mins(1);
 const MIN_LOOK_EVERY: SignedDuration = SignedDuration::from_secs(10);
 const MAX_LOOK_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
-/// What comes back must not be used where there are findings.
+/// The returned configuration must not be used if there are findings.
 pub(super) fn validate_config(file: &RawConfig, findings: &mut Findings) -> Config {
     let mut check = Validator { findings };
     let slack = check.validate_slack(&file.slack);
@@ -68,7 +68,7 @@ impl Validator<'_> {
         self.findings.add(at, describe_problem(message, advice));
     }
 
-    /// What `check` makes of a text, or a finding at its place.
+    /// Applies `check` to a text. An error becomes a finding at the position of the text.
     fn parse_text<T>(
         &mut self,
         text: &Located<String>,
@@ -85,7 +85,7 @@ impl Validator<'_> {
         texts.iter().filter_map(|text| self.parse_text(text, &check)).collect()
     }
 
-    /// The given URL, else `usual`, which is also the example for whoever wrote it wrongly.
+    /// The given URL, or `usual` as the default. `usual` is also the example in the advice.
     fn parse_url_or_default(
         &mut self,
         given: Option<&Located<String>>,
@@ -103,7 +103,7 @@ impl Validator<'_> {
                 "https://hooks.slack.com",
                 scalar::parse_origin,
             ),
-            // A wrong default is still a default: its environments need not be told that they have none.
+            // An invalid default channel is kept, so that the environments are not also reported as without a channel.
             channel: slack.channel.as_ref().map(|channel| {
                 self.parse_text(channel, scalar::parse_channel).unwrap_or_else(|| channel.value.clone())
             }),
@@ -140,7 +140,7 @@ impl Validator<'_> {
         let mut logins: BTreeMap<String, Position> = BTreeMap::new();
         for (person, login) in &people.0 {
             if let Some(first) = logins.insert(login.value.to_ascii_lowercase(), login.position) {
-                // Else one person could ask for a change and approve it under the other id.
+                // Otherwise one person could request a change and approve it under the other id.
                 let advice = format!("line {} has it already; a login belongs to one person", first.line);
                 self.add_problem(login.position, format!("`{}` is two people's login", login.value), advice);
             }

@@ -1,5 +1,5 @@
-//! What may be written in more than one form, or with keys that people choose.
-//! serde's own untagged enums read into a buffer that forgets where things stand, hence the visitors.
+//! Values that have more than one form, and maps with free keys.
+//! Hand-written visitors, because serde's untagged enums buffer the value and lose the positions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::config::tree::Located;
 
-/// `deployment/checkout`, or a list of such.
+/// One text such as `deployment/checkout`, or a list of them.
 #[derive(Debug)]
 pub(in crate::config) struct OneOrMany(pub(in crate::config) Located<Vec<Located<String>>>);
 
@@ -28,7 +28,7 @@ impl JsonSchema for OneOrMany {
     }
 }
 
-/// A map whose keys people choose, in the order and with the places of the file.
+/// A map with free keys, in the order of the file and with positions.
 #[derive(Debug)]
 pub(in crate::config) struct LocatedMap<V>(pub(in crate::config) Vec<(Located<String>, V)>);
 

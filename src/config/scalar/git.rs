@@ -1,4 +1,4 @@
-//! Branches, tags, paths in a repository, and logins and teams on GitHub.
+//! Parses branches, tags, paths in a repository, and GitHub logins and teams.
 
 use super::ScalarResult;
 use crate::config::problem::describe_problem;
@@ -6,7 +6,7 @@ use crate::domain::git::manifest;
 use crate::domain::model::actor::Member;
 use crate::domain::model::nearest::find_nearest;
 
-/// By the rules of `git check-ref-format`.
+/// Parses a branch by the rules of `git check-ref-format`.
 pub(in crate::config) fn parse_branch(text: &str) -> ScalarResult<String> {
     if let Some(rest) = text.strip_prefix("refs/heads/").or_else(|| text.strip_prefix("origin/")) {
         return Err(describe_problem(format!("`{text}` is more than the name of a branch"), format!("write `{rest}`")));
@@ -37,7 +37,7 @@ fn is_valid_ref(text: &str) -> bool {
         && text.split('/').all(part)
 }
 
-/// The name of a tag, in which `{environment}`, `{artefact}`, `{date}` and `{n}` are filled in.
+/// Parses the template of a tag, with the placeholders `{environment}`, `{artefact}`, `{date}` and `{n}`.
 pub(in crate::config) fn parse_tag_template(text: &str) -> ScalarResult<String> {
     let filled = fill_placeholders(text, &["environment", "artefact", "date", "n"])?;
     if !text.contains("{n}") {
@@ -53,7 +53,7 @@ pub(in crate::config) fn parse_tag_template(text: &str) -> ScalarResult<String> 
     Ok(text.to_owned())
 }
 
-/// The text with a harmless letter in the place of each `{placeholder}`, all of which must be known.
+/// Replaces each `{placeholder}` by a letter. All placeholders must be in `known`.
 fn fill_placeholders(text: &str, known: &[&str]) -> ScalarResult<String> {
     let mut filled = String::new();
     let mut rest = text;
@@ -79,7 +79,7 @@ fn fill_placeholders(text: &str, known: &[&str]) -> ScalarResult<String> {
     Ok(filled)
 }
 
-/// The file of a manifest, with `{environment}` in it.
+/// Parses the path of a manifest, which must contain `{environment}`.
 pub(in crate::config) fn parse_manifest_file(text: &str) -> ScalarResult<String> {
     check_repository_path(&fill_placeholders(text, &["environment"])?, text)?;
     if !text.contains("{environment}") {
@@ -89,7 +89,7 @@ pub(in crate::config) fn parse_manifest_file(text: &str) -> ScalarResult<String>
     Ok(text.to_owned())
 }
 
-/// A glob over the files of a repository.
+/// Parses a glob for files of a repository.
 pub(in crate::config) fn parse_glob(text: &str) -> ScalarResult<String> {
     check_repository_path(text, text)?;
     Ok(text.to_owned())
@@ -113,7 +113,7 @@ pub(in crate::config) fn parse_login(text: &str) -> ScalarResult<String> {
     Ok(text.to_owned())
 }
 
-/// A team as its URL names it, without the `github:` before it: `acme/release-managers`.
+/// Parses a team as GitHub's URLs name it, without the prefix `github:`, for example `acme/release-managers`.
 pub(super) fn parse_team(text: &str) -> ScalarResult<Member> {
     let example = "write organisation and team, as in `github:acme/release-managers`";
     let Some((organisation, team)) = text.split_once('/') else {
@@ -134,7 +134,7 @@ pub(super) fn parse_team(text: &str) -> ScalarResult<Member> {
     Ok(Member::Team { organisation: organisation.to_owned(), team: team.to_owned() })
 }
 
-/// Where a value stands in a file of YAML: keys and indices, as in `spec.containers[0].image`.
+/// Parses the path of a value inside a YAML file: keys and indices, for example `spec.containers[0].image`.
 pub(in crate::config) fn parse_yaml_path(text: &str) -> ScalarResult<String> {
     if manifest::check_path(text).is_err() {
         let advice =

@@ -1,11 +1,11 @@
-//! Channels, people and user groups of Slack.
+//! Parses Slack channels, people and user groups.
 
 use super::ScalarResult;
 use super::git::parse_team;
 use crate::config::problem::describe_problem;
 use crate::domain::model::actor::{Member, PersonId};
 
-/// `#deploys`, or a channel's id.
+/// Parses a channel's name (`#deploys`) or id.
 pub(in crate::config) fn parse_channel(text: &str) -> ScalarResult<String> {
     if is_slack_id(text, &['C', 'G']) {
         return Ok(text.to_owned());
@@ -38,7 +38,7 @@ pub(in crate::config) fn parse_person(text: &str) -> ScalarResult<PersonId> {
     Err(describe_problem(format!("`{text}` is not a person's id in Slack"), advice))
 }
 
-/// A user group or a person of Slack (`@release-managers`, or the id of either), or a team of GitHub.
+/// Parses a Slack user group or person (`@release-managers`, or the id of either), or a GitHub team.
 pub(in crate::config) fn parse_member(text: &str) -> ScalarResult<Member> {
     if let Ok(person) = parse_person(text) {
         return Ok(Member::Person(person));
@@ -58,7 +58,7 @@ pub(in crate::config) fn parse_member(text: &str) -> ScalarResult<Member> {
         Some(handle) if !handle.is_empty() && handle.len() <= 80 && !handle.contains(banned) => {
             Ok(Member::Handle(handle.to_owned()))
         }
-        // As GitHub itself writes it where people are mentioned.
+        // GitHub writes mentions of teams in this form.
         Some(mention) if parse_team(mention).is_ok() => Err(describe_problem(
             format!("`{text}` is nobody of Slack"),
             format!("write a team of GitHub as `github:{mention}`"),

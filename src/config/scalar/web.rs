@@ -1,4 +1,4 @@
-//! URLs, and the names of images and registries.
+//! Parses URLs, and the names of images and registries.
 
 use url::Url;
 
@@ -19,7 +19,7 @@ fn parse_url(text: &str, example: &str) -> ScalarResult<Url> {
     Ok(url)
 }
 
-/// The base of an API: paths are put behind it, so it ends without a slash and has no query.
+/// Parses the base URL of an API. Paths are appended to it, so the result has no query and no trailing slash.
 pub(in crate::config) fn parse_base_url(text: &str, example: &str) -> ScalarResult<String> {
     let url = parse_url(text, example)?;
     if url.query().is_some() || url.fragment().is_some() {
@@ -29,7 +29,7 @@ pub(in crate::config) fn parse_base_url(text: &str, example: &str) -> ScalarResu
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// Scheme, host and port, and nothing behind them.
+/// Parses an origin: scheme, host and port, without a path.
 pub(in crate::config) fn parse_origin(text: &str, example: &str) -> ScalarResult<String> {
     let base = parse_base_url(text, example)?;
     let origin = parse_url(text, example)?.origin().ascii_serialization();
@@ -39,12 +39,12 @@ pub(in crate::config) fn parse_origin(text: &str, example: &str) -> ScalarResult
     Ok(origin)
 }
 
-/// A URL that is called as it stands.
+/// Parses a URL that Gantry calls unchanged.
 pub(in crate::config) fn parse_hook_url(text: &str, example: &str) -> ScalarResult<String> {
     parse_url(text, example).map(String::from)
 }
 
-/// The host of a registry, as an image begins with it.
+/// Parses the host of a registry, in the form in which images begin with it.
 pub(in crate::config) fn parse_registry_host(text: &str) -> ScalarResult<String> {
     let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
@@ -55,7 +55,7 @@ pub(in crate::config) fn parse_registry_host(text: &str) -> ScalarResult<String>
     Ok(text.to_owned())
 }
 
-/// An image without tag and digest.
+/// Parses an image without tag and digest.
 pub(in crate::config) fn parse_image(text: &str) -> ScalarResult<String> {
     let (name, digest) = text.split_once('@').map_or((text, None), |(name, digest)| (name, Some(digest)));
     let last = name.rsplit('/').next().unwrap_or_default();

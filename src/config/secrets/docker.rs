@@ -1,5 +1,5 @@
-//! Logins to registries out of a docker config file: what `docker login` writes, and what a Kubernetes secret of the type
-//! `kubernetes.io/dockerconfigjson` holds. Programs that keep passwords elsewhere (`credsStore`, `credHelpers`) are not run.
+//! Reads logins to registries from a Docker config file: the format of `docker login`, and of Kubernetes secrets of the
+//! type `kubernetes.io/dockerconfigjson`. Does not run credential programs (`credsStore`, `credHelpers`).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-/// Where Docker Hub is spoken to, and what else files call it.
+/// The host of Docker Hub in `registry_logins`, and its other names in files.
 const DOCKER_HUB: &str = "index.docker.io";
 const DOCKER_HUB_ALIASES: [&str; 2] = ["docker.io", "registry-1.docker.io"];
 
@@ -18,7 +18,7 @@ pub enum RegistryLogin {
         user: String,
         password: SecretString,
     },
-    /// Shown to the registry as it is.
+    /// Sent to the registry unchanged.
     Token(SecretString),
 }
 
@@ -27,7 +27,7 @@ struct DockerConfigFile {
     auths: Option<BTreeMap<String, DockerAuthEntry>>,
 }
 
-/// An `identitytoken` is left out: it is no password and no token, but has to be traded for one in a way of its own.
+/// `identitytoken` is not supported: it is not a password or bearer token, but must be exchanged for one.
 #[derive(Deserialize)]
 struct DockerAuthEntry {
     auth: Option<String>,
@@ -36,8 +36,8 @@ struct DockerAuthEntry {
     registrytoken: Option<String>,
 }
 
-/// By the registry's host, with its port where it has one. What is wrong ends a sentence that has named the file; it
-/// quotes nothing, for what is not where it belongs may be a password.
+/// The logins by the registry's host, with its port if it has one. An error is the end of a sentence that begins with
+/// the file's name. The error quotes no values, because a misplaced value may be a password.
 pub(super) fn parse_logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>, String> {
     let file: DockerConfigFile = serde_json::from_str(text).map_err(|error| {
         format!(
@@ -51,7 +51,7 @@ pub(super) fn parse_logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>
         let login =
             entry.into_login().map_err(|wrong| format!("whose entry `{key}` {wrong}: log in there once more."))?;
         if let Some(login) = login {
-            // Of two spellings of a host, the first in order is the shorter one: `ghcr.io`, then `https://ghcr.io/v2/`.
+            // If a host has two entries, the first in key order wins: `ghcr.io` is before `https://ghcr.io/v2/`.
             logins.entry(normalize_host(&key)).or_insert(login);
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn parse_logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>
 }
 
 impl DockerAuthEntry {
-    /// `None` for an entry that only says that a program knows more.
+    /// `None` for an entry without credentials; a credential program has them.
     fn into_login(self) -> Result<Option<RegistryLogin>, &'static str> {
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         if let Some(token) = given(self.registrytoken) {
@@ -82,11 +82,11 @@ impl DockerAuthEntry {
 fn decode_auth(auth: &str) -> Option<(String, String)> {
     let text = String::from_utf8(STANDARD.decode(auth.trim()).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;
-    // docker fills it up with zeros, and takes them off again.
+    // Docker pads the password with zero bytes, and removes them when it reads the file.
     Some((user.to_owned(), password.trim_end_matches('\0').to_owned()))
 }
 
-/// `ghcr.io` of `https://ghcr.io/v2/`.
+/// For example `ghcr.io` for `https://ghcr.io/v2/`.
 fn normalize_host(key: &str) -> String {
     let rest = key.split_once("://").map_or(key, |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or(rest).to_ascii_lowercase();
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// `host user:password` or `host token`.
+    /// Parses the logins and formats each as `host user:password` or `host token`.
     fn read(text: &str) -> Result<Vec<String>, String> {
         let line = |(host, login): (String, RegistryLogin)| match login {
             RegistryLogin::Password { user, password } => format!("{host} {user}:{}", password.expose_secret()),

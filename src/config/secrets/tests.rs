@@ -1,4 +1,4 @@
-//! Secrets by variable and by file, given twice, empty, or not at all.
+//! Secrets from variables and files: valid, given twice, empty, or missing.
 
 use std::collections::HashMap;
 

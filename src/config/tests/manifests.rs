@@ -1,4 +1,4 @@
-//! What a configuration says of manifests and of rollbacks: right, and wrong with exactly what is said of it.
+//! Tests of the settings for manifests and rollbacks, valid and invalid, with the exact messages.
 
 use super::{SMALL, problems, with};
 use crate::config::Config;
@@ -9,7 +9,7 @@ use crate::domain::model::version::Pin;
 const WORKLOAD: &str = "    workload: deployment/checkout";
 const FILE: &str = "repository: acme/gitops, file: 'envs/{environment}/app.yaml'";
 
-/// The problems of the small file with these keys more under `delivery.manifest`, and of the line that has them.
+/// The problems of the small file with these additional keys under `delivery.manifest`.
 fn delivered(more: &str) -> String {
     let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{more} }}");
     with(WORKLOAD, &line).replace("gantry.yaml:", "")

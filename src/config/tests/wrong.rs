@@ -1,4 +1,4 @@
-//! Wrong configurations, one mistake each, and exactly what is said of it.
+//! Configurations with one mistake each, and the exact messages.
 
 use super::with;
 
@@ -7,7 +7,7 @@ mod environments;
 mod reports;
 mod services;
 
-/// A line of the small file, what stands there instead, and what is said of it, without the file's name.
+/// A line of the small file, its replacement, and the expected messages without the file's name.
 type Case = (&'static str, &'static str, &'static str);
 
 fn check(cases: &[Case]) {

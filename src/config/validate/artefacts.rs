@@ -1,4 +1,4 @@
-//! The artefacts, and where each of them runs.
+//! Validates the artefacts and their places in the environments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::domain::model::workload::{Namespace, Workload};
 
 const MAX_WORKLOADS: usize = 50;
 
-/// What runs one image in one container, and so belongs to one artefact.
+/// One image in one container of a workload. It may belong to one artefact only.
 type WorkloadSlot = (Namespace, Workload, Arc<str>, Option<Arc<str>>);
 
 impl Validator<'_> {
-    /// Sorted by name, as the catalogue wants them.
+    /// Returns the artefacts sorted by name, as the catalogue requires.
     pub(super) fn validate_artefacts(
         &mut self,
         file: &Located<Vec<file::RawArtefact>>,
@@ -182,7 +182,7 @@ impl Validator<'_> {
         }
     }
 
-    /// One workload cannot run two versions, so it cannot be two environments.
+    /// One workload cannot run two versions, so it cannot belong to two environments.
     fn check_unique_environment(
         &mut self,
         file: &file::RawArtefact,
@@ -224,7 +224,7 @@ impl Validator<'_> {
     }
 }
 
-/// What an artefact has where its `environments` say nothing else.
+/// The artefact's workloads and container, for environments without settings of their own.
 struct PlaceDefaults {
     workloads: Vec<Workload>,
     container: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! Who else is told.
+//! Validates the rules for additional channels.
 
 use super::Validator;
 use super::artefacts::suggest_environment;
@@ -49,7 +49,7 @@ impl Validator<'_> {
         }
     }
 
-    /// A name, or a glob of names, that nothing is called by is a slip of the pen.
+    /// A name or glob that matches no artefact is a typing error.
     fn check_artefact_pattern(&mut self, pattern: &Located<String>, artefacts: &[Artefact]) {
         let names = || artefacts.iter().map(|artefact| artefact.name.as_str());
         if names().any(|name| glob::is_path_match(&pattern.value, name)) {

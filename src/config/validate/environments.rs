@@ -1,4 +1,4 @@
-//! The ladder and the policy of each of its environments.
+//! Validates the ladder and the policy of each environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ const MAX_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);
 const MAX_APPROVAL_TIMEOUT: SignedDuration = SignedDuration::from_hours(30 * 24);
 const MAX_SOAK: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// What may stand only once in all environments, and where it stood first.
+/// Values that must be unique across environments, with the position of their last use.
 #[derive(Default)]
 struct UniqueValues {
     names: BTreeMap<String, Position>,
@@ -30,7 +30,7 @@ struct UniqueValues {
     tags: BTreeMap<String, Position>,
 }
 
-/// The environments, lowest first, and those of their settings that only the configuration knows.
+/// The environments, lowest first, and the settings that are not part of the domain's `Environment`.
 #[derive(Default)]
 pub(super) struct ValidatedEnvironments {
     pub(super) ladder: Vec<Environment>,
@@ -74,7 +74,7 @@ impl Validator<'_> {
         all
     }
 
-    /// Without its policy, which is validated after it.
+    /// Leaves the policy at its default; the caller validates it afterwards.
     fn validate_environment(
         &mut self,
         file: &file::RawEnvironment,
@@ -136,7 +136,7 @@ impl Validator<'_> {
         Namespace { context: context.map(Into::into), name: cluster.namespace.value.as_str().into() }
     }
 
-    /// Git keeps `release` as a file and `release/qa` in a directory of that name: one repository cannot have both.
+    /// Git stores `release` as a file and `release/qa` in a directory of that name, so one repository cannot have both.
     fn check_nested_branches(&mut self, branches: &BTreeMap<String, Position>) {
         for (branch, at) in branches {
             let outer = branch
@@ -150,7 +150,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Settings that would promise something that nobody keeps: pushes feed the lowest environment, and nothing holds them.
+    /// Settings without an effect: pushes feed the lowest environment, and no gate stops them.
     fn check_lowest_environment(&mut self, file: &file::RawEnvironment) {
         let settings = [
             ("approvals", file.approvals.as_ref().map(|approvals| approvals.required.position)),
@@ -175,7 +175,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Settings that depend on another one, which is not there.
+    /// Settings without an effect because a setting that they depend on is missing.
     fn check_unused_settings(&mut self, file: &file::RawEnvironment) {
         let waits = file.approvals.is_some() || matches!(file.promote, file::RawPromotionMethod::PullRequest);
         if let Some(timeout) = file.approval_timeout.as_ref().filter(|_| !waits) {
@@ -188,7 +188,7 @@ impl Validator<'_> {
         }
     }
 
-    /// What is silent must be told before it is given up.
+    /// `stall_after` must be shorter than `deploy_timeout`, or the warning would never be shown.
     fn validate_stall_after(&mut self, file: &file::RawEnvironment, timeout: SignedDuration) -> SignedDuration {
         let usual = Policy::default().stall_after.min(timeout / 3);
         let Some(text) = &file.stall_after else { return usual };
@@ -294,7 +294,7 @@ impl Validator<'_> {
                 (SecretSource::Variable(self.parse_text(name, scalar::parse_variable_name)?), name.position)
             }
             (None, Some(path)) => (SecretSource::File(self.parse_text(path, scalar::parse_path)?), path.position),
-            // The shape has been told: it must be one of them.
+            // The shape check has already reported that exactly one key is allowed.
             _ => return None,
         };
         if let SecretSource::Variable(name) = &source
@@ -304,7 +304,7 @@ impl Validator<'_> {
             self.add_problem(at, format!("`{name}` is a secret of Gantry itself"), advice);
         }
         if let Some(first) = taken.secrets.insert(source.clone(), at) {
-            // The secret that verifies a report names the environment that it is about.
+            // Gantry identifies the environment of a report by the secret that verifies it.
             let advice = format!("line {} has it already; make a secret for each environment", first.line);
             self.add_problem(at, "two environments have the same webhook secret", advice);
         }

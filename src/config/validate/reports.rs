@@ -1,4 +1,4 @@
-//! The rules that say whom a report is about.
+//! Validates the rules that assign reports to artefacts.
 
 use super::Validator;
 use super::artefacts::suggest_environment;

@@ -1,4 +1,4 @@
-//! The rules that say whom a report is about.
+//! The rules that assign reports to artefacts.
 
 use super::Case;
 
