@@ -1,5 +1,5 @@
-//! The file as people write it: one type per block of `config/gantry.yaml`, nothing validated yet.
-//! The JSON Schema is made from these types, and the doc comments are what it says of each key.
+//! The raw file: one type for each block of `config/gantry.yaml`, not validated.
+//! The JSON Schema is generated from these types; their doc comments are its descriptions.
 
 mod loose;
 mod presence;
@@ -10,43 +10,44 @@ pub(super) use loose::{LocatedMap, OneOrMany};
 
 use super::tree::Located;
 
-// Unknown keys are refused by the schema and not by serde, which would stop at the first of them.
-// An optional key may be left out but not left empty (`channel: #deploys` is empty: the rest is a comment), so the
-// schema takes the type inside the `Option`.
+// The schema refuses unknown keys, not serde, because serde stops at the first one.
+// An optional key may be absent but not empty (`channel: #deploys` is empty, because `#` begins a comment). The schema
+// therefore has the type inside the `Option`.
 
 /// The configuration of Gantry.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Gantry")]
 pub(super) struct RawConfig {
-    /// How Slack is reached, and where messages go.
+    /// The connection to Slack, and the default channel.
     #[serde(default)]
     pub(super) slack: RawSlack,
-    /// How GitHub is reached.
+    /// The connection to GitHub.
     #[serde(default)]
     pub(super) github: RawGithub,
-    /// How container registries are reached.
+    /// The connection to container registries.
     #[serde(default)]
     pub(super) registry: RawRegistry,
-    /// The path of a kubeconfig; when absent `$KUBECONFIG`, else the cluster that Gantry runs in.
+    /// The path of a kubeconfig. Default: `$KUBECONFIG`, or the cluster that Gantry runs in.
     #[serde(default)]
     pub(super) kubeconfig: Option<Located<String>>,
-    /// How often ledger and cluster are compared, whatever watches and webhooks tell; when absent `1m`.
+    /// How often Gantry compares the ledger with the cluster, in addition to watches and webhooks. Default: `1m`.
     #[serde(default)]
     #[schemars(with = "String", example = &"1m")]
     pub(super) look_every: Option<Located<String>>,
     /// The ladder: the environments in order, lowest first.
     #[schemars(extend("minItems" = 2))]
     pub(super) environments: Located<Vec<RawEnvironment>>,
-    /// What can be moved along the ladder.
+    /// The artefacts that can be promoted along the ladder.
     #[schemars(extend("minItems" = 1))]
     pub(super) artefacts: Located<Vec<RawArtefact>>,
-    /// Channels that are told too, apart from the environments' own.
+    /// Rules for channels that are notified in addition to the environments' own.
     #[serde(default)]
     pub(super) channels: Vec<RawSubscriptionRule>,
-    /// Whom reports of deployments are about, where they do not name the artefact themselves; the first rule that fits is taken.
+    /// Rules that assign deployment reports to artefacts, for reports that do not name the artefact themselves. The
+    /// first rule that matches applies.
     #[serde(default)]
     pub(super) reports: Vec<Located<RawAttributionRule>>,
-    /// People's ids in Slack and their logins on GitHub, where the e-mail address does not tell.
+    /// The GitHub logins of people by their Slack id, for people that cannot be found by their e-mail address.
     #[serde(default)]
     pub(super) people: LocatedMap<Located<String>>,
 }
@@ -55,19 +56,19 @@ pub(super) struct RawConfig {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Slack")]
 pub(super) struct RawSlack {
-    /// The base of Slack's Web API; when absent `https://slack.com/api`.
+    /// The base URL of Slack's Web API. Default: `https://slack.com/api`.
     #[serde(default)]
     #[schemars(with = "String", example = &"https://slack.com/api")]
     pub(super) api_url: Option<Located<String>>,
-    /// The only place a `response_url` may point to; when absent `https://hooks.slack.com`.
+    /// The only origin that a `response_url` may have. Default: `https://hooks.slack.com`.
     #[serde(default)]
     #[schemars(with = "String", example = &"https://hooks.slack.com")]
     pub(super) hooks_origin: Option<Located<String>>,
-    /// The channel of every environment that names none of its own.
+    /// The channel of every environment that has no `channel` of its own.
     #[serde(default)]
     #[schemars(with = "String", example = &"#deploys")]
     pub(super) channel: Option<Located<String>>,
-    /// Who sees the answer to `list`: the person who asked (when absent), or the channel.
+    /// Who sees the answer to `list`: only the person who asked (default), or the whole channel.
     #[serde(default)]
     pub(super) list_to: RawListVisibility,
 }
@@ -86,7 +87,7 @@ pub(super) enum RawListVisibility {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Github")]
 pub(super) struct RawGithub {
-    /// The base of GitHub's REST API; when absent `https://api.github.com`. GitHub Enterprise Server has
+    /// The base URL of GitHub's REST API. Default: `https://api.github.com`. For GitHub Enterprise Server:
     /// `https://<host>/api/v3`.
     #[serde(default)]
     #[schemars(with = "String", example = &"https://api.github.com")]
@@ -97,12 +98,11 @@ pub(super) struct RawGithub {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Registry")]
 pub(super) struct RawRegistry {
-    /// Registries that are reached at another place than their name says: `ghcr.io: https://mirror.example.com`.
+    /// Other addresses for registries, for example `ghcr.io: https://mirror.example.com`.
     #[serde(default)]
     pub(super) mirrors: LocatedMap<Located<String>>,
-    /// The path of a docker config file with the logins to registries (`auths`; programs that keep passwords,
-    /// `credsStore` and `credHelpers`, are not run); when absent they are asked without a login. A mirror's login stands
-    /// under the mirror's own host.
+    /// The path of a Docker config file with logins to registries (`auths`). Gantry does not run credential programs
+    /// (`credsStore`, `credHelpers`). The login of a mirror is listed under the mirror's own host. Default: no logins.
     #[serde(default)]
     #[schemars(with = "String", example = &"/run/secrets/docker/config.json")]
     pub(super) docker_config: Option<Located<String>>,
@@ -112,82 +112,86 @@ pub(super) struct RawRegistry {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Environment")]
 pub(super) struct RawEnvironment {
-    /// What people call it.
+    /// The name that people use in commands.
     #[schemars(example = &"staging")]
     pub(super) name: Located<String>,
-    /// What people may type instead of the name.
+    /// Other names that people may type.
     #[serde(default)]
     #[schemars(extend("examples" = [["stg"]]))]
     pub(super) aliases: Vec<Located<String>>,
-    /// The Git branch that is deployed here.
+    /// The Git branch that is deployed to this environment.
     #[schemars(example = &"staging")]
     pub(super) branch: Located<String>,
-    /// Where its workloads run.
+    /// Where the workloads of this environment run.
     pub(super) cluster: RawCluster,
-    /// The Slack channel that is told; when absent `slack.channel`.
+    /// The Slack channel for cards and notifications. Default: `slack.channel`.
     #[serde(default)]
     #[schemars(with = "String", example = &"#deploys")]
     pub(super) channel: Option<Located<String>>,
-    /// How a promotion enters the branch: by a merge (when absent) or through a pull request.
+    /// How a promotion reaches the branch: by a merge (default), or through a pull request.
     #[serde(default)]
     pub(super) promote: RawPromotionMethod,
-    /// Who must say yes to a change here.
+    /// The approvals that a change of this environment needs.
     #[serde(default)]
     #[schemars(with = "RawApprovals")]
     pub(super) approvals: Option<RawApprovals>,
-    /// How long a change waits for its approvals, and for what GitHub asks of its pull request, before it expires; when
-    /// absent `24h`.
+    /// How long a change waits for its approvals, and for the conditions that GitHub sets for its pull request, before
+    /// it expires. Default: `24h`.
     #[serde(default)]
     #[schemars(with = "String", example = &"8h")]
     pub(super) approval_timeout: Option<Located<String>>,
-    /// Who may promote into it: user groups and people of Slack, and teams of GitHub (`github:acme/developers`); when
-    /// absent everyone in the workspace.
+    /// Who may promote into this environment: Slack user groups and people, and GitHub teams
+    /// (`github:acme/developers`). Default: everyone in the workspace.
     #[serde(default)]
     #[schemars(extend("examples" = [["@developers"]]))]
     pub(super) promoters: Vec<Located<String>>,
-    /// Who may pass a lock, a freeze, a soak or checks for a reason, written as in `promoters`; when absent nobody.
+    /// Who may override a lock, a freeze, a soak or checks by giving a reason. The format is that of `promoters`.
+    /// Default: no person.
     #[serde(default)]
     #[schemars(extend("examples" = [["@release-managers"]]))]
     pub(super) overriders: Vec<Located<String>>,
-    /// How long a deployment may take before it counts as stalled; when absent `15m`.
+    /// How long a deployment may take before it counts as stalled. Default: `15m`.
     #[serde(default)]
     #[schemars(with = "String", example = &"20m")]
     pub(super) deploy_timeout: Option<Located<String>>,
-    /// How long a change that Git has may show no sign of life before its card says so; shorter than `deploy_timeout`. When
-    /// absent `5m`, or a third of a `deploy_timeout` of less than `15m`.
+    /// How long a merged change may show no progress before its card shows a warning. Must be shorter than
+    /// `deploy_timeout`. Default: `5m`, or a third of `deploy_timeout` if that is less.
     #[serde(default)]
     #[schemars(with = "String", example = &"5m")]
     pub(super) stall_after: Option<Located<String>>,
-    /// When nobody may change it: every week, or from one date to another.
+    /// Periods in which changes are refused: every week, or once from one date to another.
     #[serde(default)]
     pub(super) freezes: Vec<RawFreeze>,
-    /// How a rollback enters the branch: straight (when absent; by a pull request where the branch is protected), or always
-    /// through a pull request.
+    /// How a rollback reaches the branch: directly (default; through a pull request if the branch is protected), or
+    /// always through a pull request.
     #[serde(default)]
     #[schemars(with = "RawRollbackMethod")]
     pub(super) rollback: Option<Located<RawRollbackMethod>>,
-    /// Whether a promotion that fails here is rolled back without asking; when absent `false`. Triggers: the cluster shows the
-    /// workload as failed, a controller reports that the commit could not be built or applied, or the deadline passes without
-    /// proof that the version runs.
+    /// Whether Gantry rolls back a failed promotion without asking. A promotion fails if the cluster shows the workload
+    /// as failed, if a controller reports that the commit could not be built or applied, or if the deadline passes
+    /// without proof that the version runs. Default: `false`.
     #[serde(default)]
     #[schemars(with = "bool", example = true)]
     pub(super) auto_rollback: Option<Located<bool>>,
-    /// How long a version must have run well in the environment below; when absent not at all.
+    /// How long a version must have run healthily in the environment below before it can be promoted. Default: no
+    /// minimum.
     #[serde(default)]
     #[schemars(with = "String", example = &"30m")]
     pub(super) soak: Option<Located<String>>,
-    /// Where to find the secret that signs its deployment webhooks; when absent they are refused.
+    /// The source of the secret that verifies deployment webhooks for this environment. Without it, they are refused.
     #[serde(default)]
     #[schemars(with = "RawSecretSource")]
     pub(super) webhook_secret: Option<Located<RawSecretSource>>,
-    /// What to nudge after Git has moved, so that the controller need not wait for its interval.
+    /// The controller's URL that Gantry calls after a change in Git, so that the controller does not wait for its
+    /// interval.
     #[serde(default)]
     #[schemars(with = "RawTrigger")]
     pub(super) trigger: Option<Located<RawTrigger>>,
-    /// What CI must say of a commit: no red check and none running (when absent), or at least one that is green.
+    /// The CI checks that a commit needs. `if_any` (default): no check has failed or is running. `required`: in
+    /// addition, at least one check has succeeded.
     #[serde(default)]
     pub(super) checks: RawChecks,
-    /// The name of the Git tag that marks a change; when absent `{environment}/{date}-{n}`, and by manifest
+    /// The name of the Git tag that marks a change. Default: `{environment}/{date}-{n}`, and for delivery by manifest
     /// `{environment}/{artefact}/{date}-{n}`.
     #[serde(default)]
     #[schemars(with = "String", example = &"{environment}/{date}-{n}")]
@@ -198,19 +202,19 @@ pub(super) struct RawEnvironment {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Listener")]
 pub(super) struct RawSubscriptionRule {
-    /// The channel that is told. If it is an environment's own, the rule says which arrivals it hears of; the card of a
-    /// change stands there in any case.
+    /// The channel to notify. If it is an environment's own channel, the rule selects the arrivals that are announced
+    /// there; the cards of changes are always posted there.
     #[schemars(example = &"#checkout")]
     pub(super) channel: Located<String>,
-    /// The artefacts that it is told of, by name or as globs; when absent all.
+    /// The artefacts that the rule applies to, as names or globs. Default: all.
     #[serde(default)]
     #[schemars(extend("examples" = [["checkout", "shop-*"]]))]
     pub(super) artefacts: Vec<Located<String>>,
-    /// The environments that it is told of; when absent all.
+    /// The environments that the rule applies to. Default: all.
     #[serde(default)]
     #[schemars(extend("examples" = [["prod"]]))]
     pub(super) environments: Vec<Located<String>>,
-    /// What it is told: of what has started, of what is deployed, of what failed; when absent all three.
+    /// The states to notify about: started, deployed, failed. Default: all three.
     #[serde(default)]
     #[schemars(with = "Vec<RawSubscribedState>", extend("examples" = [["failed"]]))]
     pub(super) states: Option<Located<Vec<RawSubscribedState>>>,
@@ -230,7 +234,7 @@ pub(super) enum RawSubscribedState {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Cluster")]
 pub(super) struct RawCluster {
-    /// A context of the kubeconfig; when absent its current one, or the cluster that Gantry runs in.
+    /// A context of the kubeconfig. Default: its current context, or the cluster that Gantry runs in.
     #[serde(default)]
     #[schemars(with = "String", example = &"prod")]
     pub(super) context: Option<Located<String>>,
@@ -272,11 +276,11 @@ pub(super) enum RawChecks {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Approvals")]
 pub(super) struct RawApprovals {
-    /// How many people, apart from the one who asked.
+    /// How many people must approve, not counting the requester.
     #[schemars(range(min = 1, max = 20), example = 1)]
     pub(super) required: Located<u32>,
-    /// Whose yes counts: user groups and people of Slack, and teams of GitHub (`github:acme/sre`); when absent everyone
-    /// in the workspace.
+    /// Who may approve: Slack user groups and people, and GitHub teams (`github:acme/sre`). Default: everyone in the
+    /// workspace.
     #[serde(default)]
     #[schemars(extend("examples" = [["@release-managers"]]))]
     pub(super) from: Vec<Located<String>>,
@@ -286,17 +290,17 @@ pub(super) struct RawApprovals {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Freeze")]
 pub(super) struct RawFreeze {
-    /// When it begins: every week at `Fri 16:00`, or once at `2026-12-20 18:00`.
+    /// When the freeze begins: every week (`Fri 16:00`), or once (`2026-12-20 18:00`).
     #[schemars(example = &"Fri 16:00")]
     pub(super) from: Located<String>,
-    /// When changes are welcome again, in the same form.
+    /// When the freeze ends, in the same format as `from`.
     #[schemars(example = &"Mon 08:00")]
     pub(super) to: Located<String>,
-    /// The time zone of both; when absent `UTC`.
+    /// The time zone of `from` and `to`. Default: `UTC`.
     #[serde(default)]
     #[schemars(with = "String", example = &"Europe/Kyiv")]
     pub(super) timezone: Option<Located<String>>,
-    /// What people are told who are refused.
+    /// The reason that a refusal shows.
     #[serde(default)]
     #[schemars(with = "String", example = &"weekend")]
     pub(super) reason: Option<Located<String>>,
@@ -306,11 +310,12 @@ pub(super) struct RawFreeze {
 #[schemars(deny_unknown_fields, extend("minProperties" = 1, "maxProperties" = 1))]
 #[schemars(rename = "SecretSource")]
 pub(super) struct RawSecretSource {
-    /// The environment variable that holds it (or, with `_FILE` after its name, the path of a file that does).
+    /// The environment variable that holds the secret. The variable with the suffix `_FILE` may hold the path of a file
+    /// instead.
     #[serde(default)]
     #[schemars(with = "String", example = &"FLUX_PROD_SECRET")]
     pub(super) env: Option<Located<String>>,
-    /// The path of the file that holds it.
+    /// The path of the file that holds the secret.
     #[serde(default)]
     #[schemars(with = "String", example = &"/run/secrets/flux-prod")]
     pub(super) file: Option<Located<String>>,
@@ -334,30 +339,30 @@ pub(super) struct RawTrigger {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Artefact")]
 pub(super) struct RawArtefact {
-    /// What people call it.
+    /// The name that people use in commands.
     #[schemars(example = &"checkout")]
     pub(super) name: Located<String>,
-    /// The repository on GitHub that it is built from.
+    /// The GitHub repository that the artefact is built from.
     #[schemars(example = &"acme/checkout")]
     pub(super) repository: Located<String>,
-    /// What concerns it in that repository, as globs; when absent everything.
+    /// The files of the repository that belong to the artefact, as globs. Default: all files.
     #[serde(default)]
     #[schemars(extend("examples" = [["mailer/**", "lib/**"]]))]
     pub(super) paths: Vec<Located<String>>,
     /// The image, without tag and digest.
     #[schemars(example = &"ghcr.io/acme/checkout")]
     pub(super) image: Located<String>,
-    /// The workload that runs it, or a list of all that must be complete.
+    /// The workload that runs the image, or a list of workloads that must all complete their rollouts.
     #[schemars(example = &"deployment/checkout")]
     pub(super) workload: OneOrMany,
-    /// The container that runs the image, where a workload has several.
+    /// The container that runs the image, if a workload has several.
     #[serde(default)]
     #[schemars(with = "String", example = &"app")]
     pub(super) container: Option<Located<String>>,
-    /// How a change reaches its environment; when absent by branch.
+    /// How a change reaches its environment. Default: `branch`.
     #[serde(default)]
     pub(super) delivery: RawDelivery,
-    /// Environments that do not have it (`qa: false`) or have it elsewhere.
+    /// Environments that do not run the artefact (`qa: false`), or run it with other settings.
     #[serde(default)]
     pub(super) environments: LocatedMap<RawPresence>,
 }
@@ -366,10 +371,10 @@ pub(super) struct RawArtefact {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Delivery")]
 pub(super) enum RawDelivery {
-    /// The environment's branch of the artefact's repository is moved.
+    /// A change moves the environment's branch of the artefact's repository.
     #[default]
     Branch,
-    /// The image's tag is written into a file of the repository that the controller reads.
+    /// A change writes the image's tag or digest into a file of the repository that the controller reads.
     #[schemars(extend("maxProperties" = 1))]
     Manifest(RawManifest),
 }
@@ -381,18 +386,19 @@ pub(super) struct RawManifest {
     /// The repository that the controller reads.
     #[schemars(example = &"acme/gitops")]
     pub(super) repository: Located<String>,
-    /// The file with the image's tag; `{environment}` stands for the environment's name.
+    /// The file with the image's version. `{environment}` stands for the environment's name.
     #[schemars(example = &"envs/{environment}/search/kustomization.yaml")]
     pub(super) file: Located<String>,
-    /// The branch that holds it; when absent the repository's default branch.
+    /// The branch of the file. Default: the repository's default branch.
     #[serde(default)]
     #[schemars(with = "String", example = &"main")]
     pub(super) branch: Option<Located<String>>,
-    /// Where in the file the version stands, as in `image.tag`; when absent it is found by looking.
+    /// The path of the version inside the file, for example `image.tag`. Default: Gantry searches for it (kustomize,
+    /// Helm, `image:`).
     #[serde(default)]
     #[schemars(with = "String", example = &"image.tag")]
     pub(super) path: Option<Located<String>>,
-    /// What is written: the image's tag (when absent) or its digest.
+    /// The part of the version that is written: the image's tag (default) or its digest.
     #[serde(default)]
     pub(super) pin: RawPin,
 }
@@ -407,7 +413,7 @@ pub(super) enum RawPin {
     Digest,
 }
 
-/// `false`: not there. Settings: there, but elsewhere.
+/// `false`: the environment does not run the artefact. Settings: the environment runs it with these settings.
 #[derive(Debug, JsonSchema)]
 #[schemars(untagged)]
 #[schemars(rename = "Presence")]
@@ -420,19 +426,19 @@ pub(super) enum RawPresence {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Place")]
 pub(super) struct RawPlace {
-    /// Another context of the kubeconfig than the environment's.
+    /// The context of the kubeconfig. Default: the environment's.
     #[serde(default)]
     #[schemars(with = "String", example = &"prod-eu")]
     pub(super) context: Option<Located<String>>,
-    /// Another namespace than the environment's.
+    /// The namespace. Default: the environment's.
     #[serde(default)]
     #[schemars(with = "String", example = &"mail")]
     pub(super) namespace: Option<Located<String>>,
-    /// Other workloads than the artefact has elsewhere.
+    /// The workloads. Default: the artefact's.
     #[serde(default)]
     #[schemars(with = "OneOrMany", example = &"statefulset/mailer-eu")]
     pub(super) workload: Option<OneOrMany>,
-    /// Another container than elsewhere.
+    /// The container. Default: the artefact's.
     #[serde(default)]
     #[schemars(with = "String", example = &"app")]
     pub(super) container: Option<Located<String>>,
@@ -442,23 +448,23 @@ pub(super) struct RawPlace {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Rule")]
 pub(super) struct RawAttributionRule {
-    /// The kind of the object that is reported of, as a glob.
+    /// The kind of the reported object, as a glob.
     #[serde(default)]
     #[schemars(with = "String", example = &"Kustomization")]
     pub(super) kind: Option<Located<String>>,
-    /// The namespace of that object, as a glob.
+    /// The namespace of the reported object, as a glob.
     #[serde(default)]
     #[schemars(with = "String", example = &"flux-system")]
     pub(super) namespace: Option<Located<String>>,
-    /// The name of that object, as a glob.
+    /// The name of the reported object, as a glob.
     #[serde(default)]
     #[schemars(with = "String", example = &"apps-*")]
     pub(super) name: Option<Located<String>>,
-    /// The environments that the rule is for; when absent all.
+    /// The environments that the rule applies to. Default: all.
     #[serde(default)]
     #[schemars(extend("examples" = [["qa"]]))]
     pub(super) environments: Vec<Located<String>>,
-    /// The artefacts that such a report is about.
+    /// The artefacts that a matching report is about.
     #[schemars(extend("minItems" = 1, "examples" = [["checkout", "search"]]))]
     pub(super) artefacts: Located<Vec<Located<String>>>,
 }

@@ -1,5 +1,5 @@
-//! Renders the reference of the configuration: the schema as a Markdown page, and the variables. A test compares it with
-//! `config/README.md`.
+//! Renders the reference of the configuration: the schema as a Markdown page, and the variables. A test compares it
+//! with `config/README.md`.
 
 use std::fmt::Write as _;
 
@@ -10,29 +10,28 @@ use super::secrets::KNOWN_VARIABLES;
 
 const HEAD: &str = "# The configuration
 
-This page is made from the program: `gantry schema --markdown` prints it, and a test compares the two. [`gantry.yaml`](gantry.yaml) is
-an example to start from, `gantry check` says what is wrong with a file by line and column (first its shape, then its meaning), and
+`gantry schema --markdown` prints this page, and a test compares the two. To begin, copy the example [`gantry.yaml`](gantry.yaml).
+`gantry check` lists the errors of a file with line and column: first the errors of its structure, then the errors of its values.
 `gantry schema` prints the JSON Schema, for editors.
 
-Unknown keys are errors. Keys in bold must be there. A duration is a number with its unit: `90s`, `30m`, `1h30m`. People are
-named as Slack knows them (`@release-managers` for a user group, `U024BE7LH` for a person) or as GitHub does (`github:acme/sre` for a
-team).
+Unknown keys are errors. Keys in bold are required. A duration is a number with a unit: `90s`, `30m`, `1h30m`. A member is a Slack
+user group (`@release-managers`), a person (`U024BE7LH`) or a GitHub team (`github:acme/sre`).
 ";
 
 const VARIABLES: &str = "
 ## Variables
 
-Secrets are not in the file. Each of these can also be given as `<NAME>_FILE`, the path of a file that holds it. One that is set but
-empty, or set both ways, refuses to start; one that is missing refuses only what needs it. The variables that `webhook_secret: { env:
-... }` names are read in the same way.
+Secrets are not in the file. Each variable can also be given as `<NAME>_FILE`, the path of a file that holds the value. Gantry does
+not start if a variable is empty, or is set in both ways. If a variable is missing, only the functions that need it are refused. The
+same rules apply to the variables of `webhook_secret: { env: ... }`.
 
-| variable | what it is |
+| variable | meaning |
 |---|---|
 ";
 
 const PLAIN_VARIABLES: &str = "
-These two are no secrets, and have no `_FILE`: `KUBECONFIG` is the path of a kubeconfig where the file names none, and `RUST_LOG`
-says what is logged (`warn,gantry=info` when absent).
+Two variables are not secrets and have no `_FILE`: `KUBECONFIG` is the path of a kubeconfig, used if the file has no `kubeconfig`.
+`RUST_LOG` selects the log lines. Default: `warn,gantry=info`.
 ";
 
 /// The whole page, in Markdown.
@@ -56,7 +55,7 @@ impl<'a> ReferencePage<'a> {
     /// Writes a table of the keys at `path`, then a section for each key that has keys of its own.
     fn write_section(&mut self, path: Option<&str>, schema: &'a Value) {
         let heading = path.map_or_else(|| "The file".to_owned(), |path| format!("`{path}`"));
-        let _ = writeln!(self.text, "\n## {heading}\n\n| key | what it says | value | example |\n|---|---|---|---|");
+        let _ = writeln!(self.text, "\n## {heading}\n\n| key | meaning | value | example |\n|---|---|---|---|");
         let mut inner = Vec::new();
         for (key, property) in list_keys(schema) {
             let at = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
@@ -102,7 +101,7 @@ impl<'a> ReferencePage<'a> {
                 format!("for each name: {}", self.describe_value(&path, &schema["additionalProperties"], inner))
             }
             Some("object") => {
-                let link = format!("[its keys](#{})", format_anchor(path));
+                let link = format!("[keys](#{})", format_anchor(path));
                 inner.push((path.to_owned(), schema));
                 link
             }

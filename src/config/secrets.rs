@@ -17,15 +17,18 @@ use crate::domain::model::environment::EnvironmentName;
 
 /// The variables that Gantry reads, with their descriptions. No environment may use one for its webhook secret.
 pub(super) const KNOWN_VARIABLES: [(&str, &str); 9] = [
-    ("SLACK_SIGNING_SECRET", "The app's signing secret, by which Slack's requests are known"),
-    ("SLACK_BOT_TOKEN", "The bot's token, `xoxb-...`"),
-    ("SLACK_APP_TOKEN", "The app-level token, `xapp-...`, for Socket Mode: then Slack needs no address of ours"),
-    ("GITHUB_TOKEN", "A token for GitHub; or, better, the three of an App"),
-    ("GITHUB_APP_ID", "The GitHub App's id"),
-    ("GITHUB_APP_PRIVATE_KEY", "The GitHub App's private key, in PEM"),
-    ("GITHUB_APP_INSTALLATION_ID", "The id of its installation in the organisation"),
-    ("GITHUB_WEBHOOK_SECRET", "What GitHub signs its webhooks with"),
-    ("DATABASE_URL", "Where the state is kept; when absent `sqlite://gantry.db`"),
+    ("SLACK_SIGNING_SECRET", "The signing secret of the Slack app. It verifies requests from Slack."),
+    ("SLACK_BOT_TOKEN", "The bot token, `xoxb-...`."),
+    (
+        "SLACK_APP_TOKEN",
+        "The app-level token for Socket Mode, `xapp-...`. In Socket Mode, Slack does not need to reach Gantry by HTTP.",
+    ),
+    ("GITHUB_TOKEN", "A token for GitHub. A GitHub App is better: set its three variables instead."),
+    ("GITHUB_APP_ID", "The id of the GitHub App."),
+    ("GITHUB_APP_PRIVATE_KEY", "The private key of the GitHub App, in PEM format."),
+    ("GITHUB_APP_INSTALLATION_ID", "The id of the App's installation in the organisation."),
+    ("GITHUB_WEBHOOK_SECRET", "The secret that verifies GitHub's webhooks."),
+    ("DATABASE_URL", "The database. Default: `sqlite://gantry.db`."),
 ];
 
 /// A private key of 16 kbit has 13 KB.
@@ -42,8 +45,8 @@ pub struct Secrets {
     pub github_webhook_secret: Option<SecretString>,
     /// All different. The webhooks of an environment without a secret are answered with 401.
     pub webhook_secrets: BTreeMap<EnvironmentName, SecretString>,
-    /// By the host that Gantry connects to, with its port if it has one; Docker Hub is `index.docker.io`. Other registries
-    /// are used without a login.
+    /// By the host that Gantry connects to, with its port if it has one; Docker Hub is `index.docker.io`. Other
+    /// registries are used without a login.
     pub registry_logins: BTreeMap<String, RegistryLogin>,
     /// May contain a password.
     pub database_url: String,

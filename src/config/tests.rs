@@ -207,7 +207,7 @@ peple: {}
     gantry.yaml:8:5: `branch` is given twice: keep one; the first stands on line 7
     gantry.yaml:9:14: `cluster` cannot be the text `prod`: write a block with `context` or `namespace`
     gantry.yaml:10:28: `required` cannot be 0: use a number from 1 to 20
-    gantry.yaml:12:5: `repository` is missing in an item of `artefacts`: add it: the repository on GitHub that it is built from, for example "acme/checkout"
+    gantry.yaml:12:5: `repository` is missing in an item of `artefacts`: add it: the GitHub repository that the artefact is built from, for example "acme/checkout"
     gantry.yaml:15:15: `delivery` cannot be `banch`: did you mean `branch`?
     gantry.yaml:16:5: unknown key `colour`: the keys here are `container`, `delivery`, `environments`, `image`, `name`, `paths`, `repository` and `workload`
     gantry.yaml:17:1: unknown key `peple`: did you mean `people`?

@@ -32,7 +32,7 @@ pub(super) const CASES: &[Case] = &[
         "  - title: checkout",
         "11:5: unknown key `title`: the keys here are `container`, `delivery`, `environments`, `image`, \
          `name`, `paths`, `repository` and `workload`\n11:5: `name` is missing in an item of `artefacts`: add \
-         it: what people call it, for example \"checkout\"",
+         it: the name that people use in commands, for example \"checkout\"",
     ),
     (
         "    repository: acme/checkout",

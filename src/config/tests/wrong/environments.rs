@@ -185,7 +185,8 @@ pub(super) const CASES: &[Case] = &[
     (
         "    aliases: [production]",
         "    approvals: { from: ['@a'] }",
-        "7:18: `required` is missing in `approvals`: add it: how many people, apart from the one who asked",
+        "7:18: `required` is missing in `approvals`: add it: how many people must approve, not counting the \
+         requester",
     ),
     (
         "    aliases: [production]",

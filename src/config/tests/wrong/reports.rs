@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
     (
         BEFORE,
         rules!("{ name: apps }"),
-        "2:13: `artefacts` is missing in an item of `reports`: add it: the artefacts that such a report is about",
+        "2:13: `artefacts` is missing in an item of `reports`: add it: the artefacts that a matching report is about",
     ),
     (
         BEFORE,

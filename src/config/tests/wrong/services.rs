@@ -30,7 +30,7 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack:",
-        "1:1: `slack` is empty: fill it or remove the key: how Slack is reached, and where messages go",
+        "1:1: `slack` is empty: fill it or remove the key: the connection to Slack, and the default channel",
     ),
     (
         "slack: { channel: '#deploys' }",
