@@ -1,4 +1,4 @@
-//! The only place where parts are wired: configuration and secrets in, a router and running tasks out.
+//! Builds the application from the configuration and the secrets: clients, context, HTTP routers and background tasks.
 
 pub mod doctor;
 mod metrics;
@@ -35,8 +35,8 @@ use crate::workflow::notifications::{home_refresh, lock_reminders, outbox};
 use crate::workflow::requests::acknowledge::acknowledge;
 use crate::workflow::requests::inbox;
 
-/// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
-/// it by hand expect ten.
+/// How long requests and tasks may take to finish at shutdown. Kubernetes gives a pod 30 s; people who restart Gantry
+/// by hand expect about 10 s.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(7);
 
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub struct Setup {
     pub store: Store,
 }
 
-/// The bot, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
+/// The running bot. Dropping it aborts the tasks; [`App::stop`] lets them finish.
 pub struct App {
     pub context: Context,
     router: Router,
@@ -149,7 +149,7 @@ impl App {
         self.router.clone()
     }
 
-    /// `/metrics`, which stands on a listener of its own: what it tells is for operators alone.
+    /// `/metrics`. It is served on its own listener, because only operators should see it.
     pub fn metrics_router(&self) -> Router {
         metrics::build_router(self.context.clone(), self.readiness.clone())
     }
@@ -159,8 +159,8 @@ impl App {
         self.metrics = Some(Server::start(listener, self.metrics_router()));
     }
 
-    /// Waits until a long-lived task or the store's writer panics, or the metrics server stops. The process must then end,
-    /// because the remaining parts would look healthy.
+    /// Waits until a long-lived task or the store's writer panics, or the metrics server stops. The process must then
+    /// end, because the remaining parts would look healthy.
     pub async fn wait_for_failure(&mut self) {
         let metrics = async {
             match &mut self.metrics {
@@ -175,8 +175,8 @@ impl App {
         }
     }
 
-    /// Serves `router` until `until` ends. Then nobody is let in any more, who is in is answered, and the tasks finish what
-    /// they are at; the store is the last to go, since all of them need it.
+    /// Serves `router` until `until` completes. Then new connections are refused, open requests are answered, and the
+    /// tasks finish their current work. The store is closed last, because all of these need it.
     pub async fn serve(
         mut self,
         listener: TcpListener,
@@ -205,14 +205,14 @@ impl App {
         if broken { Err(AppError::Panicked) } else { Ok(()) }
     }
 
-    /// Ends the tasks, then the store: nothing that was taken on is lost, the rest waits in the store.
+    /// Stops the tasks, then closes the store. No accepted work is lost: unfinished work stays in the store.
     pub async fn stop(mut self, within: Duration) {
         self.finish_tasks(within).await;
         self.context.store.close().await;
     }
 
-    /// The tasks take up nothing new and finish what they are at. What takes longer is broken off: each step is stored
-    /// before and after, so the next start carries it on.
+    /// The tasks take no new work and finish their current work. Tasks that take longer than `within` are aborted: each
+    /// step is stored before and after, so the next start resumes it.
     async fn finish_tasks(&mut self, within: Duration) {
         self.cancel.cancel();
         let all = async { while self.tasks.join_next().await.is_some() {} };
@@ -223,7 +223,7 @@ impl App {
     }
 }
 
-/// Waits until one of the tasks ends in a panic: none of them ends otherwise before it is asked to.
+/// Waits until one of the tasks panics. A task that ends normally is not a failure.
 async fn wait_for_panic(tasks: &mut JoinSet<()>) {
     while let Some(ended) = tasks.join_next().await {
         if ended.is_err() {
@@ -233,7 +233,7 @@ async fn wait_for_panic(tasks: &mut JoinSet<()>) {
     std::future::pending::<()>().await;
 }
 
-/// A listener that is being served.
+/// A running HTTP server.
 pub struct Server {
     shutdown: CancellationToken,
     task: JoinHandle<std::io::Result<()>>,
@@ -252,7 +252,7 @@ impl Server {
         tracing::error!(?ended, "an HTTP server stopped unexpectedly");
     }
 
-    /// Takes no more connections, and waits until those that are open have their answers.
+    /// Accepts no more connections, and waits until the open requests are answered.
     pub async fn close(self) {
         self.shutdown.cancel();
         // A `JoinHandle` panics if it is polled after completion, and `wait_for_end` may have completed it.
@@ -262,7 +262,7 @@ impl Server {
     }
 }
 
-/// Fills the memory of the context with the state that the store has kept.
+/// Fills the caches of the context with the stored state.
 async fn load_stored_state(ctx: &Context) -> Result<(), StoreError> {
     for environment in ctx.config.catalogue.ladder.environments() {
         ctx.open_changes.init_counters(&environment.name);
@@ -285,7 +285,8 @@ fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
     ));
     tasks.spawn(inbox::run(ctx.clone(), cancel.clone()));
     tasks.spawn(webhook_inbox::run(ctx.clone(), cancel.clone()));
-    // What these do is nobody's request and no change: their lines say where they come from.
+    // The work of these tasks belongs to no request and no change, so their log lines carry the task's name instead of
+    // an id.
     let task = |task: &str| tracing::error_span!("task", task);
     tasks.spawn(observer::run(ctx.clone(), cancel.clone()).instrument(task("observe")));
     tasks.spawn(runner::run(ctx.clone(), cancel.clone()));
@@ -301,7 +302,8 @@ fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
     tasks
 }
 
-/// What Gantry starts without, and what then does not work: nobody reads that from a refusal days later.
+/// Logs the missing secrets that Gantry can start without, and the functions that do not work without them. Otherwise
+/// an operator would only learn of them from a refusal days later.
 fn warn_about_missing_secrets(config: &Config, secrets: &Secrets) {
     if secrets.github_auth.is_none() {
         tracing::warn!(
@@ -316,7 +318,7 @@ fn warn_about_missing_secrets(config: &Config, secrets: &Secrets) {
     }
 }
 
-/// Each namespace with the kinds that stand in it.
+/// Each namespace with the kinds of workload that artefacts have in it.
 fn list_watched_namespaces(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>)> {
     let mut watched: std::collections::BTreeMap<Namespace, std::collections::BTreeSet<WorkloadKind>> =
         std::collections::BTreeMap::new();

@@ -1,5 +1,5 @@
-//! The only source of time: the system's, or one that is moved by hand.
-//! Waits for I/O stay on tokio's timers; waits that a person could notice stand on this clock.
+//! The only source of time: the system's clock, or a manual clock for tests and the demo.
+//! Timeouts of I/O use tokio's timers; waits that a person could notice use this clock.
 
 pub mod ticks;
 
@@ -42,7 +42,7 @@ impl Clock {
     pub async fn sleep_until(&self, until: Timestamp) {
         match &self.0 {
             ClockMode::System => {
-                // The wall clock may be set back while we sleep, so look again after each nap.
+                // The wall clock may be set back during the sleep, so check it again afterwards.
                 while let Ok(rest) = std::time::Duration::try_from(until.duration_since(self.now())) {
                     if rest.is_zero() {
                         return;
@@ -52,18 +52,18 @@ impl Clock {
             }
             ClockMode::Manual(hand) => {
                 let mut moved = hand.subscribe();
-                // The sender lives as long as `self`, so this can only end because time came.
+                // The sender lives as long as `self`, so the wait can only end because the time was reached.
                 let _ = moved.wait_for(|now| *now >= until).await;
             }
         }
     }
 
-    /// Moves a clock that is moved by hand; the system's clock is not ours to move.
+    /// Moves a manual clock. Has no effect on the system's clock.
     pub fn advance(&self, by: SignedDuration) {
         self.advance_to(self.now() + by);
     }
 
-    /// Moves forward only: an earlier `to` changes nothing.
+    /// Moves a manual clock forward only: an earlier `to` has no effect.
     pub fn advance_to(&self, to: Timestamp) {
         if let ClockMode::Manual(hand) = &self.0 {
             hand.send_if_modified(|now| {

@@ -1,4 +1,4 @@
-//! What every endpoint does before it trusts a request: read no further than the limit.
+//! Helpers for HTTP endpoints: bounded reading of bodies, plain-text refusals, and answers to panics.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use tokio::sync::Semaphore;
 
-/// A sender that needs longer for its few kilobytes is none of those we wait for.
+/// Slack, GitHub and the controllers send a few kilobytes and are much faster than this.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bodies that are read at the same time. Nobody has proved anything before theirs is read, so this bounds what strangers
-/// can make us hold.
+/// Bodies that are read at the same time. A body is read before its signature is verified, so this bounds the memory
+/// that unauthenticated senders can use.
 static BODY_READERS: Semaphore = Semaphore::const_new(64);
 
-/// An answer in words for whoever sent the request.
+/// A plain-text response for the sender of the request.
 pub fn refuse_request(status: StatusCode, sentence: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{sentence}\n")).into_response()
 }
 
-/// A panic is a bug of ours; whoever met it gets a 500, and everybody else is served on. Not a layer of the router: that
-/// would box each request twice, and `list` is answered in a few microseconds.
+/// Answers a panic, which is a bug in Gantry, with status 500; other requests are not affected. Not a layer of the
+/// router: that would box each request twice, and `list` is answered in a few microseconds.
 pub async fn catch_panic(work: impl Future<Output = Response>) -> Response {
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|_| {
@@ -31,13 +31,13 @@ pub async fn catch_panic(work: impl Future<Output = Response>) -> Response {
     })
 }
 
-/// What a `Date` header says.
+/// Parses the value of a `Date` header.
 pub fn parse_date_header(text: &str) -> Option<jiff::Timestamp> {
     jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
-/// Reads the body, but never more than `limit` bytes: a longer one is refused by its `Content-Length`,
-/// before reading, or as soon as it is seen to be longer.
+/// Reads the body, but never more than `limit` bytes. A longer body is refused by its `Content-Length` before it is
+/// read, or as soon as more than `limit` bytes have arrived.
 pub async fn read_body(mut request: Request, limit: usize) -> Result<Bytes, Response> {
     let too_large =
         || refuse_request(StatusCode::PAYLOAD_TOO_LARGE, &format!("The body is larger than {limit} bytes."));

@@ -1,4 +1,4 @@
-//! The command line: what each word does is one function here, and nothing else.
+//! The command line, with one function for each subcommand.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -15,7 +15,8 @@ use gantry::telemetry;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Lifts artefacts from one environment to the next, with GitHub as the lever and the cluster as the judge.
+/// A Slack bot that promotes artefacts from one environment to the next through GitHub, and proves in the cluster that
+/// the new version runs.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 100)]
 struct Arguments {
@@ -25,48 +26,49 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum CliCommand {
-    /// Everything simulated, on one page: try it without installing anything
+    /// Run a demo with all services simulated, on one web page
     #[cfg(feature = "demo")]
     Demo {
-        /// Port 0 takes any free one
+        /// The address to listen on; port 0 means any free port
         #[arg(long, default_value = "127.0.0.1:8484")]
         listen: SocketAddr,
     },
-    /// The bot, for a real Slack, GitHub and cluster
+    /// Run the bot for a real Slack, GitHub and cluster
     Serve {
         #[arg(long, default_value = "config/gantry.yaml")]
         config: PathBuf,
         #[arg(long, default_value = "0.0.0.0:8080")]
         listen: SocketAddr,
-        /// Where `/metrics` is, for operators alone; `off` for nowhere
+        /// The address of `/metrics`, which is for operators only; `off` disables it
         #[arg(long, default_value = "127.0.0.1:9090", value_name = "ADDRESS|off")]
         metrics_listen: MetricsAddress,
     },
-    /// Is the configuration right? Asks nobody
+    /// Check the configuration file, without network access
     Check {
         #[arg(long, default_value = "config/gantry.yaml")]
         config: PathBuf,
     },
-    /// Can it really work? Asks Slack, GitHub, clusters and registries, and changes nothing
+    /// Check whether Gantry works with Slack, GitHub, the clusters and the registries; changes nothing
     ///
-    /// A line for each check, with its repair where it has one. Ends with 0 if all is good, with 1 if something should
-    /// be looked at, with 2 if something does not work.
+    /// Prints a line for each check, with advice for each problem. The exit code is 0 if all checks are good, 1 if
+    /// there are warnings, 2 if something does not work.
     Doctor {
         #[arg(long, default_value = "config/gantry.yaml")]
         config: PathBuf,
-        /// Where a Gantry serves, as in `https://gantry.example.com`: it is sent a request that is signed like Slack's
+        /// The address of a running Gantry, for example `https://gantry.example.com`. Doctor sends it a request that is
+        /// signed like Slack's
         #[arg(long)]
         url: Option<String>,
     },
-    /// The JSON Schema of the configuration, for editors
+    /// Print the JSON Schema of the configuration, for editors
     Schema {
-        /// The same as a page for people
+        /// Print the reference as a Markdown page instead
         #[arg(long)]
         markdown: bool,
     },
 }
 
-/// An address, or none.
+/// An address, or `None` for `off`.
 #[derive(Clone, Copy)]
 struct MetricsAddress(Option<SocketAddr>);
 
@@ -84,14 +86,14 @@ impl std::str::FromStr for MetricsAddress {
     }
 }
 
-/// A sentence for whoever typed the command.
+/// An error is a sentence for the person who typed the command.
 type CliResult<T> = Result<T, String>;
 
 fn main() -> ExitCode {
-    // Two providers would make the first TLS call panic; this is the one.
+    // rustls panics at the first TLS call if no default provider is installed and two are compiled in.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let arguments = Arguments::parse();
-    // Doctor says itself what does not work, and libraries would say it between its lines.
+    // Doctor prints the problems itself. Log lines of libraries would appear between its lines.
     let quiet = matches!(arguments.command, CliCommand::Doctor { .. }).then(|| "off,gantry=error".to_owned());
     telemetry::init_logging(config::read_process_variable("RUST_LOG").or(quiet).as_deref());
     let done = match arguments.command {
@@ -118,7 +120,7 @@ fn run<T>(work: impl Future<Output = CliResult<T>>) -> CliResult<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("The system gives no threads: {error}."))?;
     let done = runtime.block_on(work);
-    // A look-up of a host's name cannot be interrupted, and is not waited for.
+    // A DNS lookup runs in a blocking thread that cannot be interrupted. Do not wait for it.
     runtime.shutdown_background();
     done
 }
@@ -142,7 +144,7 @@ fn print_schema(markdown: bool) -> CliResult<()> {
     }
 }
 
-/// `println!` panics when the reader has gone, as in `gantry schema | head`.
+/// `println!` panics when the reader closes the pipe, as in `gantry schema | head`.
 fn print_line(line: &str) -> CliResult<()> {
     let mut out = std::io::stdout();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
@@ -158,7 +160,7 @@ fn load_config(path: &Path) -> CliResult<Config> {
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 
-/// `option` is what to choose another address with.
+/// `option` is the command line option for another address, which the error message names.
 async fn bind_listener(listen: SocketAddr, option: &str) -> CliResult<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
@@ -188,7 +190,7 @@ async fn serve_bot(path: &Path, listen: SocketAddr, metrics: MetricsAddress) -> 
     };
     let (mut app, listener, metrics) = tokio::select! {
         started = starting => started?,
-        // It may wait for the lock on the database by then, and has nothing to finish.
+        // The start may still wait for the lock on the database, and has nothing to finish.
         () = &mut end => return Ok(()),
     };
     if let Some((listener, bound)) = metrics {
@@ -217,7 +219,7 @@ async fn run_demo(listen: SocketAddr) -> CliResult<()> {
 
     let end = listen_for_shutdown();
     let (listener, bound) = bind_listener(listen, "--listen").await?;
-    // All interfaces are no place to go to, but this machine is among them.
+    // A browser cannot open the unspecified address, which stands for all interfaces; localhost is one of them.
     let reached = if bound.ip().is_unspecified() {
         SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), bound.port())
     } else {
@@ -232,8 +234,8 @@ async fn run_demo(listen: SocketAddr) -> CliResult<()> {
     demo.serve(listener, end).await.map_err(|error| error.to_string())
 }
 
-/// Ctrl-C, or the signal by which a cluster ends a pod. Listens from the call on and not from the first wait: who is asked to
-/// end while it starts ends in order, too.
+/// Completes at Ctrl-C, or at the signal by which Kubernetes ends a pod. Listens from the call on and not from the
+/// first poll, so that a signal during the start also leads to an orderly end.
 fn listen_for_shutdown() -> impl Future<Output = ()> {
     let heard = |kind: SignalKind| {
         let signals = signal(kind);

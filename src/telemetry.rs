@@ -1,4 +1,4 @@
-//! Logs (text for a terminal, JSON otherwise) and metrics. `docs/architecture.md` says when each log level is used.
+//! Logs (text for a terminal, JSON otherwise) and metrics. `docs/architecture.md` defines the log levels.
 
 mod lines;
 pub mod metrics;
@@ -13,10 +13,10 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-/// What is logged where nobody says otherwise: the life of changes, and the troubles of libraries.
+/// Without `RUST_LOG`: Gantry's lines from `info` on, and warnings of libraries.
 const DEFAULT_FILTER: &str = "warn,gantry=info";
 
-/// How lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For a person at a terminal.
@@ -24,21 +24,21 @@ pub enum LogFormat {
     Json,
 }
 
-/// `filter` as in `RUST_LOG`. One that says nothing is said to, and the default is taken.
+/// `filter` has the syntax of `RUST_LOG`. An invalid filter is reported in the log, and the default is used.
 pub fn init_logging(filter: Option<&str>) {
     let shape = if std::io::stderr().is_terminal() { LogFormat::Plain } else { LogFormat::Json };
     let wrong = filter.and_then(|filter| check_filter(filter).err());
     let filter = filter.filter(|_| wrong.is_none());
-    // A second start in one process (tests) keeps the first.
+    // A second call in one process (tests) keeps the first subscriber.
     let _ = build_subscriber(filter, shape, std::io::stderr).try_init();
-    // Like everything else: a line, and with the ids of what it happened in.
+    // A panic is a log line like any other, with the ids of its request or change.
     std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a panic, which is a mistake of ours")));
     if let Some(why) = wrong {
         tracing::warn!(why, "RUST_LOG is not understood; logging as without it: {DEFAULT_FILTER}");
     }
 }
 
-/// All that is logged goes through this, and through nothing else.
+/// All log lines of the process go through this subscriber.
 pub fn build_subscriber<W>(filter: Option<&str>, shape: LogFormat, writer: W) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
@@ -55,14 +55,14 @@ where
     }
 }
 
-/// Below `info` only what we say ourselves. hyper, h2 and reqwest log headers there, octocrab, kube and slack-morphism whole
-/// requests, tungstenite whole messages: tokens, response URLs and tickets. No `RUST_LOG` can want that by mistake, and whichever
-/// library comes next is kept quiet before anybody has read what it logs.
+/// Below `info`, only Gantry's own lines are logged. hyper, h2 and reqwest log headers there, octocrab, kube and
+/// slack-morphism whole requests, tungstenite whole messages: tokens, response URLs and tickets. No value of `RUST_LOG`
+/// can enable them by mistake, and a new library is silent by default.
 fn is_safe_to_log(meta: &Metadata<'_>) -> bool {
     *meta.level() <= Level::INFO || meta.target() == "gantry" || meta.target().starts_with("gantry::")
 }
 
-/// A lone word that is no level is taken for the name of a library by the parser, and so silences everything else.
+/// Refuses a single word that is not a level: the parser would take it as the name of a library and silence all others.
 fn check_filter(filter: &str) -> Result<(), String> {
     EnvFilter::try_new(filter).map_err(|error| error.to_string())?;
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
@@ -76,7 +76,8 @@ fn check_filter(filter: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What a request is called in the log: the same for each try of the same request, and of no use to anybody else.
+/// The id of a request in the log. It is the same for each attempt of the same request, and reveals nothing about
+/// `key`.
 pub fn derive_request_id(source: &str, key: &str) -> String {
     let digest = Sha256::new().chain_update(source).chain_update(":").chain_update(key).finalize();
     format!("{digest:x}").chars().take(12).collect()

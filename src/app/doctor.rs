@@ -1,4 +1,5 @@
-//! `gantry doctor`: builds the clients as far as the configuration allows. A missing one is a finding, and the rest is checked.
+//! `gantry doctor`: builds the clients as far as the configuration allows. A client that cannot be built is a finding,
+//! and the other checks still run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::config::{Config, Secrets};
 use crate::domain::doctor::HealthCheck;
 use crate::workflow::commands::doctor::{self, Doctor, build_configuration_checks};
 
-/// `url` is the address of a Gantry that serves.
+/// `url` is the address of a running Gantry.
 pub async fn run_checks(
     path: &Path,
     url: Option<&str>,

@@ -1,5 +1,5 @@
-//! `GET /metrics`: what the parts have counted, and what is so at this moment. It asks nobody but our own database, and does
-//! not wait for that for long.
+//! `GET /metrics`: counters that the other modules keep, and gauges of the current state. The only I/O is a short query
+//! of Gantry's own database.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,13 +18,14 @@ use crate::domain::change::Change;
 use crate::telemetry::metrics::{CONTENT_TYPE, MetricsPage};
 use crate::workflow::context::Context;
 
-/// A scrape is given up after ten seconds by most; a database that takes so long is said to be silent instead.
+/// Most scrapers give up after ten seconds. If the database is slow, the page is served without its gauges.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The stages in which changes are under way or watched. Each is shown in each environment, be it with none.
+/// The stages of changes that are in progress or still observed. Each is shown for each environment, even with 0
+/// changes.
 const OPEN_STAGES: [&str; 5] = ["awaiting_approval", "merging", "deploying", "failed", "stalled"];
 
-/// Those in which something is waited for.
+/// The first of [`OPEN_STAGES`], in which a change is in progress.
 const ACTIVE_STAGE_COUNT: usize = 3;
 
 #[derive(Clone)]
@@ -129,7 +130,7 @@ fn add_store_metrics(page: &mut MetricsPage, ctx: &Context, backlog: Option<Back
 fn add_service_metrics(page: &mut MetricsPage, ctx: &Context) {
     let help = "Requests to GitHub, by the class of the answer's status; none where there was no answer";
     page.add_labelled_counter("gantry_github_requests", help, ctx.github.request_counts());
-    // Where GitHub has said nothing yet, or has no limits, there is nothing to tell.
+    // Unknown before GitHub's first answer, and where GitHub has no limits.
     if let Some(left) = ctx.github.rate_limit_state() {
         let requests = f64::from(u32::try_from(left.remaining).unwrap_or(u32::MAX));
         page.add_gauge("gantry_github_rate_remaining", "Requests that GitHub still takes in this hour", requests);

@@ -1,5 +1,5 @@
-//! `GET /readyz`: may Gantry be sent anything now? If not, it says why, with 503. A dead cluster is said there too, and keeps
-//! nobody out: the others go on.
+//! `GET /readyz`: 200 if Gantry can take requests, otherwise 503 with the reasons. The page also lists clusters that
+//! cannot be read; they do not make Gantry unready, because the other clusters still work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::adapters::slack::socket::ConnectionState;
 use crate::adapters::store::StoreError;
 use crate::workflow::context::Context;
 
-/// A cluster asks every few seconds, and waits for one.
+/// Kubernetes probes every few seconds, and by default waits one second for the answer.
 const STORE_TIMEOUT: Duration = Duration::from_millis(500);
-/// So long an answer of the store's stands, whoever asks how often.
+/// How long the result of a store check is reused, so that frequent probes do not add writes.
 const STORE_CHECK_TTL: Duration = Duration::from_secs(5);
 
-/// Clones share what is known of the store.
+/// Clones share the result of the last store check.
 #[derive(Clone)]
 pub(super) struct Readiness {
     context: Context,
@@ -38,7 +38,7 @@ struct CachedStoreCheck {
 }
 
 impl Readiness {
-    /// From `ending` on it is not ready any more.
+    /// Gantry is not ready any more once `ending` is cancelled.
     pub(super) fn new(ctx: Context, ending: CancellationToken) -> Self {
         Self { context: ctx, shutdown: ending, last_store_check: Arc::default() }
     }
@@ -47,7 +47,7 @@ impl Readiness {
         Router::new().route("/readyz", get(handle_readyz)).with_state(self)
     }
 
-    /// What keeps it from being ready, each in a sentence; nothing where nothing does.
+    /// The reasons why Gantry is not ready, one sentence each. Empty if it is ready.
     pub(super) async fn list_unready_reasons(&self) -> Vec<String> {
         let mut missing = Vec::new();
         if self.shutdown.is_cancelled() {
@@ -57,7 +57,7 @@ impl Readiness {
         missing
     }
 
-    /// Writes a few bytes: a disk that is full, or a file that somebody else holds, is noticed by nothing else.
+    /// Writes a few bytes, because only a write detects a full disk or a file that another process has locked.
     async fn check_store(&self) -> Option<String> {
         let mut looked = self.last_store_check.lock().await;
         if let Some(known) = looked.as_ref().filter(|known| known.checked_at.elapsed() < STORE_CHECK_TTL) {
@@ -91,7 +91,8 @@ async fn handle_readyz(State(readiness): State<Readiness>) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// How Slack's requests come in. A socket that is not open is opened again for ever, and webhooks come meanwhile.
+/// How Slack's requests arrive. A closed socket does not make Gantry unready: it is opened again without end, and
+/// webhooks still arrive.
 fn describe_slack_connection(connection: &ConnectionState) -> String {
     match connection {
         ConnectionState::Unused => "over HTTP".to_owned(),

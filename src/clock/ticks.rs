@@ -1,4 +1,5 @@
-//! Our clock for `governor`, which counts in ticks of its own. It is asked and never waits: its waits would pass by us.
+//! Adapts [`Clock`] for `governor`, so that rate limits follow the same clock. Gantry never uses governor's own waits,
+//! because they would ignore this clock.
 
 use std::ops::Add;
 
@@ -8,7 +9,7 @@ use jiff::Timestamp;
 
 use super::Clock;
 
-/// Our clock as governor wants it.
+/// [`Clock`] with the interface that governor needs.
 #[derive(Clone, Debug)]
 pub struct GovernorClock(Clock);
 

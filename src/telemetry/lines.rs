@@ -1,5 +1,5 @@
-//! A log line as one flat JSON object: the fields of the spans around it, then its own, so that
-//! `jq 'select(."change.id" == "...")'` is all it takes to follow a change.
+//! Writes a log line as one flat JSON object: the fields of the enclosing spans, then the fields of the line, so that
+//! `jq 'select(."change.id" == "...")'` shows all lines of a change.
 
 use std::fmt::Debug;
 
@@ -14,7 +14,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::clock::Clock;
 
-/// The longest value: what a service answers may be a page of HTML.
+/// Longer values are cut: an error response of a service may be a page of HTML.
 const MAX_VALUE_LENGTH: usize = 2_000;
 
 pub(super) struct JsonLogLayer<W> {
@@ -94,7 +94,7 @@ where
         event.record(&mut line);
         let mut text = Value::Object(line.0).to_string();
         text.push('\n');
-        // Nobody is left to tell where even a log cannot be written.
+        // If the log cannot be written, there is no other place to report it.
         let _ = std::io::Write::write_all(&mut self.writer.make_writer_for(meta), text.as_bytes());
     }
 }

@@ -1,5 +1,5 @@
-//! Counters and durations as the parts keep them, and the page that `/metrics` shows. The library's types stay here.
-//! Labels come from the configuration or from enums, never from what people or the world write.
+//! Counters and histograms for the other modules, and the page of `/metrics`. The types of the library stay in this
+//! file. Labels come from the configuration or from enums, never from input of people or other systems.
 
 use std::sync::atomic::AtomicU64;
 
@@ -20,7 +20,7 @@ fn build_labels<const N: usize>(names: [&'static str; N], values: [&str; N]) -> 
     std::array::from_fn(|at| (names[at], values[at].to_owned()))
 }
 
-/// Only grows: one atomic. Clones are the same counter.
+/// A counter that only grows, in one atomic. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct EventCounter(Counter);
 
@@ -30,7 +30,7 @@ impl EventCounter {
     }
 }
 
-/// A counter for each value of its labels. Clones share them.
+/// A counter for each combination of label values. Clones share them.
 #[derive(Clone, Debug)]
 pub struct LabelledCounter<const N: usize> {
     label_names: [&'static str; N],
@@ -46,19 +46,20 @@ impl<const N: usize> LabelledCounter<N> {
         self.family.get_or_create(&build_labels(self.label_names, values)).inc();
     }
 
-    /// One of them, for where looking it up each time would be felt. It stands on the page from now on, with 0: what is there
-    /// from the start is seen to grow by the first one, and what appears with 1 is not.
+    /// Returns the counter of these label values, for callers that increment it often. The counter is on the page from
+    /// now on with 0. Otherwise Prometheus would not see the first increment, because a series that appears with 1 has
+    /// not grown.
     pub fn ensure_counter(&self, values: [&str; N]) -> EventCounter {
         EventCounter(self.family.get_or_create_owned(&build_labels(self.label_names, values)))
     }
 }
 
-/// From a second to a day: how long people and clusters take.
+/// From a second to a day, for work of people and clusters.
 const SLOW_BUCKETS: [f64; 12] = [1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 14_400.0, 86_400.0];
-/// From half a millisecond to five seconds: how long a disk takes.
+/// From half a millisecond to five seconds, for work of a disk.
 const FAST_BUCKETS: [f64; 10] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0];
 
-/// How long something takes that people wait for, by its labels. Clones share it.
+/// Durations of work that people wait for, by label values. Clones share it.
 #[derive(Clone, Debug)]
 pub struct LabelledHistogram<const N: usize> {
     label_names: [&'static str; N],
@@ -75,7 +76,7 @@ impl<const N: usize> LabelledHistogram<N> {
     }
 }
 
-/// How long something takes that a disk does. Clones share it.
+/// Durations of disk operations. Clones share it.
 #[derive(Clone, Debug)]
 pub struct LatencyHistogram(Histogram);
 
@@ -91,7 +92,8 @@ impl LatencyHistogram {
     }
 }
 
-/// One scrape: what the parts have counted, and what is so just now. Names stand here in full, so that a search finds them.
+/// The page of one scrape: counters of the other modules and current gauges. Callers write metric names in full, so
+/// that a search finds them.
 #[derive(Debug, Default)]
 pub struct MetricsPage(Registry);
 
