@@ -1,5 +1,5 @@
-//! Slack's Web API and response URLs as we use them: one call for one message; who people are stands in `people`.
-//! It neither waits nor repeats; what to do about a failure is for the outbox to decide.
+//! The client for Slack's Web API and response URLs: one call sends one message. `people` looks up accounts.
+//! The client never waits and never repeats a call; the outbox decides about failures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,10 +39,10 @@ pub struct Client(Arc<Inner>);
 struct Inner {
     api: SlackHyperClient,
     token: SecretString,
-    /// For response URLs and for uploads: it sends no token and follows no redirect.
+    /// For response URLs and uploads. It sends no token and follows no redirect.
     http: reqwest::Client,
     hooks_origin: Url,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     api_url: String,
     api_origin: Origin,
     api_is_tls: bool,
@@ -62,39 +62,39 @@ impl std::fmt::Debug for Client {
 #[error("{0}")]
 pub struct ClientError(String);
 
-/// Who we are in Slack.
+/// The bot's own account in Slack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub team: String,
     pub bot: PersonId,
-    /// Where people open the workspace, as in `https://acme.slack.com/`.
+    /// The address of the workspace for people, for example `https://acme.slack.com/`.
     pub url: Option<String>,
 }
 
 impl Identity {
-    /// The address of a message of a channel, for people: what `chat.getPermalink` tells, without a question for each.
+    /// The address of a message for people. The result is that of `chat.getPermalink`, without a call for each message.
     pub fn message_url(&self, place: &MessageLocation) -> Option<String> {
         let workspace = self.url.as_deref()?.trim_end_matches('/');
         Some(format!("{workspace}/archives/{}/p{}", place.channel, place.ts.replace('.', "")))
     }
 }
 
-/// What is known of the places a message refers to.
+/// The known locations that a message refers to.
 #[derive(Clone, Debug, Default)]
 pub struct PostedPlaces {
-    /// Where the message itself stands: then it is edited.
+    /// The location of the message itself, if it is already posted. It is edited then.
     pub message: Option<MessageLocation>,
-    /// Where the first message of its thread stands.
+    /// The location of the first message of its thread.
     pub thread: Option<MessageLocation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendOutcome {
-    /// `None` for what cannot be edited: answers by `response_url`, ephemeral messages.
+    /// `None` for messages that cannot be edited: answers by `response_url`, ephemeral messages.
     pub place: Option<MessageLocation>,
-    /// Slack refused the blocks and took the plain ones, or the text alone.
+    /// Slack refused the blocks and accepted the plain blocks, or the text alone.
     pub used_fallback: bool,
-    /// The message's file went with it.
+    /// The message's file was sent with it.
     pub includes_file: bool,
 }
 
@@ -121,7 +121,7 @@ struct AuthTestResponse {
 }
 
 impl Client {
-    /// `api_url` as in `https://slack.com/api`; a `response_url` may point to `hooks_origin` only.
+    /// `api_url` is for example `https://slack.com/api`. Every `response_url` must have the origin `hooks_origin`.
     pub fn new(api_url: &str, hooks_origin: &str, token: SecretString) -> Result<Self, ClientError> {
         let url = |what: &str, text: &str| {
             Url::parse(text)
@@ -135,7 +135,7 @@ impl Client {
         let tls = build_tls_config(api_is_tls || hooks_origin.scheme() == "https")?;
         let hooks = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.clone())
-            // A redirect could lead to where a response URL may not point.
+            // A redirect could lead away from `hooks_origin`.
             .redirect(reqwest::redirect::Policy::none())
             .timeout(TIMEOUT)
             .build()
@@ -160,8 +160,9 @@ impl Client {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Sends one message once, with plain blocks or none where Slack refuses what it has. Its file goes with it where
-    /// both are one message to Slack: a text for a thread; else the file is left to be sent after it.
+    /// Sends one message once. If Slack refuses its blocks, sends the plain blocks or the text alone. A file is sent
+    /// with the message only if both are one message to Slack: a text in a thread. Otherwise the caller sends the file
+    /// later.
     pub async fn send_message(&self, message: &Message, known: &PostedPlaces) -> Result<SendOutcome, SendError> {
         let text = limits::fit_text(&message.text);
         if let (Destination::Post { .. }, Some(file), PostedPlaces { message: None, thread: Some(thread) }) =
@@ -169,7 +170,7 @@ impl Client {
             && message.blocks.is_empty()
         {
             self.share_file(file, &text, thread).await?;
-            // Slack does not tell where it stands.
+            // Slack does not return the location of the shared file's message.
             return Ok(SendOutcome { place: None, used_fallback: false, includes_file: true });
         }
         if let Destination::Home { person, .. } = &message.to {
@@ -191,7 +192,7 @@ impl Client {
         Ok(SendOutcome { place: at, used_fallback: true, includes_file: false })
     }
 
-    /// How often each method was called, and with what result.
+    /// The number of calls by method and result.
     pub fn call_counts(&self) -> &LabelledCounter<2> {
         &self.0.calls
     }
@@ -203,7 +204,7 @@ impl Client {
         answer
     }
 
-    /// Asked once; who we are does not change under a token.
+    /// Calls Slack only once, because the identity of a token does not change.
     pub async fn fetch_identity(&self) -> Result<Identity, SendError> {
         let ask = || async {
             let me: AuthTestResponse = self.call_with_query("auth.test", vec![]).await?;
@@ -212,25 +213,25 @@ impl Client {
         self.0.identity.get_or_try_init(ask).await.cloned()
     }
 
-    /// The same, if somebody has asked before: this asks nobody.
+    /// The identity, if [`Client::fetch_identity`] has already fetched it. Makes no call.
     pub fn cached_identity(&self) -> Option<&Identity> {
         self.0.identity.get()
     }
 
-    /// The address of a message, for people.
+    /// The address of a message for people.
     pub async fn fetch_permalink(&self, place: &MessageLocation) -> Result<String, SendError> {
         let named = vec![("channel", Some(place.channel.as_str())), ("message_ts", Some(place.ts.as_str()))];
         self.call_with_query::<PermalinkResponse>("chat.getPermalink", named).await.map(|found| found.permalink)
     }
 
-    /// Opens a modal for whoever pressed what gave us `trigger`, within three seconds of that.
+    /// Opens a modal for the person of the interaction with the id `trigger`. Slack accepts it only for three seconds.
     pub async fn open_modal(&self, trigger: &str, view: &Value) -> Result<(), SendError> {
         self.call_with_json::<EmptyResponse>("views.open", &json!({ "trigger_id": trigger, "view": view }))
             .await
             .map(drop)
     }
 
-    /// The whole App Home of a person. Without blocks it is the text alone.
+    /// Replaces the App Home of a person. Without blocks, the Home shows the text alone.
     async fn publish_home(&self, person: &PersonId, text: &str, blocks: &[Value]) -> Result<(), SendError> {
         let text_alone = [json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })];
         let blocks = if blocks.is_empty() { &text_alone } else { blocks };
@@ -248,7 +249,7 @@ impl Client {
         let thread = known.thread.as_ref().map(|parent| parent.ts.as_str());
         match (&message.to, &known.message) {
             (Destination::Post { .. } | Destination::Edit { .. }, Some(at)) => {
-                // Without `blocks` Slack would keep the old ones, so an empty list is sent too.
+                // Without `blocks` Slack would keep the old blocks, so an empty list is sent too.
                 let body = json!({ "channel": at.channel, "ts": at.ts, "text": text, "blocks": blocks });
                 self.call_with_json::<EmptyResponse>("chat.update", &body).await?;
                 Ok(Some(at.clone()))
@@ -258,7 +259,7 @@ impl Client {
                 Err(SendError::Permanent(format!("there is no message {key} to edit")))
             }
             (Destination::Post { channel, .. }, None) => {
-                // A thread is answered where it stands, wherever the message was meant to go.
+                // A reply in a thread goes to the channel of the thread, even if the message names another channel.
                 let channel = known.thread.as_ref().map_or(channel, |parent| &parent.channel);
                 self.post_message(channel, thread.map(|thread| (thread, message.broadcast)), text, blocks).await
             }
@@ -275,7 +276,7 @@ impl Client {
                 }
                 self.call_with_json::<EmptyResponse>("chat.postEphemeral", &body).await.map(|_| None)
             }
-            // A direct message is private by itself, and unlike an ephemeral one it stays.
+            // A direct message is already private, and unlike an ephemeral message it is kept.
             (Destination::Person { person, channel, .. }, _) => {
                 let channel = channel.as_deref().unwrap_or(person.as_str());
                 self.post_message(channel, thread.map(|thread| (thread, false)), text, blocks).await
@@ -283,7 +284,7 @@ impl Client {
         }
     }
 
-    /// Into a thread, and from there to the whole channel or not.
+    /// Posts to a channel. `thread` is the thread's `ts`, and whether the reply is also shown in the channel.
     async fn post_message(
         &self,
         channel: &str,
@@ -296,7 +297,7 @@ impl Client {
         });
         if let Some((thread, broadcast)) = thread {
             body["thread_ts"] = thread.into();
-            // Who has a direct message reads its threads as well.
+            // A broadcast is not needed in a direct message: its owner sees the threads anyway.
             if broadcast && !channel.starts_with('D') {
                 body["reply_broadcast"] = true.into();
             }
@@ -305,7 +306,7 @@ impl Client {
         Ok(Some(MessageLocation { channel: posted.channel, ts: posted.ts }))
     }
 
-    /// Without the bot's token: the address alone is the permission.
+    /// Sends no bot token: the URL itself is the permission.
     async fn post_to_response_url(
         &self,
         to: &ResponseUrl,
@@ -354,7 +355,7 @@ impl Client {
     }
 }
 
-/// slack-morphism has no timeout of its own.
+/// Adds a timeout, because slack-morphism has none.
 async fn with_timeout<T>(
     method: &str,
     call: impl Future<Output = Result<T, SlackClientError>>,
@@ -365,7 +366,7 @@ async fn with_timeout<T>(
     }
 }
 
-/// One configuration for both clients, so that the system's roots are held once, and only where they are needed.
+/// One configuration for both clients, so that the system's root certificates are in memory once, and only if needed.
 fn build_tls_config(needed: bool) -> Result<ClientConfig, ClientError> {
     let failed = |error: &dyn std::fmt::Display| ClientError(format!("TLS towards Slack cannot be set up: {error}."));
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,5 +1,5 @@
-//! What Slack tells us, as narrow types of our own. slack-morphism's types fail on what they do not know
-//! and drop what we need, so the bodies are read here.
+//! Parses requests from Slack into narrow types. slack-morphism's types fail on unknown values and drop fields that
+//! Gantry needs, so this file parses the bodies itself.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use super::render::blocks::ACTION_NUMBER_SEPARATOR;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::ResponseUrl;
 
-/// How long Slack lets a `response_url` live.
+/// How long a `response_url` is valid.
 const RESPONSE_URL_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
-/// Where an answer can go, and who asked.
+/// The requester, and the places for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestOrigin {
     pub team: String,
     pub person: PersonId,
     pub channel: String,
-    /// The thread it was said in, where it was.
+    /// The thread of the message, if it has one.
     pub thread: Option<String>,
     pub response_url: Option<String>,
-    /// What makes this request this one: `trigger_id` or `event_id`.
+    /// The identity of this request: its `trigger_id` or `event_id`.
     pub key: String,
-    /// The message with the button is for this person's eyes alone.
+    /// Only this person can see the message with the button.
     #[serde(default)]
     pub private: bool,
 }
 
 impl RequestOrigin {
-    /// The `response_url` with the end of its life, counted from when we first saw it.
+    /// The `response_url` with its expiry, counted from the time at which Gantry received the request.
     pub fn build_response_url(&self, received_at: Timestamp) -> Option<ResponseUrl> {
         self.response_url
             .as_ref()
@@ -42,19 +42,19 @@ impl RequestOrigin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "incoming", rename_all = "snake_case")]
 pub enum IncomingRequest {
-    /// `/promote checkout qa`: `text` has the verb in front, whatever the slash command was.
+    /// A slash command such as `/promote checkout qa`. `text` begins with the verb for every slash command.
     Command { from: RequestOrigin, text: String },
     /// A mention in a channel or a direct message.
     Said { from: RequestOrigin, text: String, direct: bool },
-    /// A button that was pressed.
+    /// A click on a button.
     Click { from: RequestOrigin, action: String, value: String },
-    /// A modal of ours that was filled in: which, what it is about, and the text of its one input.
+    /// A submitted modal of Gantry: its name, its subject, and the text of its one input.
     Submitted { from: RequestOrigin, modal: String, about: String, text: String },
-    /// Somebody looks at their App Home.
+    /// A person opened the App Home.
     Opened { from: RequestOrigin },
-    /// Somebody, who may be ourselves, has come into a channel.
+    /// A member joined a channel. The member may be Gantry itself.
     Joined { from: RequestOrigin },
-    /// Nothing that concerns us.
+    /// A request that Gantry does not handle.
     Ignored,
 }
 
@@ -63,11 +63,11 @@ pub(super) enum EventsApiBody {
     Incoming(Box<IncomingRequest>),
 }
 
-/// A slash command's form.
+/// Parses the form of a slash command.
 pub(super) fn parse_command(body: &[u8]) -> Result<IncomingRequest, String> {
     let mut form = SlashCommandForm::default();
     for pair in body.split(|byte| *byte == b'&') {
-        // Half of the fields are of no use to us: only the others are decoded.
+        // Only the needed fields are decoded; they are about half of the form.
         let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
         let field = match name {
             b"ssl_check" if pair == b"ssl_check=1" => return Ok(IncomingRequest::Ignored),
@@ -85,7 +85,7 @@ pub(super) fn parse_command(body: &[u8]) -> Result<IncomingRequest, String> {
     form.into_incoming()
 }
 
-/// The same from a socket: the form's fields as JSON.
+/// Parses a slash command from a socket, which sends the fields of the form as JSON.
 pub(super) fn parse_command_payload(payload: &Value) -> Result<IncomingRequest, String> {
     if string_at(payload, "/ssl_check") == Some("1") {
         return Ok(IncomingRequest::Ignored);
@@ -143,7 +143,7 @@ impl SlashCommandForm<'_> {
     }
 }
 
-/// An interaction: a form with one field, `payload`, that holds JSON.
+/// Parses an interaction: a form with one field, `payload`, that contains JSON.
 pub(super) fn parse_interaction(body: &[u8]) -> Result<IncomingRequest, String> {
     let (_, payload) = form_urlencoded::parse(body)
         .find(|(name, _)| name == "payload")
@@ -153,9 +153,9 @@ pub(super) fn parse_interaction(body: &[u8]) -> Result<IncomingRequest, String> 
     parse_interaction_payload(&payload)
 }
 
-/// The same from a socket, which needs no form.
+/// Parses an interaction from a socket, which sends the JSON without a form.
 pub(super) fn parse_interaction_payload(payload: &Value) -> Result<IncomingRequest, String> {
-    // Slack adds kinds of interaction as it pleases; only what we put somewhere can come back.
+    // Gantry creates only buttons and modals. Other kinds, and kinds that Slack may add later, are ignored.
     let submitted = match string_at(payload, "/type") {
         Some("block_actions") => false,
         Some("view_submission") => true,
@@ -174,7 +174,7 @@ pub(super) fn parse_interaction_payload(payload: &Value) -> Result<IncomingReque
         thread: string_at(payload, "/message/thread_ts").map(str::to_owned),
         response_url: string_at(payload, "/response_url").map(str::to_owned),
         key: need("/trigger_id")?.to_owned(),
-        // In a conversation with us nobody else reads along, nor in a view, which stands in no channel.
+        // A direct conversation with Gantry is private, and so is a view, which belongs to no channel.
         private: ephemeral || channel.is_empty() || channel.starts_with('D'),
     };
     if submitted {
@@ -189,13 +189,13 @@ pub(super) fn parse_interaction_payload(payload: &Value) -> Result<IncomingReque
         });
     }
     let action = need("/actions/0/action_id")?;
-    // Of several buttons that do the same, all but the first are numbered.
+    // Slack requires unique action ids, so buttons with the same action have a number, except the first.
     let action = action.split(ACTION_NUMBER_SEPARATOR).next().unwrap_or(action).to_owned();
     let value = string_at(payload, "/actions/0/value").unwrap_or_default().to_owned();
     Ok(IncomingRequest::Click { from, action, value })
 }
 
-/// An event: the handshake, a mention or a direct message, a look at the App Home, somebody who joins a channel.
+/// Parses an event: the handshake, a mention, a direct message, an opened App Home, or a member that joins a channel.
 pub(super) fn parse_event(body: &[u8]) -> Result<EventsApiBody, String> {
     let event: Value = serde_json::from_slice(body).map_err(|error| format!("The event is not JSON: {error}."))?;
     if string_at(&event, "/type") == Some("url_verification") {
@@ -205,7 +205,7 @@ pub(super) fn parse_event(body: &[u8]) -> Result<EventsApiBody, String> {
     parse_event_payload(&event).map(|incoming| EventsApiBody::Incoming(Box::new(incoming)))
 }
 
-/// The same from a socket, which has no handshake of this kind.
+/// Parses an event from a socket, which has no `url_verification` handshake.
 pub(super) fn parse_event_payload(event: &Value) -> Result<IncomingRequest, String> {
     match string_at(event, "/type") {
         Some("event_callback") => {}
@@ -219,7 +219,7 @@ pub(super) fn parse_event_payload(event: &Value) -> Result<IncomingRequest, Stri
         (Some("member_joined_channel"), _) => (false, false),
         _ => return Ok(IncomingRequest::Ignored),
     };
-    // Bots, our own echo and edits: answering them would have us talk to ourselves.
+    // Messages of bots, Gantry's own messages and edits are ignored. Otherwise Gantry would answer itself.
     let from_a_person =
         event.pointer("/event/bot_id").is_none_or(Value::is_null) && event.pointer("/event/subtype").is_none();
     let (Some(person), true) = (string_at(event, "/event/user"), from_a_person) else {
@@ -241,11 +241,11 @@ pub(super) fn parse_event_payload(event: &Value) -> Result<IncomingRequest, Stri
     Ok(IncomingRequest::Said { from, text: message_text, direct })
 }
 
-/// `<@U0GANTRY> list` is `list`: the mention that addresses us is no part of the command, wherever it stands.
+/// Removes the mention that addresses Gantry, at any position: `<@U0GANTRY> list` becomes `list`.
 fn strip_mention(text: &str) -> String {
     let mention = text.find("<@").and_then(|start| Some((start, start + text[start..].find('>')? + 1)));
     match mention {
-        // With a label it is a name that was typed and that Slack took for a person's.
+        // A mention with a label is a typed name that Slack has resolved to a person.
         Some((start, end)) if !text[start..end].contains('|') => format!("{}{}", &text[..start], &text[end..]),
         _ => text.to_owned(),
     }

@@ -1,4 +1,4 @@
-//! Everything that is Slack's: receiving, sending, and all text that people read.
+//! Everything about Slack: receiving requests, sending messages, and rendering all text that people read.
 
 pub mod client;
 pub mod incoming;

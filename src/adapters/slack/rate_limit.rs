@@ -1,5 +1,5 @@
-//! How fast Slack lets us speak: one message a second in each channel, with a short burst.
-//! It only says when; it never waits, because governor's own waits would pass by our clock.
+//! Slack's rate limit for messages: one per second and channel, with a short burst.
+//! The limiter returns the time of the next slot. It never waits, because governor's own waits ignore Gantry's clock.
 
 use std::num::NonZeroU32;
 
@@ -10,10 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::clock::Clock;
 use crate::clock::ticks::{GovernorClock, GovernorInstant};
 
-/// Slack promises "short bursts" and no number; a few messages pass in practice.
+/// Slack documents "short bursts" without a number. In practice it accepts a few messages.
 const BURST: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
-/// Above this many channels and persons, those that have not spoken for a while are forgotten.
+/// Above this number of channels and people, entries without recent messages are removed.
 const MAX_TRACKED_CHANNELS: usize = 256;
 
 #[derive(Debug)]
@@ -35,7 +35,8 @@ impl ChannelRateLimiter {
         Self { clock, limiter }
     }
 
-    /// May a message go to `channel` now? Yes counts as sent; no says from when on it may.
+    /// Takes the next slot of `channel`. `Ok` counts as a sent message; `Err` is the time from which a message may be
+    /// sent.
     pub fn try_acquire(&mut self, channel: &str) -> Result<(), Timestamp> {
         if self.limiter.len() > MAX_TRACKED_CHANNELS {
             self.limiter.retain_recent();
@@ -47,7 +48,7 @@ impl ChannelRateLimiter {
         if next.duration_since(now) <= SignedDuration::from_secs(1) {
             return Err(next);
         }
-        // No wait is longer than a second, so the system's clock was set back: what we remember is of no use.
+        // No wait is longer than a second, so the system's clock was set back. The old entries are useless then.
         self.limiter = build_limiter(&self.clock);
         self.limiter.check_key(&channel).map_err(|not_until| not_until.earliest_possible().to_timestamp())
     }

@@ -1,5 +1,5 @@
-//! Requests from Slack: limited, verified, parsed, and handed on as [`IncomingRequest`]. Transport only: what is answered
-//! is decided by whoever is asked, so that HTTP and Socket Mode can feed one function.
+//! Receives requests from Slack over HTTP: limits, verifies and parses them into [`IncomingRequest`]. Transport only:
+//! the handler decides about the answer, so that HTTP and Socket Mode share one function.
 
 use std::sync::Arc;
 
@@ -19,27 +19,28 @@ use super::incoming::{self, IncomingRequest};
 use crate::clock::Clock;
 use crate::http::{catch_panic, read_body, refuse_request};
 
-/// Slack's own bodies stay far below this; an interaction carries the whole message it came from.
+/// Slack's bodies are far smaller, although an interaction contains the whole message of the button.
 pub const BODY_LIMIT: usize = 128 * 1024;
 
-/// Older or newer than this is refused, as Slack advises: a recorded request is worthless after it.
+/// Requests with an older or newer timestamp are refused, as Slack advises, so that a recorded request cannot be
+/// replayed later.
 const MAX_SKEW_SECONDS: i64 = 300;
 
-/// What Slack gets as the answer to its request, within three seconds.
+/// The response to Slack, which Slack expects within three seconds.
 #[derive(Debug, PartialEq)]
 pub enum Ack {
-    /// Received; words may follow another way.
+    /// Received. An answer may follow in a message.
     Empty,
-    /// Words in the answer itself: JSON as Slack takes it.
+    /// The answer is in the response itself, as JSON for Slack.
     Body(Vec<u8>),
-    /// Not kept, so Slack must send it again.
+    /// The request was not stored, so Slack must send it again.
     NotStored,
 }
 
 pub type RequestHandler = Arc<dyn Fn(IncomingRequest) -> BoxFuture<'static, Ack> + Send + Sync>;
 
 pub struct Receiver {
-    /// None where everything comes by a socket: then nothing that comes here can be Slack's.
+    /// `None` if Slack uses Socket Mode. No request over HTTP can be from Slack then.
     signing_key: Option<Hmac<Sha256>>,
     clock: Clock,
     handler: RequestHandler,
@@ -69,14 +70,14 @@ impl Receiver {
             .with_state(Arc::new(self))
     }
 
-    /// The body, once it is certain that Slack sent it, and lately.
+    /// Returns the body after it has verified that Slack sent the request recently.
     async fn verify_request(&self, request: Request) -> Result<Bytes, Response> {
         let unsigned = || refuse_request(StatusCode::UNAUTHORIZED, "The request is not signed by Slack.");
         let Some(key) = &self.signing_key else {
             let closed = "Slack reaches this Gantry by Socket Mode. For requests over HTTP, set SLACK_SIGNING_SECRET.";
             return Err(refuse_request(StatusCode::UNAUTHORIZED, closed));
         };
-        // Refused before a byte of the body is read: nobody without the secret makes us keep anything.
+        // Refused before the body is read, so that unsigned requests use no memory.
         let (timestamp, signature) = parse_signature_headers(request.headers()).ok_or_else(unsigned)?;
         let now = self.clock.now();
         if !is_fresh(&timestamp, now) {
@@ -91,13 +92,13 @@ impl Receiver {
         mac.update(timestamp.as_bytes());
         mac.update(b":");
         mac.update(&body);
-        // Compares all bytes whatever they are, so that time tells nothing.
+        // Compares in constant time, so that the duration reveals nothing about the signature.
         mac.verify_slice(&signature).map_err(|_| unsigned())?;
         Ok(body)
     }
 }
 
-/// The `X-Slack-Signature` of a body, as Slack makes it: for a request to ourselves.
+/// The `X-Slack-Signature` of a body, computed as Slack does, for the doctor's request to a running Gantry.
 #[expect(clippy::missing_panics_doc, reason = "HMAC takes a key of any length")]
 pub fn sign_body(signing_secret: &SecretString, timestamp: i64, body: &str) -> String {
     #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]

@@ -1,4 +1,4 @@
-//! A request to a Gantry that serves, signed as Slack signs its requests. It is Slack's handshake, which has no effect.
+//! Sends a request to a running Gantry, signed like Slack's requests. It is Slack's handshake, which has no effect.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::clock::Clock;
 
 const CHALLENGE: &str = "does-gantry-let-itself-in";
 const TIMEOUT: Duration = Duration::from_secs(6);
-/// Gantry's answer is the challenge. A longer one comes from another program, and is not read to its end.
+/// Gantry's answer is the challenge. A longer answer comes from another program, and is not read to its end.
 const MAX_RESPONSE_BYTES: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignatureProbeResult {
     Accepted,
-    /// The status of the answer, be it Gantry's or another program's.
+    /// The HTTP status of the answer, from Gantry or from another program.
     Refused(u16),
     Unreachable(String),
 }
 
-/// Proves that the endpoint can be reached, and that it has the same secret.
+/// Checks that the endpoint can be reached and has the same secret.
 pub async fn probe_signature(url: &str, secret: &SecretString, clock: &Clock) -> SignatureProbeResult {
     send_handshake(url, secret, clock).await.unwrap_or_else(|error| {
         let mut cause: &dyn std::error::Error = &error;

@@ -1,5 +1,5 @@
-//! Socket Mode: Slack's requests by a connection that we open, for whoever has no public address. Transport only: it
-//! feeds the same function as HTTP, and opens another connection before or after the one there is ends.
+//! Socket Mode: Slack sends requests over a connection that Gantry opens, so that Gantry needs no public address.
+//! Transport only: it calls the same handler as HTTP, and opens a new connection before or after the current one ends.
 
 use std::hash::BuildHasher;
 use std::time::Duration;
@@ -18,50 +18,51 @@ use super::receive::{Ack, RequestHandler};
 use crate::adapters::slack::socket_envelope::{Envelope, build_acknowledgement, parse_envelope};
 use crate::clock::Clock;
 
-/// Slack greets at once.
+/// Slack sends its hello at once.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Slack pings every few seconds. After this the other side is asked for a sign of life, and after that given up.
+/// Slack pings every few seconds. After `IDLE_TIMEOUT` without a message, Gantry sends a ping; after `PING_TIMEOUT`
+/// without an answer, it gives the connection up.
 const IDLE_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long one that was told to go may still bring what is on its way.
+/// How long a connection is still read after Slack has announced its end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Slack's own patience with an answer. At the end nobody waits longer for those that are under way.
+/// How long the end of a connection waits for answers in progress. Slack would not wait longer either.
 const ACK_TIMEOUT: Duration = Duration::from_secs(2);
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Answers under way at once; more wait in the socket.
+/// Requests that are handled at the same time; more wait in the socket.
 const MAX_CONCURRENT_REQUESTS: usize = 64;
 
-/// A connection that ends before this and has brought nothing is a failure like one that was never opened.
+/// A connection that ends earlier and brought no request counts as a failure, like one that could not be opened.
 const STABLE_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
-/// No longer than this, whatever somebody between Slack and us says.
+/// The limit for a `Retry-After`, which may come from a proxy.
 const MAX_RETRY_WAIT: SignedDuration = SignedDuration::from_mins(5);
 
-/// What Slack refuses, a person must repair.
+/// Long, because a refused token must be fixed by a person.
 const REFUSED_RETRY_WAIT: SignedDuration = SignedDuration::from_mins(2);
 const MAX_BACKOFF_SECONDS: u32 = 60;
 
-/// How it stands with the connection, for whoever asks whether we are ready.
+/// The state of the connection, for `/readyz`, `/metrics` and the doctor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// Requests come over HTTP.
+    /// Slack sends requests over HTTP.
     Unused,
     Opening,
     Open {
         since: Timestamp,
     },
-    /// None since then, and why not: in words, or Slack's code.
+    /// There has been no connection since then. `why` is a sentence or Slack's code.
     Closed {
         since: Timestamp,
         why: String,
     },
 }
 
-/// The same, as it changes. Clones share it.
+/// The current [`ConnectionState`], with notifications of changes. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ConnectionWatch(watch::Sender<ConnectionState>);
 
@@ -87,7 +88,7 @@ impl ConnectionWatch {
         }
     }
 
-    /// The same trouble is logged once, however often it is tried.
+    /// Logs the same reason only once, even if many attempts fail.
     fn mark_closed(&self, now: Timestamp, why: &str) {
         self.0.send_if_modified(|connection| {
             let since = match connection {
@@ -111,23 +112,23 @@ pub struct Socket {
     pub handler: RequestHandler,
 }
 
-/// Passes the panic of a connection on, so that the process ends.
+/// Resumes the panic of a connection's task, so that the process ends.
 fn resume_panic(ended: Result<(), JoinError>) {
     if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
         std::panic::resume_unwind(panic);
     }
 }
 
-/// How a connection ended, or why it is to be replaced.
+/// The end of a connection, or the announcement of its end.
 struct Disconnection {
-    /// It has brought a request.
+    /// The connection has brought a request.
     had_requests: bool,
     why: String,
 }
 
 impl Socket {
-    /// Runs until it is cancelled. Then nothing more is read, what was read is answered, and the rest is Slack's to send
-    /// to another connection.
+    /// Runs until it is cancelled. Then it reads no more requests and answers those that it has read. Slack sends the
+    /// others to another connection.
     pub async fn run(self, cancel: CancellationToken) {
         let mut links = JoinSet::new();
         let mut failures: u32 = 0;
@@ -159,7 +160,7 @@ impl Socket {
                     tracing::debug!(why = left.why, "another connection to Slack is opened");
                     let settled = left.had_requests || self.clock.now().duration_since(since) >= STABLE_AFTER;
                     failures = if settled { 0 } else { failures + 1 };
-                    // The first is forgiven: most often Slack only wants us on another machine.
+                    // The first failure is not reported: usually Slack only moves the connection to another machine.
                     if failures > 1 {
                         self.connection.mark_closed(self.clock.now(), &left.why);
                     }
@@ -196,7 +197,7 @@ impl Socket {
         }
     }
 
-    /// A connection on which Slack has said hello.
+    /// Opens a connection and waits for Slack's hello.
     async fn open_connection(&self) -> Result<SocketStream, ConnectError> {
         let mut link = self.client.connect_socket(&self.token).await?;
         let greeted = async {
@@ -220,7 +221,8 @@ impl Socket {
         Ok(link)
     }
 
-    /// Reads one connection to its end. `leaves` is told as soon as another is needed, which may be earlier.
+    /// Reads one connection to its end. `disconnected_sender` is notified as soon as a new connection is needed, which
+    /// may be earlier.
     async fn read_connection(
         self,
         mut link: SocketStream,
@@ -250,7 +252,7 @@ impl Socket {
                 biased;
                 () = cancel.cancelled() => break "we end".to_owned(),
                 Some(answered) = answers.join_next() => {
-                    // What ended in a panic is not acknowledged either.
+                    // A request that panicked is not acknowledged, so Slack sends it again.
                     let Some(ack) = answered.unwrap_or_default() else { continue };
                     if let Err(why) = send_frame(&mut link, Message::text(ack)).await {
                         break why;
@@ -262,7 +264,7 @@ impl Socket {
                         None => break "the socket was closed".to_owned(),
                         Some(Err(error)) => break describe_socket_error(&error),
                         Some(Ok(Message::Text(text))) => text,
-                        // Pings are answered by the library; after a close frame the stream ends.
+                        // The library answers pings; after a close frame the stream ends.
                         Some(Ok(_)) => continue,
                     };
                     match parse_envelope(&text) {
@@ -327,12 +329,13 @@ async fn send_frame(link: &mut SocketStream, message: Message) -> Result<(), Str
 
 fn report_disconnection(leaves: &mut Option<oneshot::Sender<Disconnection>>, useful: bool, why: &str) {
     if let Some(leaves) = leaves.take() {
-        // Nobody listens when we end.
+        // At shutdown the receiver is already dropped.
         let _ = leaves.send(Disconnection { had_requests: useful, why: why.to_owned() });
     }
 }
 
-/// A second, two, four and so on, and up to half of it less, so that many do not come at the same moment.
+/// One second, then two, four and so on up to a minute, minus a random part of up to a half, so that many clients do
+/// not reconnect at the same time.
 fn backoff_delay(failures: u32) -> SignedDuration {
     let Some(doublings) = failures.checked_sub(1) else { return SignedDuration::ZERO };
     let whole =

@@ -1,5 +1,5 @@
-//! What comes through a socket, as [`IncomingRequest`] by the same readers as over HTTP, and how it is acknowledged.
-//! Knows nothing of connections.
+//! The messages of a socket: parses them into [`IncomingRequest`] with the same parsers as HTTP, and builds the
+//! acknowledgements. Knows nothing of connections.
 
 use serde_json::{Value, json};
 
@@ -9,17 +9,17 @@ use super::receive::Ack;
 /// One message from Slack.
 #[derive(Debug, PartialEq)]
 pub(super) enum Envelope {
-    /// The first on every connection.
+    /// The first message of every connection.
     Hello,
-    /// The connection will be closed: another is to take its place.
+    /// Slack will close the connection. Gantry must open another.
     Disconnect { reason: String },
-    /// A command, a click, an event; or something of which we know nothing, which is acknowledged all the same.
+    /// A command, a click or an event. Unknown kinds are acknowledged too.
     Request { id: String, accepts_payload: bool, incoming: Box<IncomingRequest> },
-    /// Not for us, and not to be acknowledged.
+    /// A message without a request, which needs no acknowledgement.
     Other,
 }
 
-/// Says why where it cannot be read; that is not acknowledged, as over HTTP it would be refused.
+/// Returns a reason for an unreadable message. Such a message is not acknowledged; over HTTP it would be refused.
 pub(super) fn parse_envelope(text: &str) -> Result<Envelope, String> {
     let envelope: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let field = |name: &str| envelope.get(name).and_then(Value::as_str);
@@ -45,7 +45,7 @@ pub(super) fn parse_envelope(text: &str) -> Result<Envelope, String> {
     }
 }
 
-/// What Slack gets back; `None` where it must send it again.
+/// The acknowledgement for Slack; `None` if Slack must send the request again.
 pub(super) fn build_acknowledgement(id: &str, accepts_payload: bool, ack: &Ack) -> Option<String> {
     let mut answer = json!({ "envelope_id": id });
     match ack {
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(told(true, &Ack::NotStored), None);
     }
 
-    /// Any JSON in the place of any field of an envelope.
+    /// Arbitrary JSON for a field of an envelope.
     fn anything() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

@@ -1,4 +1,4 @@
-//! As much of Slack as the tests of sending need: it takes everything, unless told what to answer.
+//! A small fake Slack for the tests of sending. It accepts every call unless a response is scripted.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ struct Inner {
 pub(crate) struct FakeSlackCall {
     pub(crate) method: String,
     pub(crate) body: Value,
-    /// The body as it came, where it is no JSON.
+    /// The raw body, for bodies that are not JSON.
     pub(crate) text: String,
     pub(crate) query: String,
     pub(crate) token: Option<String>,
@@ -66,12 +66,12 @@ impl FakeSlack {
         Client::new(&format!("{address}/prefix/api/"), &address, "xoxb-secret".to_owned().into()).unwrap()
     }
 
-    /// The next call of `method` (or of a channel: `method channel`) is answered so; several come in turn.
+    /// Scripts the response to the next call of `method`, or of `method channel`. Several responses are used in order.
     pub(crate) fn script_response(&self, method: &str, answer: FakeSlackResponse) {
         self.0.lock().unwrap().answers.entry(method.to_owned()).or_default().push_back(answer);
     }
 
-    /// Calls that concern `channel` are not answered until the `Notify` is told to.
+    /// Calls for `channel` are not answered until the `Notify` is notified.
     pub(crate) fn hang_channel(&self, channel: &str) -> Arc<Notify> {
         let release = Arc::new(Notify::new());
         self.0.lock().unwrap().hanging = Some((channel.to_owned(), release.clone()));
@@ -82,7 +82,7 @@ impl FakeSlack {
         self.0.lock().unwrap().heard.clone()
     }
 
-    /// What was said, as `method channel: text`.
+    /// The recorded calls in the form `method channel: text`.
     pub(crate) fn format_calls(&self) -> Vec<String> {
         let line = |heard: FakeSlackCall| {
             let channel = heard.body["channel"].as_str().unwrap_or("-").to_owned();

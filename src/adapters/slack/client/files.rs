@@ -1,5 +1,5 @@
-//! A file in a thread, in Slack's three steps: ask where to put it, put it there, share it.
-//! What was put and never shared, Slack forgets; so all three are done again where one failed.
+//! Uploads a file to a thread in Slack's three steps: request an upload URL, upload the file, share it.
+//! After a failure all three steps are repeated, because Slack discards files that were not shared.
 
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
@@ -18,7 +18,7 @@ struct UploadUrlResponse {
 }
 
 impl Client {
-    /// Into the thread below `parent`, with `comment` above the file.
+    /// Shares the file in the thread of `parent`, with `comment` above the file.
     pub(super) async fn share_file(
         &self,
         file: &MessageFile,
@@ -40,7 +40,7 @@ impl Client {
         self.call_with_json::<EmptyResponse>("files.completeUploadExternal", &body).await.map(drop)
     }
 
-    /// Whoever answers for Slack says where our text goes; it may go to Slack only.
+    /// The upload URL comes from the response. Only URLs of Slack are allowed, so that the text goes nowhere else.
     fn parse_upload_url(&self, text: &str) -> Option<Url> {
         let url = Url::parse(text).ok()?;
         let slacks = url.scheme() == "https"

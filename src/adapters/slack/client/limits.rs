@@ -1,11 +1,11 @@
-//! Makes a message fit into Slack's limits: what is too long ends in an ellipsis instead of an error.
+//! Makes a message fit into Slack's limits: text that is too long is cut with an ellipsis instead of an error.
 
 use serde_json::{Value, json};
 
 const TEXT: usize = 4_000;
 const BLOCKS: usize = 50;
 const BLOCKS_IN_VIEW: usize = 100;
-/// Of all blocks together; Slack answers `msg_blocks_too_long` somewhat above it.
+/// For all blocks together. Slack answers `msg_blocks_too_long` somewhat above it.
 const TOTAL: usize = 13_000;
 const SECTION: usize = 3_000;
 const FIELD: usize = 2_000;
@@ -27,7 +27,7 @@ pub(super) fn fit_blocks(blocks: &[Value]) -> Vec<Value> {
     fit_to_limits(blocks, BLOCKS, TOTAL)
 }
 
-/// A view holds more blocks, and each may be as long as it likes.
+/// A view may have more blocks than a message, and no total limit.
 pub(super) fn fit_view(blocks: &[Value]) -> Vec<Value> {
     fit_to_limits(blocks, BLOCKS_IN_VIEW, usize::MAX)
 }
@@ -90,7 +90,7 @@ fn truncate_text(text: &str, limit: usize) -> Option<String> {
     let end = text.char_indices().nth(limit.saturating_sub(1)).map(|(end, _)| end)?;
     text[end..].chars().nth(1)?;
     let mut kept = &text[..end];
-    // Half of a `<link|label>` or of an `&amp;` would be shown as it stands.
+    // Slack would show half of a `<link|label>` or of an `&amp;` as raw text.
     if let Some(open) = kept.rfind('<')
         && !kept[open..].contains('>')
     {
@@ -104,7 +104,7 @@ fn truncate_text(text: &str, limit: usize) -> Option<String> {
     Some(format!("{kept}…"))
 }
 
-/// The letters people read; the JSON around them does not count.
+/// The characters that people read, without the JSON around them.
 fn count_characters(value: &Value) -> usize {
     match value {
         Value::Object(map) => map

@@ -1,4 +1,4 @@
-//! Who somebody is to Slack, and who belongs to which user group. It remembers nothing.
+//! Looks up accounts and user groups in Slack. Caches nothing.
 
 use std::collections::BTreeSet;
 
@@ -7,21 +7,21 @@ use serde::Deserialize;
 use super::{Client, SendError};
 use crate::domain::model::actor::{PersonId, Role};
 
-/// A person as the workspace knows them.
+/// A person's account in the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlackAccount {
     pub id: PersonId,
     pub role: Role,
-    /// The username, which its owner cannot change; the display name, which anybody can, is of no use.
+    /// The username. People can change their display names but not their usernames.
     pub name: String,
     pub email: Option<String>,
 }
 
-/// A user group that is in use.
+/// A user group that is not deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserGroup {
     pub id: String,
-    /// Without its `@`.
+    /// Without the `@`.
     pub handle: String,
     pub members: BTreeSet<PersonId>,
 }
@@ -68,7 +68,7 @@ struct WireGroups {
 struct WireGroup {
     id: String,
     handle: String,
-    /// Of another workspace, by a shared channel: its handle may be the same as one of ours.
+    /// A group of another workspace, visible through a shared channel. Its handle may equal that of a local group.
     #[serde(default)]
     is_external: bool,
     date_delete: Option<i64>,
@@ -81,7 +81,7 @@ impl Client {
         Ok(self.fetch_account(person).await?.map_or(Role::Stranger, |account| account.role))
     }
 
-    /// `None` for somebody whom this workspace does not know.
+    /// `None` for a person that this workspace does not know.
     pub async fn fetch_account(&self, person: &PersonId) -> Result<Option<SlackAccount>, SendError> {
         self.look_up_account("users.info", vec![("user", Some(person.as_str()))]).await
     }
@@ -90,7 +90,7 @@ impl Client {
         self.look_up_account("users.lookupByEmail", vec![("email", Some(email))]).await
     }
 
-    /// All user groups with their members, in one call.
+    /// Lists all user groups with their members, in one call.
     pub async fn list_user_groups(&self) -> Result<Vec<UserGroup>, SendError> {
         let all: WireGroups = self.call_with_query("usergroups.list", vec![("include_users", Some("true"))]).await?;
         let in_use =

@@ -1,5 +1,5 @@
-//! What Slack tells of our own token: who we are, with which scopes, in which channels. Asked over our own HTTP client, because
-//! slack-morphism keeps the headers to itself; the token goes to `slack.api_url` and nowhere else, and is never in an error.
+//! Inspects the bot's token: its account, its scopes and its channels. Uses a plain HTTP client, because slack-morphism
+//! does not return headers. The token is sent only to `slack.api_url`, and never appears in an error.
 
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
@@ -12,21 +12,21 @@ use crate::http::parse_date_header;
 
 const MANIFEST: &str = include_str!("../../../../deploy/slack/manifest.yaml");
 const PAGE_SIZE: &str = "999";
-/// More channels than any bot is in.
+/// Enough for more channels than any bot is in.
 const MAX_PAGES: usize = 10;
 
-/// Our own token, as Slack sees it.
+/// Slack's information about the bot's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenInfo {
     pub team: String,
-    /// The name that people mention us by.
+    /// The name by which people mention the bot.
     pub bot: String,
     pub scopes: Option<Vec<String>>,
-    /// What Slack's clock said.
+    /// The time of Slack's clock.
     pub date: Option<Timestamp>,
 }
 
-/// A channel that we are in.
+/// A channel that the bot is in.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct JoinedChannel {
     pub id: String,
@@ -49,7 +49,7 @@ struct ResponseMetadata {
     next_cursor: String,
 }
 
-/// The scopes that the code needs: those of the manifest by which the app is made.
+/// The scopes that the bot needs: those of the Slack app's manifest.
 pub fn required_scopes() -> Vec<String> {
     let manifest: Value = serde_saphyr::from_str(MANIFEST).unwrap_or_default();
     let scopes = manifest["oauth_config"]["scopes"]["bot"].as_array().cloned().unwrap_or_default();
@@ -57,7 +57,7 @@ pub fn required_scopes() -> Vec<String> {
 }
 
 impl Client {
-    /// Asks anew each time.
+    /// Calls Slack each time; nothing is cached.
     pub async fn inspect_token(&self) -> Result<TokenInfo, SendError> {
         let (headers, body) = self.call_raw("auth.test", &self.0.token).await?;
         let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
@@ -72,7 +72,7 @@ impl Client {
         })
     }
 
-    /// The channels that we are in, private ones too.
+    /// Lists the channels that the bot is in, including private ones.
     pub async fn list_joined_channels(&self) -> Result<Vec<JoinedChannel>, SendError> {
         let mut joined = Vec::new();
         let mut cursor = String::new();
@@ -92,7 +92,7 @@ impl Client {
         Ok(joined)
     }
 
-    /// Does an app-level token open sockets? None is opened: only the address of one is asked for.
+    /// Checks whether an app-level token can open sockets. Only requests the address of a socket and opens none.
     pub async fn check_app_token(&self, app_token: &SecretString) -> Result<(), SendError> {
         self.call_raw("apps.connections.open", app_token).await.map(drop)
     }

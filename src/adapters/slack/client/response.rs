@@ -1,4 +1,4 @@
-//! What Slack's answers mean to the one who sent a message.
+//! Maps Slack's answers to [`SendError`], so that the outbox can decide about another attempt.
 
 use std::time::Duration;
 
@@ -6,33 +6,34 @@ use slack_morphism::errors::SlackClientError;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// `everywhere` where the limit counts all channels together.
+    /// `is_workspace_wide` if the limit applies to all channels together.
     #[error("Slack asks us to wait for {} s", retry_after.as_secs())]
     RateLimited { retry_after: Duration, is_workspace_wide: bool },
     #[error("Slack does not let us write there: {code}")]
     ChannelUnwritable { code: String },
     #[error("Slack does not take these blocks")]
     BlocksRefused,
-    /// No other try can help the file; the text beside it may be taken.
+    /// Another attempt with the file cannot succeed; the text alone may.
     #[error("Slack does not take the file: {0}")]
     FileRefused(String),
     #[error("the response URL has expired or was used up")]
     UrlSpent,
     #[error("the message is not there any more")]
     MessageGone,
-    /// Worth another try later.
+    /// Another attempt may succeed later.
     #[error("{0}")]
     Transient(String),
-    /// Method and code. The token is wrong, not the message: what waits goes out once somebody has put it right.
+    /// Method and code. The token is wrong, not the message: waiting messages are sent once a person has fixed the
+    /// token.
     #[error("{0}: check SLACK_BOT_TOKEN and its scopes")]
     Unauthorised(String),
-    /// Slack's code, or a sentence of ours: no other try can help.
+    /// Slack's code, or a sentence of Gantry. Another attempt cannot succeed.
     #[error("{0}")]
     Permanent(String),
 }
 
 impl SendError {
-    /// As machines call it: without Slack's words.
+    /// The name for metrics and logs, without Slack's text.
     pub fn name(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate_limited",
@@ -43,14 +44,14 @@ impl SendError {
             Self::MessageGone => "gone",
             Self::Transient(_) => "transient",
             Self::Unauthorised(_) => "unauthorised",
-            // An answer like any other to who looks for somebody.
+            // A normal answer to a lookup, not a refusal.
             Self::Permanent(code) if matches!(code.as_str(), "user_not_found" | "users_not_found") => "not_found",
             Self::Permanent(_) => "refused",
         }
     }
 }
 
-/// What we assume where Slack names no time.
+/// Used if Slack gives no time.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 pub(super) fn from_api_error(method: &str, error: SlackClientError) -> SendError {
@@ -61,12 +62,12 @@ pub(super) fn from_api_error(method: &str, error: SlackClientError) -> SendError
         },
         SlackClientError::ApiError(error) => from_error_code(method, &error.code),
         SlackClientError::HttpError(error) => from_http_status(method, error.status_code.as_u16()),
-        // Slack did it, and then answered something we cannot read: again would be twice.
+        // Slack has performed the call, but its answer is unreadable. Another attempt would send the message twice.
         SlackClientError::ProtocolError(error) => {
             let why = format!("{method} was answered by something unreadable: {}", error.json_error);
             if method.starts_with("files.") { SendError::FileRefused(why) } else { SendError::Permanent(why) }
         }
-        // Its text holds no more than the kind of failure, never the request.
+        // The text contains only the kind of failure, never the request.
         other => SendError::Transient(format!("{method} failed: {other}")),
     }
 }
@@ -85,7 +86,7 @@ pub(super) fn check_upload_response(answer: Result<reqwest::Response, reqwest::E
 }
 
 fn from_transport_error(what: &str, error: reqwest::Error) -> SendError {
-    // The address is a permission: it must not stand in logs and ledger.
+    // The URL is a permission, so it must not appear in logs or in the ledger.
     SendError::Transient(format!("{what} failed: {}", error.without_url()))
 }
 
@@ -102,7 +103,7 @@ pub(super) async fn check_hook_response(answer: Result<reqwest::Response, reqwes
         return Err(SendError::RateLimited { retry_after: parse_retry_after(&answer), is_workspace_wide: false });
     }
     let body = answer.text().await.map_err(failed)?;
-    // Errors come as `{"ok": false, "error": code}`, with status 200 too, or as the bare code.
+    // An error is `{"ok": false, "error": code}`, even with status 200, or only the code.
     let json: Option<serde_json::Value> = serde_json::from_str(&body).ok();
     let code = match &json {
         Some(json) if json["ok"] == false => json["error"].as_str().unwrap_or("unknown_error"),
@@ -117,7 +118,7 @@ pub(super) async fn check_hook_response(answer: Result<reqwest::Response, reqwes
     }
 }
 
-/// A method that was called without slack-morphism: its headers, and its body where Slack says that it is well.
+/// Checks the response to a call without slack-morphism. Returns the headers and the body if Slack answered `ok`.
 pub(super) async fn check_raw_response(
     method: &str,
     answer: Result<reqwest::Response, reqwest::Error>,
@@ -137,7 +138,7 @@ pub(super) async fn check_raw_response(
     if body["ok"] == true {
         return Ok((headers, body));
     }
-    // Nothing waits for it to be put right, so every code is the last word.
+    // These calls are not retried, so every code is permanent.
     Err(SendError::Permanent(
         body["error"].as_str().filter(|code| is_error_code(code)).unwrap_or("unknown_error").to_owned(),
     ))
@@ -150,7 +151,7 @@ fn is_error_code(text: &str) -> bool {
 fn from_http_status(method: &str, status: u16) -> SendError {
     match status {
         400 | 413 => SendError::Permanent(format!("{method} was answered with HTTP status {status}")),
-        // A proxy, an expired certificate, an outage: somebody will repair it.
+        // A proxy, an expired certificate or an outage: another attempt may succeed later.
         _ => SendError::Transient(format!("{method} was answered with HTTP status {status}")),
     }
 }
@@ -185,7 +186,7 @@ fn from_error_code(method: &str, code: &str) -> SendError {
         | "rollup_error"
         | "team_added_to_org"
         | "org_login_required" => SendError::Transient(format!("{method}: {code}")),
-        // Posting goes on without this scope, and many workspaces will not have given it.
+        // Posting works without this scope, and many workspaces may not have granted it.
         "missing_scope" if method.starts_with("files.") => SendError::FileRefused(code.to_owned()),
         "invalid_auth" | "not_authed" | "account_inactive" | "token_revoked" | "token_expired" | "missing_scope"
         | "access_denied" => SendError::Unauthorised(format!("{method}: {code}")),
@@ -194,8 +195,8 @@ fn from_error_code(method: &str, code: &str) -> SendError {
     }
 }
 
-/// Slack limits `chat.postMessage` and a response URL for each channel, everything else for the workspace. A Home that waits
-/// holds up no message.
+/// Slack limits `chat.postMessage` and response URLs for each channel, and all other methods for the workspace. A limit
+/// of `views.publish` must not delay messages, so it does not count as workspace-wide.
 fn is_limited_workspace_wide(method: &str) -> bool {
     !matches!(method, "chat.postMessage" | "views.publish" | "the response URL")
 }

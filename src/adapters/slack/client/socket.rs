@@ -1,5 +1,5 @@
-//! A WebSocket to Slack, by the address that `apps.connections.open` gives out. That address is a permission for whoever
-//! has it, so it stands in no log and in no error.
+//! Opens a WebSocket to Slack with the URL from `apps.connections.open`. The URL alone is enough to connect, so it
+//! never appears in a log or an error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,17 +21,17 @@ pub(in crate::adapters::slack) type SocketStream = WebSocketStream<MaybeTlsStrea
 
 const OPEN_METHOD: &str = "apps.connections.open";
 
-/// An interaction carries the whole message it came from; this is far more than Slack sends.
+/// Far more than Slack sends, although an interaction contains the whole message of the button.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::adapters::slack) enum ConnectError {
     /// Slack asks us to wait.
     RateLimited(Duration),
-    /// Slack's code: it stays so until somebody repairs it.
+    /// Slack's error code. A person must fix the cause.
     Refused(String),
-    /// It may be better the next time.
+    /// The next attempt may succeed.
     Failed(String),
 }
 
@@ -47,7 +47,7 @@ impl Client {
         token: &SecretString,
     ) -> Result<SocketStream, ConnectError> {
         let url = self.request_socket_url(token).await?;
-        // Whom we ask by TLS does not lead us to where there is none.
+        // If the API is called with TLS, the socket must use TLS too.
         let safe = match url.scheme() {
             "wss" => true,
             "ws" => !self.0.api_is_tls,
@@ -114,12 +114,12 @@ fn classify_connect_error(error: SlackClientError) -> ConnectError {
         SlackClientError::ProtocolError(_) => {
             ConnectError::Failed(format!("{OPEN_METHOD} was answered by something unreadable"))
         }
-        // Its text holds no more than the kind of failure, never the request.
+        // The text contains only the kind of failure, never the request.
         other => ConnectError::Failed(format!("{OPEN_METHOD} failed: {other}")),
     }
 }
 
-/// Without what could hold the address.
+/// Describes the error without the parts that could contain the URL.
 pub(in crate::adapters::slack) fn describe_socket_error(error: &SocketError) -> String {
     match error {
         SocketError::Io(error) => format!("the socket failed: {error}"),

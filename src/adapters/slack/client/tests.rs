@@ -1,4 +1,4 @@
-//! The client against a small Slack of its own: ways, refusals, limits.
+//! Tests of the client against a fake Slack: destinations, refusals, rate limits.
 
 use jiff::Timestamp;
 
