@@ -2,7 +2,7 @@
 
 use super::{approve, arrival, card, command_button, lock, page_buttons, plan, promote_button, rollback};
 
-/// Every button that we show, by its `action_id`: each can come back from anybody, so each has its rule.
+/// The `action_id` of every button. Any person can send any of them, so each has an authorization rule.
 pub const ACTIONS: &[&str] = &[
     plan::CONFIRM,
     plan::CANCEL,
@@ -29,7 +29,7 @@ pub const ACTIONS: &[&str] = &[
     page_buttons::SHARE_LIST,
 ];
 
-/// Every modal, by its `callback_id`.
+/// The `callback_id` of every modal.
 pub const MODALS: &[&str] = &[approve::REJECT];
 
 /// The inputs of the modals.

@@ -1,4 +1,4 @@
-//! What a change waits for, for those who can do something about it: on its card, in its thread, and to those who pressed.
+//! Texts about a change that awaits approval: on its card, in its thread, and as answers to clicks.
 
 use serde_json::{Value, json};
 
@@ -22,24 +22,24 @@ pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";
 /// Also on the cards of changes that wait for no approval.
 pub const CANCEL: &str = "change_cancel";
-/// The one input of the modal that asks for a reason.
+/// The only input of the modal that asks for a reason.
 pub const REASON_INPUT: &str = "reason";
 
 const MAX_NAMES: usize = 8;
 const MAX_REASON: usize = 300;
-/// Longer reasons are nobody's who is in a hurry; the modal takes no more.
+/// The longest reason that the modal accepts.
 pub const MAX_REASON_INPUT: usize = 500;
 
-/// The parts of a change that the texts on its approval name.
+/// The parts of a change that the texts about its approval name.
 pub(super) struct ApprovalSubject<'a> {
     id: ChangeId,
     requester: &'a PersonId,
     artefact: &'a ArtefactName,
     environment: &'a EnvironmentName,
     version: &'a Version,
-    /// The branch of Git that it would move.
+    /// The Git branch that the change would move.
     branch: &'a str,
-    /// The commit that people approve. `None` while there is nothing to see.
+    /// The commit that people approve. `None` while the pull request does not exist yet.
     commit: Option<&'a Sha>,
 }
 
@@ -80,7 +80,7 @@ pub fn encode_button_value(change: &Change) -> Option<String> {
     ApprovalSubject::from(change).encode_button_value()
 }
 
-/// How far a change that waits has come.
+/// The pull request, the approvals and the open conditions of a change that awaits approval.
 pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<Block> {
     let mut lines = Mrkdwn::default();
     if let Some(frozen) = change.pull_request_branch() {
@@ -125,7 +125,7 @@ pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<B
     blocks
 }
 
-/// Who said yes, when, and where.
+/// One line for each approval: the person, the time, and the platform.
 pub(super) fn list_approvals(approvals: &[Approval]) -> Mrkdwn {
     approvals.iter().fold(Mrkdwn::default(), |text, approval| {
         let text =
@@ -143,14 +143,14 @@ pub(super) fn render_buttons(change: &Change, awaiting: &ApprovalState) -> Block
         return actions(vec![cancel]);
     };
     let reject = button("Reject", REJECT, value.clone()).danger();
-    // Nobody is asked for what was given; a no is still heard.
+    // No further approval is needed, but the change can still be rejected.
     if awaiting.is_approved() {
         return actions(vec![reject, cancel]);
     }
     actions(vec![build_approve_button(&change.into(), value), reject, cancel])
 }
 
-/// For those who may say yes to what is shown: `value` says what that is.
+/// The button that approves the commit in `value`, which is the commit that the message shows.
 pub(super) fn build_approve_button(change: &ApprovalSubject<'_>, value: String) -> Button {
     let text = Mrkdwn::default()
         .bold(change.artefact.as_str())
@@ -165,8 +165,8 @@ pub(super) fn build_approve_button(change: &ApprovalSubject<'_>, value: String) 
     button("Approve", APPROVE, value).primary().with_confirm(confirm)
 }
 
-/// Whose yes a change still needs, who gave theirs, and what else it waits for; what holds the environment itself is said
-/// apart from that.
+/// The missing approvals, the given approvals, and the other open conditions of a change. Locks, freezes and
+/// quarantines are left out, because they have refusals of their own.
 pub(super) fn describe_open_conditions(change: &ApprovalSubject<'_>, approval: &PendingApproval) -> Mrkdwn {
     let text = match approval.missing {
         0 => Mrkdwn::default(),
@@ -201,7 +201,7 @@ pub(super) fn describe_open_conditions(change: &ApprovalSubject<'_>, approval: &
     own.fold(text, |text, waits| text.raw("\n").append(&describe_merge_condition(change, waits)).raw("."))
 }
 
-/// For somebody who said yes elsewhere than on the card.
+/// The answer to a person who approved somewhere else than on the card.
 pub fn render_approved(change: &Change) -> Rendered {
     render_sentence(Mrkdwn::new("Approved: ").append(&format_headline(change)).raw(", <{link}|follow it here>."))
 }
@@ -306,7 +306,7 @@ fn describe_voided_approvals(count: u32, why: &VoidReason) -> Mrkdwn {
     }
 }
 
-/// Told in the thread when what was approved is no longer what would be merged.
+/// Posted in the thread when approvals become void because the commit to merge has changed.
 pub fn render_approvals_voided(change: &Change) -> Option<Rendered> {
     let awaiting = change.stage.awaiting()?;
     let voided = awaiting.voided.as_ref()?;
@@ -314,13 +314,13 @@ pub fn render_approvals_voided(change: &Change) -> Option<Rendered> {
     Some(render_sentence(append_mentions(text.raw(" Please look again: "), &awaiting.asked)))
 }
 
-/// At half time, to those who can approve.
+/// Reminds the approvers when half of the time has passed.
 pub fn render_reminder(change: &Change, awaiting: &ApprovalState) -> Rendered {
     let text = append_mentions(Mrkdwn::new(":wave: "), &awaiting.asked).raw(" ").append(&format_headline(change));
     render_sentence(text.raw(". It waits until ").date_time(awaiting.deadline).raw(" and is given up then."))
 }
 
-/// A button of a card that has moved on.
+/// The answer to a click on an outdated card.
 pub fn render_already_decided(change: &Change) -> Rendered {
     let text = format_headline(change).raw(". ");
     render_sentence(match &change.stage {
@@ -332,7 +332,7 @@ pub fn render_already_decided(change: &Change) -> Rendered {
     })
 }
 
-/// What was seen when the button was shown is not what would be merged now.
+/// The answer to a click on a button for another commit than the one that would be merged now.
 pub fn render_changed_since(change: &Change) -> Rendered {
     render_sentence(
         Mrkdwn::new("What you saw has changed since: ")
@@ -349,7 +349,7 @@ pub fn render_already_approved() -> Rendered {
     render_sentence(Mrkdwn::new("You have approved this already, and each person counts once."))
 }
 
-/// The modal could not be opened in time.
+/// The answer if the modal could not be opened in time.
 pub fn render_modal_failed(change: &Change) -> Rendered {
     render_sentence(
         Mrkdwn::new("Slack did not let me ask for the reason in time. Press again, or type ")
@@ -358,7 +358,7 @@ pub fn render_modal_failed(change: &Change) -> Rendered {
     )
 }
 
-/// Asks for the reason of a no; `channel` is where the answer goes.
+/// The modal that asks for the reason of a rejection. `channel` is the channel for the answer.
 pub fn build_reject_modal(change: &Change, value: &str, channel: &str) -> Value {
     let plan = &change.plan;
     let text = Mrkdwn::default()
@@ -390,7 +390,7 @@ pub fn build_reject_modal(change: &Change, value: &str, channel: &str) -> Value 
     })
 }
 
-/// What a submitted modal is about: the channel for the answer, and the button's value.
+/// The metadata of a submitted modal: the channel for the answer, and the button's value.
 pub fn parse_modal_metadata(metadata: &str) -> Option<(&str, &str)> {
     metadata.split_once(' ')
 }

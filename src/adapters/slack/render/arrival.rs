@@ -1,4 +1,4 @@
-//! The message about a version that came to run, or that failed to, without a change of ours.
+//! The message about an arrival: a version that runs or failed without a Gantry change.
 
 use super::Rendered;
 use super::blocks::{actions, button, context, section};
@@ -41,7 +41,7 @@ pub fn render_arrival(arrival: &Arrival) -> Rendered {
     Rendered { text, blocks }
 }
 
-/// For its thread, and the channel too: what was told as failed came to run.
+/// Posted in the thread and in the channel: an arrival that was announced as failed runs after all.
 pub fn render_recovery(arrival: &Arrival) -> Rendered {
     let text = Mrkdwn::new(":large_green_circle: ")
         .bold(arrival.artefact.as_str())
@@ -53,7 +53,7 @@ pub fn render_recovery(arrival: &Arrival) -> Rendered {
     Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
-/// For its thread, and the channel too: whose commit it was became known only after the failure was told.
+/// Posted in the thread and in the channel: the authors of a failed arrival became known after its announcement.
 pub fn render_authors_found(arrival: &Arrival) -> Rendered {
     let text = Mrkdwn::new(":red_circle: ")
         .bold(arrival.artefact.as_str())
@@ -67,7 +67,7 @@ pub fn render_authors_found(arrival: &Arrival) -> Rendered {
     Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
-/// What Git says instead, and what to do about it.
+/// The version that Git specifies, and the next step.
 pub(super) fn warn_not_from_git(why: &GitMismatch) -> Mrkdwn {
     let text = Mrkdwn::new(":warning: not from Git: ");
     match why {
@@ -92,7 +92,7 @@ pub(super) fn warn_not_from_git(why: &GitMismatch) -> Mrkdwn {
     }
 }
 
-/// People are mentioned, who is not in Slack is named.
+/// Mentions the authors; authors without a Slack account are only named.
 pub(super) fn mention_authors(authors: &[Author]) -> Mrkdwn {
     let mut text = Mrkdwn::default();
     for (index, author) in authors.iter().enumerate() {
@@ -136,7 +136,7 @@ fn format_commit(arrival: &Arrival) -> Mrkdwn {
     }
 }
 
-/// What to type or do next.
+/// The next step for the reader.
 fn suggest_next_step(arrival: &Arrival) -> Mrkdwn {
     let artefact = arrival.artefact.as_str();
     match (&arrival.outcome, &arrival.next_environment) {

@@ -1,4 +1,5 @@
-//! The card of a wave: many that arrive in one environment at nearly the same time, and what of it failed, in its thread.
+//! The card of a batch: many artefacts that arrive in one environment at nearly the same time, and the failures in its
+//! thread.
 
 use super::Rendered;
 use super::arrival::mention_authors;
@@ -9,7 +10,7 @@ use crate::domain::model::version::Commit;
 use crate::domain::runtime::arrival::Author;
 use crate::domain::runtime::arrival_batch::{ArrivalBatch, BatchedArrival, BatchedArrivalState};
 
-/// More lines would hide what matters; `list` has them all.
+/// More lines would hide the important ones; `list` shows them all.
 pub const MAX_LINES: usize = 20;
 
 const MAX_NAME: usize = 40;
@@ -112,7 +113,7 @@ fn format_member(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
     if member.provenance.is_not_from_git() { line.raw(" \u{b7} :warning: not from Git") } else { line }
 }
 
-/// What to type or do next.
+/// The next step for the reader.
 fn suggest_next_step(wave: &ArrivalBatch) -> Mrkdwn {
     let list = format!("/list {}", wave.environment);
     let failed = wave.members.iter().find(|member| matches!(member.state, BatchedArrivalState::Failed { .. }));
@@ -134,7 +135,7 @@ fn suggest_next_step(wave: &ArrivalBatch) -> Mrkdwn {
     }
 }
 
-/// For the thread, and the channel too: one that failed, and whom it concerns.
+/// Posted in the thread and in the channel: one failed artefact, with its authors.
 pub fn render_failure(member: &BatchedArrival, environment: &EnvironmentName, authors: &[Author]) -> Rendered {
     let reason = match &member.state {
         BatchedArrivalState::Failed { reason } => reason.as_str(),
@@ -146,7 +147,7 @@ pub fn render_failure(member: &BatchedArrival, environment: &EnvironmentName, au
     Rendered { text: head.clone().into_string(), blocks: vec![section(head.append(&why))] }
 }
 
-/// For the thread, and the channel too: the failures that have no message of their own.
+/// Posted in the thread and in the channel: the failures that have no message of their own.
 pub fn render_more_failures(artefacts: &[&str], environment: &EnvironmentName, authors: &[Author]) -> Rendered {
     let shown: Vec<_> = artefacts.iter().take(MAX_LINES).map(|name| truncate_middle(name, MAX_NAME)).collect();
     let more = artefacts.len().saturating_sub(MAX_LINES);
@@ -162,7 +163,7 @@ pub fn render_more_failures(artefacts: &[&str], environment: &EnvironmentName, a
     Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
-/// For the thread, and the channel too: what was told as failed came to run.
+/// Posted in the thread and in the channel: an artefact that was announced as failed runs after all.
 pub fn render_recovery(member: &BatchedArrival, environment: &EnvironmentName) -> Rendered {
     let text = format_member_name(":large_green_circle: ", member)
         .raw(" runs in ")

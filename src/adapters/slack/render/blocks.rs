@@ -1,4 +1,4 @@
-//! The few kinds of block that we use, kept inside Slack's limits by the functions that make them.
+//! The few kinds of block that Gantry uses. The constructors keep them within Slack's limits.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use serde::{Serialize, Serializer};
 
 use super::mrkdwn::Mrkdwn;
 
-/// Slack refuses a section that is longer.
+/// Slack refuses a longer section.
 const MAX_SECTION_TEXT: usize = 3000;
 const MAX_CONFIRM_TEXT: usize = 300;
-/// Stands before the number of a button of which there are more; no action has it in its name.
+/// Separates an action id from its number, if a message has several buttons with it. No action id contains it.
 pub const ACTION_NUMBER_SEPARATOR: char = '#';
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,7 +22,7 @@ pub enum Block {
     RichText { elements: [RichTextSection; 1] },
 }
 
-/// The cells of one line of a table.
+/// The cells of one row of a table.
 pub type TableRow = Vec<RawText>;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,21 +31,21 @@ pub struct MrkdwnText {
     text: String,
 }
 
-/// Text that is shown as it is: nothing in it can be mark-up.
+/// Text without mark-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename = "raw_text")]
 pub struct RawText {
     pub text: Cow<'static, str>,
 }
 
-/// Shown one after the other; a line ends where a piece has a line break.
+/// Pieces of text that are shown one after the other. Only a line break in a piece ends a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename = "rich_text_section")]
 pub struct RichTextSection {
     pub elements: Vec<StyledText>,
 }
 
-/// Text that is shown as it is, in styles that Slack knows by these names: `bold`, `code`, `italic`, `strike`.
+/// Text without mark-up, with Slack's styles `bold`, `code`, `italic` and `strike`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename = "text")]
 pub struct StyledText {
@@ -67,7 +67,7 @@ pub struct Button {
     confirm: Option<Box<ConfirmDialog>>,
 }
 
-/// What is asked once more before a press counts: a title of at most 100 characters, buttons of 30.
+/// The question after a click on a button. Slack allows 100 characters for the title and 30 for each label.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConfirmDialog {
     #[serde(serialize_with = "serialize_plain_text")]
@@ -81,18 +81,18 @@ pub struct ConfirmDialog {
 }
 
 impl Button {
-    /// Named by what it chooses, of at most 75 characters.
+    /// A button with a computed label of at most 75 characters.
     pub fn with_label(label: &str, action: &'static str, value: String) -> Self {
         Self { label: Cow::Owned(label.to_owned()), action_id: action.into(), value, style: None, confirm: None }
     }
 
-    /// The one that most people will want; at most one in a message.
+    /// The button that most people need; at most one in a message.
     #[must_use]
     pub fn primary(self) -> Self {
         Self { style: Some("primary"), ..self }
     }
 
-    /// For what destroys.
+    /// For destructive actions.
     #[must_use]
     pub fn danger(self) -> Self {
         Self { style: Some("danger"), ..self }
@@ -141,9 +141,10 @@ pub fn context(text: Mrkdwn) -> Block {
     Block::Context { elements: [truncate_mrkdwn(text, 2000)] }
 }
 
-/// At most 25 stand in one block; ours are few. Slack takes each `action_id` once in a block, so that repeated ones get a number.
+/// Slack allows 25 buttons in one block; Gantry has few. Each `action_id` must be unique in a block, so repeated ones
+/// get a number.
 pub fn actions(mut buttons: Vec<Button>) -> Block {
-    // From the last one on: a numbered id no longer equals the others.
+    // From the last button backwards, because a numbered id no longer equals the others.
     for at in (1..buttons.len()).rev() {
         let id = &buttons[at].action_id;
         let before = buttons[..at].iter().filter(|button| button.action_id == *id).count();
@@ -158,25 +159,25 @@ pub fn button(label: &'static str, action: &'static str, value: String) -> Butto
     Button { label: label.into(), action_id: action.into(), value, style: None, confirm: None }
 }
 
-/// The first line is the head. At most 100 lines of 20 columns.
+/// The first row is the header. Slack allows 100 rows of 20 columns.
 pub fn table(lines: Vec<TableRow>) -> Block {
     Block::Table { rows: lines }
 }
 
-/// At least one piece, and none of them empty.
+/// Slack requires at least one piece and refuses empty pieces.
 pub fn rich_text(pieces: Vec<StyledText>) -> Block {
     Block::RichText { elements: [RichTextSection { elements: pieces }] }
 }
 
 fn truncate_mrkdwn(text: Mrkdwn, most: usize) -> MrkdwnText {
     let mut text = text.into_string();
-    // A text of so few bytes has no more characters.
+    // A text has at most as many characters as bytes.
     if text.len() > most
         && text.chars().count() > most
         && let Some((end, _)) = text.char_indices().nth(most - 1)
     {
         text.truncate(end);
-        // Half a mark is worse than none: what was begun and not ended goes as a whole.
+        // Slack would show half of a mark as raw text, so an unclosed mark is removed.
         let cut = |open: char, close: char| text.rfind(open).filter(|at| !text[*at..].contains(close));
         if let Some(at) = cut('<', '>').into_iter().chain(cut('&', ';')).min() {
             text.truncate(at);

@@ -1,4 +1,4 @@
-//! The one message that follows a change: what moves, how far it is, and what to do next. Made of the change alone.
+//! The card of a change: its effects, its progress and the next step. Rendered from the change alone.
 
 pub use super::approve::CANCEL;
 use super::blocks::{Block, actions, button, context, section};
@@ -18,7 +18,7 @@ pub const RETRY: &str = "change_retry";
 const MAX_REASON: usize = 600;
 const MAX_FILES: usize = 10;
 
-/// `next` is the rung that it could go to from here.
+/// `next` is the next environment of the ladder.
 pub fn render_card(change: &Change, next: Option<&EnvironmentName>) -> Rendered {
     let head = format_headline(change);
     let mut blocks = vec![section(Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&head))];
@@ -33,7 +33,7 @@ pub fn render_card(change: &Change, next: Option<&EnvironmentName>) -> Rendered 
     blocks.extend(render_buttons(change));
     let asked = Mrkdwn::new("asked by ");
     let asked = match change.plan.rollback_details() {
-        // Nobody asked for it but the rule; whose promotion it was is told of it.
+        // An automatic rollback was requested by no person; the requester of the promotion is notified.
         Some(rollback) if rollback.automatic => {
             asked.raw("the rule of ").bold(change.plan.environment.as_str()).raw(", for ").person(&change.requester)
         }
@@ -45,7 +45,7 @@ pub fn render_card(change: &Change, next: Option<&EnvironmentName>) -> Rendered 
     Rendered { text: head.into_string(), blocks }
 }
 
-/// All commits, for the thread, where the card names only a few.
+/// All commits for the thread, if the card shows only some of them.
 pub fn render_all_commits(change: &Change) -> Option<Rendered> {
     let plan = &change.plan;
     if plan.drift.commits.len() <= MAX_COMMITS {
@@ -64,8 +64,8 @@ pub fn render_all_commits(change: &Change) -> Option<Rendered> {
     Some(Rendered { text, blocks })
 }
 
-/// Told in the thread at the end, to the one who asked, and of a failure to those who wrote what failed, once. A failure can
-/// be taken back from there. `before` is where the change stood.
+/// Posted in the thread at the end. Mentions the requester, and after a failure once the authors. After a failure it
+/// has a rollback button. `before` is the previous stage.
 pub fn render_outcome(change: &Change, before: &Stage) -> Rendered {
     let text = Mrkdwn::default().person(&change.requester).raw(" ");
     let text = if change.stage.is_recovery(before) { text.raw("It runs after all. ") } else { text };
@@ -78,7 +78,7 @@ pub fn render_outcome(change: &Change, before: &Stage) -> Rendered {
     Rendered { text: text.into_string(), blocks }
 }
 
-/// For channels that are told beside the card: where it stands, and the way to the card. It mentions nobody.
+/// For subscribed channels: the state of the change and a link to its card. Mentions no person.
 pub fn render_subscriber_card(change: &Change) -> Rendered {
     let head = format_headline(change);
     let mut blocks = vec![section(Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&head))];
@@ -100,13 +100,13 @@ pub fn render_subscriber_card(change: &Change) -> Rendered {
     Rendered { text: head.into_string(), blocks }
 }
 
-/// The same in a sentence, for their thread.
+/// The state of the change in one sentence, for the thread in a subscribed channel.
 pub fn render_subscriber_update(change: &Change) -> Rendered {
     let text = Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&format_headline(change)).raw(".");
     Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
-/// Who wrote it, at the first failure only: whoever was told need not be told again.
+/// The authors, only at the first failure, so that they are not notified twice.
 fn mention_authors(stage: &Stage, before: &Stage) -> Mrkdwn {
     let has_authors = |stage: &Stage| stage.deploying().is_some_and(|deploying| deploying.authors.is_some());
     let authors = stage.deploying().and_then(|deploying| deploying.authors.as_deref()).unwrap_or_default();
@@ -117,7 +117,7 @@ fn mention_authors(stage: &Stage, before: &Stage) -> Mrkdwn {
     text.raw(".")
 }
 
-/// What holds it up, or why it ended as it did.
+/// The reason for a delay or for the end of the change.
 fn render_problem(change: &Change) -> Option<Block> {
     let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON));
     let still = |text: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(text, MAX_REASON)).raw(" I keep trying.");
@@ -222,7 +222,7 @@ pub(super) fn suggest_next_step(change: &Change, next: Option<&EnvironmentName>)
     })
 }
 
-/// What became of a promotion after its end.
+/// The rollback of a promotion after its end.
 fn describe_rollback_outcome(deploying: &DeployState) -> Option<Mrkdwn> {
     Some(match deploying.rolled_back.as_ref()? {
         RollbackStatus::Done { by, at } => Mrkdwn::new(":leftwards_arrow_with_hook: Rolled back ")
@@ -284,7 +284,7 @@ fn suggest_after_rollback(change: &Change) -> Option<Mrkdwn> {
 fn render_buttons(change: &Change) -> Option<Block> {
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => Some(approve::render_buttons(change, awaiting)),
-        // Only where it takes long enough to press it.
+        // Only with a problem; otherwise the merge is too fast for a click.
         Stage::Merging(MergeState { trouble: Some(_), .. }) => {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
         }
@@ -296,11 +296,11 @@ fn render_buttons(change: &Change) -> Option<Block> {
             let deploying = stage.deploying()?;
             let failed = stage.is_watched();
             match (change.plan.rollback_details(), &deploying.rolled_back) {
-                // Somebody is at it, or it is done.
+                // A rollback has begun or is done.
                 (_, Some(RollbackStatus::Done { .. } | RollbackStatus::Begun { .. })) => None,
                 (Some(_), _) if failed => Some(actions(vec![rollback::build_other_version_button(&change.plan)])),
                 (Some(_), _) => None,
-                // What the rule could not do, a person may.
+                // A person may be able to do the rollback that the rule could not do.
                 (None, Some(RollbackStatus::Impossible { .. }) | None) if failed => Some(actions(vec![
                     rollback::build_rollback_button(change),
                     rollback::build_other_version_button(&change.plan),

@@ -1,4 +1,4 @@
-//! What differs, in lines: commits with their authors and pull requests, hotfixes, files. The same in a diff, a plan and a card.
+//! Lines about commits with their authors and pull requests, hotfixes and files. Used by diffs, plans and cards.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ const MAX_SUBJECT: usize = 100;
 const MAX_NAME: usize = 60;
 const MAX_PATH: usize = 80;
 
-/// How many commits stand in a message; the thread of a card has more.
+/// The number of commits in a message; the thread of a card has more.
 pub(super) const MAX_COMMITS: usize = 5;
 
-/// Who wrote what, by their logins, as far as Slack knows them. A message for one reader mentions them, and that calls nobody.
+/// The Slack accounts of authors by their GitHub logins. Only messages for one reader use it, because Slack does not
+/// notify the people that such a message mentions.
 pub type Authors = BTreeMap<String, PersonId>;
 
 /// A line for each commit.
@@ -27,14 +28,14 @@ pub(super) fn format_commit_lines(commits: &[Commit], authors: &Authors) -> Mrkd
     text
 }
 
-/// How many come, and the newest of them.
+/// The number of commits, and the newest of them.
 pub(super) fn format_commits(drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
     let head = Mrkdwn::default().plain(&format!("{}:", format_count(drift.commits_in_all, "commit"))).raw("\n");
     let shown = &drift.commits[..most.min(drift.commits.len())];
     append_remaining(head.append(&format_commit_lines(shown, authors)), drift.commits_in_all, shown)
 }
 
-/// The hotfixes below what is said of them.
+/// The hotfixes, below the sentence `head`.
 pub(super) fn format_hotfixes(head: Mrkdwn, drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
     let shown = &drift.hotfixes[..most.min(drift.hotfixes.len())];
     append_remaining(head.raw("\n").append(&format_commit_lines(shown, authors)), drift.hotfixes_in_all, shown)
@@ -51,7 +52,7 @@ pub(super) fn format_count(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// `12 files, +120 −30`, with what concerns the artefact where not all do; `None` where nobody knows of any.
+/// `12 files, +120 −30`, and how many of the files concern the artefact, if not all do. `None` if no file is known.
 pub(super) fn format_file_count(count: &FileSummary) -> Option<Mrkdwn> {
     if count.files == 0 {
         return None;
@@ -85,7 +86,7 @@ pub(super) fn list_most_changed(count: &FileSummary, most: usize) -> Mrkdwn {
 fn format_commit(commit: &Commit, authors: &Authors) -> Mrkdwn {
     let pull = commit.parse_pull_request();
     let subject = match &pull {
-        // The number stands behind, as a link.
+        // The number follows at the end of the line, as a link.
         Some((number, _)) => commit.subject.strip_suffix(&format!(" (#{number})")).unwrap_or(&commit.subject),
         None => &commit.subject,
     };

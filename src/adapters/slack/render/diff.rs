@@ -1,4 +1,4 @@
-//! The answer to `diff`: one artefact in full and what to do about it, or all of them.
+//! The answer to `diff`: one artefact in full with the next step, or a table of all artefacts.
 
 use jiff::Timestamp;
 
@@ -20,12 +20,12 @@ mod all;
 
 pub use all::render_all_diffs;
 
-/// In characters: of commits in all, and in one section.
+/// In characters: for all commits together, and for one section.
 const MAX_COMMITS_TEXT: usize = 5_000;
 const MAX_SECTION: usize = 2_800;
 const MAX_HOTFIXES: usize = 3;
 const MAX_FILES: usize = 10;
-/// A text is not begun in less room, and not many are shown.
+/// The minimum of characters for a text, and the number of texts.
 const MIN_TEXT: usize = 200;
 const MAX_TEXTS: usize = 20;
 const MAX_PATH: usize = 120;
@@ -40,14 +40,14 @@ pub fn render_same_environment(environment: &EnvironmentName) -> Rendered {
     Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
-/// One artefact, and whether the text of what differs is not all shown.
+/// The answer for one artefact.
 #[derive(Debug)]
 pub struct RenderedDiff {
     pub rendered: Rendered,
     pub is_truncated: bool,
 }
 
-/// One artefact in full. `code` is the text of what differs, where it was asked for.
+/// One artefact in full. `code` has the differences of the code, if they were requested.
 pub fn render_artefact_diff(
     diff: &Diff,
     code: Option<&[ManifestDiff]>,
@@ -78,7 +78,7 @@ pub fn render_artefact_diff(
     RenderedDiff { rendered: Rendered { text, blocks }, is_truncated: cut }
 }
 
-/// As much of the texts as fits into a message.
+/// The part of the texts that fits into a message, and whether some of it is left out.
 fn render_texts<'a>(all: impl Iterator<Item = &'a ManifestDiff>) -> (Vec<Block>, bool) {
     let (mut blocks, mut left, mut cut) = (Vec::new(), text_diff::MAX_CHARACTERS, false);
     for ManifestDiff { file, difference } in all {
@@ -100,7 +100,7 @@ fn count_characters(difference: &LineDiff) -> usize {
     difference.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.to_text().chars().count() + 1).sum()
 }
 
-/// What stands above the file with all of it.
+/// The comment above the file with all differences.
 pub fn render_file_comment(diff: &Diff) -> Rendered {
     let text = Mrkdwn::new("All that differs of ")
         .bold(diff.artefact.as_str())
@@ -111,7 +111,7 @@ pub fn render_file_comment(diff: &Diff) -> Rendered {
     Rendered { text: text.into_string(), blocks: Vec::new() }
 }
 
-/// All of it as a file.
+/// All differences as a file.
 pub fn build_diff_file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a ManifestDiff>) -> MessageFile {
     let (artefact, source, target) = (&diff.artefact, &diff.source.environment, &diff.target.environment);
     let text: String = texts
@@ -139,7 +139,7 @@ fn render_buttons(diff: &Diff, code_is_shown: bool) -> Option<Block> {
     (!buttons.is_empty()).then(|| actions(buttons))
 }
 
-/// In one sentence.
+/// The result in one sentence.
 fn format_headline(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
     let (source, target) = (diff.source.environment.as_str(), diff.target.environment.as_str());
     let name = Mrkdwn::default().bold(diff.artefact.as_str());
@@ -161,7 +161,7 @@ fn format_headline(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
             let count = format_count(drift.commits_in_all, "commit");
             let ahead = if *behind == diff.source.environment { target } else { source };
             if diff.is_source_above(ladder) {
-                // It was asked from above: the answer is how far that is behind.
+                // The source is the upper environment, so the answer is how far it is behind.
                 name.raw(": ").bold(behind.as_str()).raw(" is behind ").bold(ahead).plain(&format!(" by {count}."))
             } else {
                 let verb = if drift.commits_in_all == 1 { " is in " } else { " are in " };
@@ -185,7 +185,7 @@ fn format_headline(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
     }
 }
 
-/// What Git has, what runs in the one, what runs in the other.
+/// For each of the two environments: the running version, and the state in Git.
 fn describe_sides(diff: &Diff, now: Timestamp) -> Mrkdwn {
     let mut text = Mrkdwn::default();
     for (at, side) in [&diff.source, &diff.target].into_iter().enumerate() {
@@ -287,7 +287,7 @@ fn render_commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
     blocks
 }
 
-/// What only the upper of the two has.
+/// The commits that only the upper environment has.
 fn render_hotfixes(
     diff: &Diff,
     drift: &CommitSummary,
@@ -334,7 +334,7 @@ fn render_files(drift: &CommitSummary) -> Option<Block> {
     Some(section(text))
 }
 
-/// The exact command.
+/// The command for the next promotion.
 fn suggest_next_step(diff: &Diff) -> Option<Mrkdwn> {
     let NextPromotion { environment, version } = diff.next_promotion.as_ref()?;
     let command = format!("/promote {} {environment}", diff.artefact);

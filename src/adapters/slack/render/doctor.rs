@@ -1,4 +1,4 @@
-//! `doctor`: a line for each thing that was looked at, with its tick or its warning and what to do about it.
+//! The answer to `doctor`: a line for each problem with advice, and the number of healthy checks.
 
 use jiff::Timestamp;
 
@@ -7,15 +7,15 @@ use super::blocks::{context, section};
 use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
 use crate::domain::doctor::{Health, HealthCheck};
 
-/// Slack takes some more in one message, and nobody reads so much.
+/// Slack accepts somewhat more in one message.
 const MAX_CHARACTERS: usize = 10_000;
 const MAX_CHECKS: usize = 20;
-/// Escaped, each character can become five: even then a line stays within a section.
+/// Escaping can make five characters of one. Even then a line fits into a section.
 const MAX_SUBJECT: usize = 160;
 const MAX_REASON: usize = 180;
 const MAX_REPAIR: usize = 230;
 
-/// What needs a look, each in a line; what is well is counted. `checks` are in the order of services.
+/// One line for each check with a problem; healthy checks are counted. `checks` are in the order of services.
 pub fn render_doctor(checks: &[HealthCheck], now: Timestamp) -> Rendered {
     let (well, ill): (Vec<&HealthCheck>, Vec<&HealthCheck>) =
         checks.iter().partition(|check| check.health == Health::Good);
@@ -26,7 +26,7 @@ pub fn render_doctor(checks: &[HealthCheck], now: Timestamp) -> Rendered {
     };
     let mut blocks = vec![section(head.clone())];
     let (mut shown, mut room) = (0, MAX_CHARACTERS);
-    // What does not work at all comes first.
+    // The worst problems come first.
     let mut worst = ill.clone();
     worst.sort_by_key(|check| std::cmp::Reverse(check.health));
     for check in worst.iter().take(MAX_CHECKS) {

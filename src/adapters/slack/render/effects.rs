@@ -1,4 +1,4 @@
-//! The effects of a plan, for the one who asked and for the card: versions, commits, and all else that moves or is lost.
+//! The effects of a plan, for the requester and for the card: versions, commits, and everything that moves or is lost.
 
 use super::blocks::{Block, section};
 use super::commit_summary::{self, Authors};
@@ -38,7 +38,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
         None => line,
     };
     let line = line.append(&describe_evidence(plan));
-    // By manifest nobody may know which commits are between two images.
+    // For delivery by manifest, the commits between two images may be unknown.
     let line = if plan.drift.commits_in_all > 0 && !plan.drift.commits.is_empty() {
         line.raw("\n").append(&commit_summary::format_commits(&plan.drift, most, &Authors::new()))
     } else {
@@ -60,7 +60,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
         let count = plan.drift.hotfixes_in_all;
         let head = Mrkdwn::new(":warning: ");
         let head = match (plan.manifest_file(), count) {
-            // An image takes the place of another as a whole.
+            // An image replaces the other image completely.
             (Some(_), 1) => head.raw("1 commit that runs there is not in it, and is lost by it"),
             (Some(_), _) => head.plain(&format!("{count} commits that run there are not in it, and are lost by it")),
             (None, 1) => head.raw("1 hotfix is only in ").code(&plan.branch).raw(": it stays there, and is not below"),
@@ -78,7 +78,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
     blocks
 }
 
-/// The artefacts that move although nobody asked for them.
+/// The other artefacts that move with the requested one.
 pub(super) fn render_co_deployed(plan: &Plan) -> Option<Block> {
     let (first, rest) = plan.also.split_first()?;
     let one = |also: &CoDeployed| {
@@ -155,7 +155,7 @@ fn describe_how_found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyP
     }
 }
 
-/// The registry's answer, where it is not the usual one.
+/// A warning if the image may be missing in the registry.
 pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
     match &plan.image {
         ImagePresence::Gone => Some(section(Mrkdwn::new(
@@ -166,7 +166,7 @@ pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
                 .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
                 .raw(". If it is not, nothing will start. Confirm only if you know that it is there."),
         )),
-        // By branch CI builds it anew in any case.
+        // For delivery by branch, CI builds a new image anyway.
         ImagePresence::Yes | ImagePresence::Unknown { .. } => None,
     }
 }
@@ -181,7 +181,7 @@ fn describe_bypassed_lock(lock: &Lock) -> Mrkdwn {
         .raw(" A rollback passes it, and its owner is told.")
 }
 
-/// A change that waits for approval would give way.
+/// The change that this plan supersedes.
 pub(super) fn render_superseded_change(plan: &Plan) -> Option<Block> {
     let waiting = plan.supersedes.as_ref()?;
     let text = Mrkdwn::new(":warning: This takes the place of ")

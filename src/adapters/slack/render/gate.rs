@@ -1,4 +1,4 @@
-//! What holds a promotion back for a time, and who passed it by force.
+//! Texts about overridden gates.
 
 use super::Rendered;
 use super::blocks::section;
@@ -8,7 +8,7 @@ use crate::domain::rules::gate::{Gate, GateOverride};
 
 const MAX_REASON: usize = 500;
 
-/// Told in the channel: what was overridden, by whom, and why.
+/// Posted in the channel: the overridden gates, the person, and the reason.
 pub fn render_override_announcement(plan: &Plan, overridden: &GateOverride) -> Rendered {
     let text = Mrkdwn::new(":rotating_light: ")
         .person(&overridden.by)
@@ -24,7 +24,7 @@ pub fn render_override_announcement(plan: &Plan, overridden: &GateOverride) -> R
     Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
-/// On the plan and on the card.
+/// The line for plans and cards.
 pub(super) fn format_override_line(overridden: &GateOverride) -> Mrkdwn {
     Mrkdwn::new(":rotating_light: ").person(&overridden.by).raw(" ").append(&describe_override(overridden))
 }

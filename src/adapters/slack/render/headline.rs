@@ -21,7 +21,7 @@ pub(super) fn pick_stage_emoji(stage: &Stage) -> &'static str {
     }
 }
 
-/// What people call a version, as far as it fits into a line.
+/// The label of a version, shortened to fit into a line.
 pub(super) fn shorten_label(version: &Version) -> Cow<'_, str> {
     truncate_middle(version.label(), MAX_LABEL)
 }
@@ -96,7 +96,7 @@ fn format_rollback_headline(change: &Change) -> Mrkdwn {
         },
         Stage::Deployed { ready, deploying, .. } => {
             let text = match (&deploying.runs_as, plan.manifest_file()) {
-                // By branch the code comes back, and CI gave it a name of its own.
+                // For delivery by branch, CI builds the restored code under a new tag.
                 (Some(tag), None) if tag != plan.version.label() => Mrkdwn::default()
                     .bold(artefact)
                     .raw(" ")

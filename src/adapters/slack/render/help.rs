@@ -1,4 +1,4 @@
-//! Help, and the answer to what was not understood: usage with examples to copy, made from the parser's own table.
+//! Help, and answers to commands that were not understood: usage and examples from the parser's table of commands.
 
 use super::Rendered;
 use super::blocks::{context, section};
@@ -13,7 +13,7 @@ pub fn render_help(about: Option<Verb>, catalogue: &Catalogue) -> Rendered {
     }
 }
 
-/// For a channel that we were invited to: two sentences, and three examples with names that exist.
+/// For a channel that Gantry was invited to: two sentences, and three examples with existing names.
 pub fn render_welcome(catalogue: &Catalogue) -> Rendered {
     let sentences = Mrkdwn::new("I move artefacts from one environment to the next, and tell what really runs there. ")
         .raw("Type a command, or mention me in a thread: ")
@@ -21,7 +21,7 @@ pub fn render_welcome(catalogue: &Catalogue) -> Rendered {
         .raw(" shows all that I understand.");
     let examples = [Verb::List, Verb::Promote, Verb::Diff].map(|verb| {
         let entry = verb.spec();
-        // The one that names most.
+        // The longest example names the most arguments.
         let example = entry.examples.iter().filter(|example| !example.contains("--")).max_by_key(|it| it.len());
         (format_command(entry, &fill_placeholders(example.unwrap_or(&entry.usage), catalogue)), entry.summary)
     });
@@ -131,7 +131,7 @@ fn choose_article(what: &str) -> &'static str {
     }
 }
 
-/// `/list` where the verb has a slash command of its own, else `/gantry help`.
+/// `/list ...` if the verb has its own slash command, otherwise `/gantry help ...`.
 fn format_command(entry: &CommandSpec, text: &str) -> String {
     if entry.has_slash_command { format!("/{text}") } else { format!("/gantry {text}") }
 }
@@ -145,7 +145,7 @@ fn format_examples(entry: &CommandSpec, catalogue: &Catalogue) -> Mrkdwn {
     lines
 }
 
-/// An example with names that exist.
+/// An example with existing names.
 fn fill_placeholders(example: &str, catalogue: &Catalogue) -> String {
     let environments = catalogue.ladder.environments();
     let name = |at: usize| environments.get(at).map_or("qa", |environment| environment.name.as_str());
@@ -162,7 +162,7 @@ fn describe_ladder(catalogue: &Catalogue) -> Mrkdwn {
     line.raw(".")
 }
 
-/// Some names at least: hundreds would drown the answer.
+/// Some of the names; hundreds would make the answer unreadable.
 fn list_artefacts(catalogue: &Catalogue) -> Mrkdwn {
     const SHOWN: usize = 10;
     let mut line = Mrkdwn::new("are ");

@@ -1,4 +1,4 @@
-//! What happened, newest first: changes, arrivals, and what people locked and released.
+//! The answer to `history`, newest first: changes, arrivals, locks and releases.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -23,7 +23,7 @@ use crate::domain::view::page::Page;
 const MAX_REASON: usize = 200;
 const MAX_SUBJECT: usize = 80;
 
-/// A page of history; `count` as it was asked for, and `links` to where messages stand.
+/// A page of the history. `count` is the requested number of entries, and `links` are the addresses of messages.
 pub fn render_history(
     filter: &ListFilter,
     count: Option<u32>,
@@ -146,7 +146,7 @@ fn format_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrk
     (text, rest)
 }
 
-/// How it ended and how long that took; or how it stands, and for how long.
+/// The end of the change and its duration, or its current stage and its age.
 fn format_outcome(change: &Change, now: Timestamp) -> Mrkdwn {
     let began = change.began_at();
     let took = |words: &'static str, at: Timestamp| Mrkdwn::new(words).plain(&format_elapsed(began, at));

@@ -1,5 +1,5 @@
-//! A person's App Home: what waits for them, what is under way, what runs where, and what they can do from there.
-//! Slack takes a hundred blocks, and no tables.
+//! The App Home of a person: changes that await their approval, open changes, the running versions, and quick actions.
+//! Slack allows 100 blocks and no tables in a Home.
 
 use jiff::Timestamp;
 
@@ -16,31 +16,31 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 
-/// Of each kind; the rest is named by its number.
+/// The number of changes in each section; the others are only counted.
 pub const MAX_CHANGES: usize = 10;
-/// Of the promotions that are offered, and of the pairs of rungs that can be compared.
+/// The number of promote buttons, and of diff buttons.
 pub const MAX_OFFERS: usize = 5;
 
-/// Blocks that the list of what runs where may have.
+/// The number of blocks for the list of running versions.
 const MAX_LADDER_BLOCKS: usize = 40;
 
-/// What somebody sees there, chosen for them.
+/// The contents of one person's Home.
 #[derive(Debug)]
 pub struct HomeContent<'a> {
-    /// Their yes would count.
+    /// Changes that this person may approve.
     pub waiting: Vec<&'a Change>,
-    /// Why nobody could tell for some of them.
+    /// The reason why the right to approve could not be checked for some changes.
     pub unknown_reason: Option<String>,
-    /// What they asked for.
+    /// Changes that this person requested.
     pub mine: Vec<&'a Change>,
-    /// What others asked for.
+    /// Changes that other people requested.
     pub others: Vec<&'a Change>,
     pub details: StatusDetails,
-    /// As `list` says it.
+    /// The answer to `list`.
     pub ladder: Rendered,
-    /// What runs well and could go one rung up.
+    /// Healthy versions that could be promoted to the next environment.
     pub promotions: Vec<(ArtefactName, EnvironmentName, Version)>,
-    /// Neighbours on the ladder.
+    /// Neighbouring environments of the ladder.
     pub neighbours: Vec<(EnvironmentName, EnvironmentName)>,
     pub now: Timestamp,
 }
@@ -103,7 +103,7 @@ fn render_change(change: &Change, home: &HomeContent<'_>) -> Block {
     section(join_fitting_lines(first, rest))
 }
 
-/// Its buttons turn pages of a message, of which there is none here.
+/// Leaves out the buttons of the list, because they turn the pages of a message and a Home is not a message.
 fn push_ladder(blocks: &mut Vec<Block>, ladder: &Rendered) {
     let shown = ladder.blocks.iter().filter(|block| !matches!(block, Block::Actions { .. }));
     let mut shown: Vec<Block> = shown.cloned().collect();

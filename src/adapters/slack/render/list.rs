@@ -12,7 +12,7 @@ use crate::adapters::slack::render::page_buttons::{PageRequest, SHARE_LIST, View
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListLayout, Listing};
 
-/// What fits: with these a page of a [`Listing`] stays below Slack's limit on a message, as table and as sections.
+/// With these limits, a page of a [`Listing`] stays below Slack's limit for a message, as a table and as sections.
 const MAX_NAME: usize = 40;
 const MAX_TITLE: usize = 24;
 const MAX_CELL_VERSION: usize = 30;
@@ -59,7 +59,7 @@ fn format_headline(listing: &Listing) -> Mrkdwn {
     }
 }
 
-/// The head and then the lines, as a table has them.
+/// The header row and the other rows of the table.
 fn build_rows(listing: &Listing, now: Timestamp) -> Vec<TableRow> {
     match &listing.layout {
         ListLayout::Grid { environments, lines } => {
@@ -80,7 +80,7 @@ fn build_rows(listing: &Listing, now: Timestamp) -> Vec<TableRow> {
             table
         }
         ListLayout::Lines(lines) => {
-            // What was asked for stands in the title, and is not repeated in each line.
+            // The title already names the filter, so the rows do not repeat it.
             let (one_artefact, one_environment) =
                 (listing.filter.artefact.is_some(), listing.filter.environment.is_some());
             let line = |artefact: &str, environment: &str, cell: RawText| -> TableRow {
@@ -105,7 +105,7 @@ fn shorten_name(name: &str) -> String {
     truncate_middle(name, MAX_NAME).into_owned()
 }
 
-/// `🟢 develop-4f1c2ab · running · 3 h · ⬆ behind`: state in a colour and in words.
+/// For example `🟢 develop-4f1c2ab · running · 3 h · ⬆ behind`: the state as a colour and in words.
 fn describe_cell(cell: &ListCell, now: Timestamp, version: usize, reason: usize) -> String {
     let mut text = String::with_capacity(96);
     text.push_str(match &cell.state {
@@ -147,12 +147,12 @@ fn describe_cell(cell: &ListCell, now: Timestamp, version: usize, reason: usize)
     text
 }
 
-/// A cluster's words, short, and without the characters that escaping would make five times as long.
+/// Shortens a reason from the cluster, and replaces the characters that escaping would make up to five times as long.
 fn sanitize_reason(words: &str, most: usize) -> String {
     truncate_middle(words, most).replace('<', "\u{2039}").replace('>', "\u{203a}").replace('&', "+")
 }
 
-/// For notifications and screen readers: the first lines, in words.
+/// The first rows as text, for notifications and screen readers.
 fn format_fallback_text(head: &Mrkdwn, lines: &[TableRow]) -> String {
     const MOST: usize = 1000;
     let mut text = Mrkdwn::with_capacity(MOST / 2).append(head);

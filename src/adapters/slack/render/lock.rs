@@ -1,4 +1,4 @@
-//! Locks: who locked what and why, for the channel, for the one who asks, and for the owner.
+//! Texts about locks: for the channel, for the requester, and for the owner of the lock.
 
 use super::Rendered;
 use super::blocks::{Block, Button, actions, button, context, section};
@@ -10,11 +10,11 @@ use crate::domain::rules::lock::Lock;
 
 pub const TAKE_OVER: &str = "lock_take_over";
 
-/// More than anybody reads in one message.
+/// Enough for one message; the others are counted.
 const MAX_LOCKS: usize = 20;
 const MAX_REASON: usize = 300;
 
-/// For all to see.
+/// Posted in the channel.
 pub fn render_lock_announcement(lock: &Lock) -> Rendered {
     let text = Mrkdwn::new(":lock: ")
         .person(&lock.by)
@@ -29,7 +29,7 @@ pub fn render_lock_announcement(lock: &Lock) -> Rendered {
     render_with_blocks(text, vec![context(what.raw(": ").code(&format_unlock_command(lock)))])
 }
 
-/// For the one who locked it: what that means.
+/// The answer to the person who set the lock.
 pub fn render_locked(lock: &Lock) -> Rendered {
     let text = format_lock_scope(lock).raw(" is locked: from now on every change there is refused, yours as well.");
     let next = match lock.until {
@@ -39,7 +39,7 @@ pub fn render_locked(lock: &Lock) -> Rendered {
     render_with_blocks(text, vec![context(next.code(&format_unlock_command(lock)))])
 }
 
-/// Somebody has locked it before; with the way to make it one's own.
+/// The answer if the environment is already locked. For another person's lock, it has a button to take the lock over.
 pub fn render_already_locked(lock: &Lock, by_whoever_asks: bool) -> Rendered {
     if by_whoever_asks {
         let text = Mrkdwn::new("You have locked ")
@@ -71,7 +71,7 @@ pub(super) fn build_take_over_button(lock: &Lock) -> Button {
     button("Take over", TAKE_OVER, lock.id.to_string())
 }
 
-/// What can be done about somebody's lock.
+/// The options for dealing with another person's lock.
 pub(super) fn describe_options(lock: &Lock) -> Mrkdwn {
     Mrkdwn::new("ask ")
         .person(&lock.by)
@@ -79,7 +79,7 @@ pub(super) fn describe_options(lock: &Lock) -> Mrkdwn {
         .code(&format_unlock_command(lock))
 }
 
-/// For all to see.
+/// Posted in the channel.
 pub fn render_take_over_announcement(lock: &Lock, from: &PersonId) -> Rendered {
     let text = Mrkdwn::new(":lock: ")
         .person(&lock.by)
@@ -109,7 +109,7 @@ pub fn render_lock_lost(lock: &Lock) -> Rendered {
     render_with_blocks(text, Vec::new())
 }
 
-/// For all to see.
+/// Posted in the channel.
 pub fn render_unlock_announcement(lock: &Lock, by: &PersonId) -> Rendered {
     let text = Mrkdwn::new(":unlock: ").person(by).raw(" unlocked ").append(&format_lock_scope(lock));
     let text = if *by == lock.by {
@@ -127,7 +127,7 @@ pub fn render_unlocked(lock: &Lock) -> Rendered {
     )
 }
 
-/// For the owner of a lock that somebody else ended.
+/// For the owner of a lock that another person ended.
 pub fn render_lock_ended(lock: &Lock, by: &PersonId) -> Rendered {
     render_with_blocks(
         Mrkdwn::default()
@@ -139,7 +139,7 @@ pub fn render_lock_ended(lock: &Lock, by: &PersonId) -> Rendered {
     )
 }
 
-/// Nothing to unlock. `others` are the locks of that environment that were not meant.
+/// The answer if there is no such lock. `others` are the other locks of that environment.
 pub fn render_not_locked(environment: &EnvironmentName, artefact: Option<&ArtefactName>, others: &[Lock]) -> Rendered {
     let text =
         Mrkdwn::new("There is nothing to unlock: ").append(&format_scope(environment, artefact)).raw(" is not locked.");
@@ -183,7 +183,7 @@ pub fn render_locks(locks: &[Lock], environment: Option<&EnvironmentName>) -> Re
     render_with_blocks(head, blocks)
 }
 
-/// A button of a lock that is no more.
+/// The answer to a click on the button of a lock that has ended.
 pub fn render_lock_gone() -> Rendered {
     let text = Mrkdwn::new("This lock is not in force any more: it was ended or taken over since.");
     render_with_blocks(text, vec![context(Mrkdwn::new("Next: ").code("/gantry locks").raw(" shows what is locked."))])
@@ -194,13 +194,13 @@ pub fn render_already_yours(lock: &Lock) -> Rendered {
     render_with_blocks(text, vec![context(Mrkdwn::new("To end it: ").code(&format_unlock_command(lock)))])
 }
 
-/// Somebody without the right. `who` has it.
+/// The answer to a person without the right. `who` are the people that have it.
 pub fn render_not_permitted(environment: &EnvironmentName, who: &[MemberLabel]) -> Rendered {
     let text = Mrkdwn::new("Only ").name_people(who).raw(" may lock and unlock ").bold(environment.as_str()).raw(".");
     render_with_blocks(text, vec![context(Mrkdwn::new("Next: ask one of them."))])
 }
 
-/// Nobody can tell whether the one who asks may: then it is a no.
+/// The answer if the right of the requester cannot be checked. The request is refused.
 pub fn render_permission_unknown(environment: &EnvironmentName, why: &str) -> Rendered {
     let text = Mrkdwn::default().plain(why).raw(", so ").bold(environment.as_str()).raw(" stays as it is.");
     render_with_blocks(
@@ -209,7 +209,7 @@ pub fn render_permission_unknown(environment: &EnvironmentName, why: &str) -> Re
     )
 }
 
-/// For the owner of a lock that was forgotten, perhaps.
+/// Asks the owner whether the lock is still needed.
 pub fn render_reminder(lock: &Lock) -> Rendered {
     let text = Mrkdwn::new("You have locked ")
         .append(&format_lock_scope(lock))

@@ -1,5 +1,5 @@
-//! Everything that people read in Slack: pure functions from the domain to text and blocks.
-//! No clock, no I/O, no order of a map.
+//! Renders everything that people read in Slack: pure functions from the domain to text and blocks.
+//! No clock, no I/O, no dependency on the order of a hash map.
 
 mod action_ids;
 pub mod approve;

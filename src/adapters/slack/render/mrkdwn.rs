@@ -1,5 +1,5 @@
-//! Slack's mark-up, built so that text from outside cannot become mark-up: it enters by [`Mrkdwn::plain`] and
-//! [`Mrkdwn::code`], which escape it; only literals of ours enter as they are.
+//! Builds Slack's mark-up so that text from outside cannot become mark-up: [`Mrkdwn::plain`] and [`Mrkdwn::code`]
+//! escape it. Only literals of the program enter unescaped.
 
 use std::fmt::Write;
 
@@ -12,30 +12,30 @@ pub struct Mrkdwn(String);
 
 impl Mrkdwn {
     pub fn new(literal: &'static str) -> Self {
-        // Most go on with a name or two.
+        // Most texts continue with a name or two.
         Self::with_capacity(literal.len() + 64).raw(literal)
     }
 
-    /// Nothing yet, with room for so many bytes.
+    /// An empty text with a capacity in bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self(String::with_capacity(bytes))
     }
 
-    /// Mark-up of our own.
+    /// Appends mark-up of the program.
     #[must_use]
     pub fn raw(mut self, literal: &'static str) -> Self {
         self.0.push_str(literal);
         self
     }
 
-    /// Anybody's text, on one line.
+    /// Appends text from outside, escaped, on one line.
     #[must_use]
     pub fn plain(mut self, text: &str) -> Self {
         escape_into(&mut self.0, text, false);
         self
     }
 
-    /// Anybody's text as code.
+    /// Appends text from outside as code.
     #[must_use]
     pub fn code(mut self, text: &str) -> Self {
         self.0.push('`');
@@ -44,7 +44,7 @@ impl Mrkdwn {
         self
     }
 
-    /// Anybody's lines as a block of code.
+    /// Appends lines from outside as a block of code.
     #[must_use]
     pub fn code_block(mut self, lines: &str) -> Self {
         self.0.push_str("```\n");
@@ -56,7 +56,7 @@ impl Mrkdwn {
         self
     }
 
-    /// Anybody's text, bold.
+    /// Appends text from outside in bold.
     #[must_use]
     pub fn bold(mut self, text: &str) -> Self {
         self.0.push('*');
@@ -73,7 +73,8 @@ impl Mrkdwn {
         self
     }
 
-    /// People as rules name them. Groups are named and not mentioned: that would call all of them.
+    /// Appends people as the rules name them. Groups are named and not mentioned, because a mention would notify all
+    /// members.
     #[must_use]
     pub fn name_people(self, all: &[MemberLabel]) -> Self {
         let mut text = self;
@@ -93,7 +94,7 @@ impl Mrkdwn {
         text
     }
 
-    /// The same for those who must act: groups of Slack are told by it, all of them.
+    /// Appends a mention of people who must act. It notifies all members of a Slack group.
     #[must_use]
     pub fn mention(mut self, who: &MemberLabel) -> Self {
         match who {
@@ -109,7 +110,7 @@ impl Mrkdwn {
         }
     }
 
-    /// A link, or the text alone where the address is none of the web's.
+    /// Appends a link, or the text alone if the URL is not an HTTP URL.
     #[must_use]
     pub fn link(mut self, url: &str, text: &str) -> Self {
         let web = url.starts_with("https://") || url.starts_with("http://");
@@ -124,7 +125,7 @@ impl Mrkdwn {
         self
     }
 
-    /// A moment in the reader's own time zone.
+    /// Appends a time, which Slack shows in the reader's time zone.
     #[must_use]
     pub fn date_time(mut self, at: Timestamp) -> Self {
         let fallback = at.strftime("%Y-%m-%d %H:%M UTC");
@@ -154,7 +155,7 @@ fn escape_into(out: &mut String, text: &str, code: bool) {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // Inside code a backtick would end it; a typographic one looks the same.
+            // A backtick would end the code; a typographic quote looks similar.
             '`' if code => out.push('\u{2018}'),
             c if is_hidden(c) => {}
             c if c.is_control() => out.push(' '),
@@ -163,14 +164,14 @@ fn escape_into(out: &mut String, text: &str, code: bool) {
     }
 }
 
-/// Marks that turn the reading direction, or that nobody sees, can make one name look like another.
+/// Characters that change the reading direction or are invisible can make one name look like another.
 pub(super) fn is_hidden(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Shortens to `most` characters, keeping both ends: a tag's end often is its commit.
+/// Shortens to `most` characters and keeps both ends, because a tag often ends with its commit.
 pub fn truncate_middle(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
-    // A text of so few bytes has no more characters.
+    // A text has at most as many characters as bytes.
     if text.len() <= most {
         return text.into();
     }
@@ -185,7 +186,7 @@ pub fn truncate_middle(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
     format!("{first}\u{2026}{last}").into()
 }
 
-/// How long, in the one unit that people would say.
+/// The duration in the largest fitting unit.
 pub fn humanize_duration(duration: SignedDuration) -> (i64, &'static str) {
     let seconds = duration.as_secs().max(0);
     match seconds {
@@ -196,7 +197,7 @@ pub fn humanize_duration(duration: SignedDuration) -> (i64, &'static str) {
     }
 }
 
-/// The time between two moments, in that unit.
+/// The time between two timestamps, in the unit of [`humanize_duration`].
 pub(super) fn format_elapsed(from: Timestamp, to: Timestamp) -> String {
     let (count, unit) = humanize_duration(to.duration_since(from));
     format!("{count} {unit}")

@@ -1,4 +1,4 @@
-//! Short sentences about the conversation itself: received, not for you, not now.
+//! Short sentences about the conversation itself: acknowledgements and refusals to answer.
 
 use super::Rendered;
 use super::blocks::section;
@@ -10,7 +10,7 @@ fn render_sentence(text: Mrkdwn) -> Rendered {
     Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
-/// The acknowledgement of a command whose answer needs a look somewhere.
+/// The acknowledgement of a command that needs calls to other services.
 pub fn render_acknowledgement(command: &Command) -> Rendered {
     render_sentence(match command {
         Command::Promote { artefact, environment, .. } => {
@@ -53,7 +53,7 @@ pub fn render_acknowledgement(command: &Command) -> Rendered {
     })
 }
 
-/// Why somebody gets nothing, whatever they ask.
+/// The reason why Gantry does not answer this person.
 pub fn render_role_refusal(role: Role) -> Rendered {
     render_sentence(match role {
         Role::Guest => Mrkdwn::new(

@@ -1,4 +1,4 @@
-//! The buttons that turn pages in place, and what a press of one asks for.
+//! The buttons that turn pages in place, and the requests behind them.
 
 use super::Rendered;
 use super::blocks::{Button, actions, button, context, section};
@@ -13,30 +13,30 @@ use crate::domain::view::page::{Cursor, Page};
 
 pub const EARLIER: &str = "page:earlier";
 pub const LATER: &str = "page:later";
-/// The same on what the whole channel sees, and whose pages turn for all.
+/// The same buttons on a message that the whole channel sees; its pages turn for all.
 pub const OPEN_EARLIER: &str = "page:open:earlier";
 pub const OPEN_LATER: &str = "page:open:later";
 /// Shows the whole channel a list that one person sees.
 pub const SHARE_LIST: &str = "list:share";
-/// On lists that were sent when nothing else had pages; they still turn.
+/// On old lists, from the time when only lists had pages. Their buttons still work.
 pub const LIST_EARLIER: &str = "list:earlier";
 pub const LIST_LATER: &str = "list:later";
 pub const LIST_OPEN_EARLIER: &str = "list:open:earlier";
 pub const LIST_OPEN_LATER: &str = "list:open:later";
 
-/// Slack takes some more in one message; the rest is for the head and the buttons.
+/// Slack accepts somewhat more in one message; the rest is for the headline and the buttons.
 const MAX_CHARACTERS: usize = 12_000;
-/// What notifications and screen readers get of it.
+/// The text for notifications and screen readers.
 const MAX_FALLBACK_TEXT: usize = 1000;
 
-/// Who sees it: the one who asked, or the channel, with the name of whoever shared it.
+/// Who sees the message: the requester, or the channel, with the person who shared it.
 #[derive(Clone, Copy, Debug)]
 pub enum Viewer<'a> {
     Person,
     Channel { shared_by: Option<&'a PersonId> },
 }
 
-/// What a button asks for. It says no more than anybody could type, so a forged one gains nothing.
+/// The request behind a button. Every person could also type it, so a forged button gains nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageRequest {
     List { filter: ListFilter, page: usize },
@@ -45,14 +45,14 @@ pub enum PageRequest {
     Diff { source: EnvironmentName, target: EnvironmentName, page: usize },
 }
 
-/// What becomes of the message with the button.
+/// The effect on the message with the button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageMode {
-    /// It turns its page, for the one who sees it.
+    /// The page turns for the one person who sees the message.
     Private,
-    /// It turns its page for all.
+    /// The page turns for all.
     Public,
-    /// It stays, and all get what it shows.
+    /// The message stays, and its content is posted to the channel.
     Share,
 }
 
@@ -63,7 +63,7 @@ pub struct PageAction {
 }
 
 impl PageAction {
-    /// `None` for a button that is none of these.
+    /// `None` for other buttons.
     pub fn parse(action: &str, value: &str) -> Option<Self> {
         let way = match action {
             EARLIER | LATER | LIST_EARLIER | LIST_LATER => PageMode::Private,
@@ -83,7 +83,7 @@ impl PageRequest {
             [artefact, "|", environment].concat()
         };
         match self {
-            // Every list has one; `format` takes longer.
+            // Every list has one, and `concat` is faster than `format!`.
             Self::List { filter, page } => ["list|", &page.to_string(), "|", &named(filter)].concat(),
             Self::Status { filter, cursor } => {
                 format!("status|{}|{}", format_cursor(cursor, ChangeId::to_string), named(filter))
@@ -97,7 +97,7 @@ impl PageRequest {
         }
     }
 
-    /// Reads a button's value back; `None` for what is none of ours.
+    /// Parses the value of a button. `None` for a forged value.
     fn parse(value: &str) -> Option<Self> {
         let (what, rest) = value.split_once('|')?;
         Some(match what {
@@ -122,7 +122,7 @@ impl PageRequest {
                 let (source, target) = (EnvironmentName::new(source), EnvironmentName::new(target));
                 Self::Diff { source, target, page: page.parse().ok()? }
             }
-            // As lists were sent when nothing else had pages.
+            // The value of old lists, from the time when only lists had pages.
             page => Self::List { filter: parse_filter(rest)?, page: page.parse().ok()? },
         })
     }
@@ -155,7 +155,7 @@ fn parse_cursor<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Curs
     }
 }
 
-/// The buttons that turn the pages, where there are others.
+/// The buttons for the neighbouring pages, if there are any.
 pub(super) fn build_page_buttons(
     whom: Viewer<'_>,
     earlier: Option<&PageRequest>,
@@ -164,7 +164,7 @@ pub(super) fn build_page_buttons(
     let (to_earlier, to_later) = match whom {
         Viewer::Person => (EARLIER, LATER),
         Viewer::Channel { shared_by: None } => (OPEN_EARLIER, OPEN_LATER),
-        // What somebody shared stays as they saw it.
+        // A shared message stays as the person saw it.
         Viewer::Channel { shared_by: Some(_) } => return Vec::new(),
     };
     let earlier = earlier.map(|request| button("Earlier", to_earlier, request.to_button_value()));
@@ -172,15 +172,15 @@ pub(super) fn build_page_buttons(
     earlier.into_iter().chain(later).collect()
 }
 
-/// One item of a page, and what the pages beside it are named by.
+/// One item of a page. Its cursor names the neighbouring pages.
 pub(super) struct PageItem<C> {
     pub(super) cursor: C,
-    /// Says by itself what it is about.
+    /// Understandable without the other lines.
     pub(super) first: Mrkdwn,
     pub(super) rest: Vec<Mrkdwn>,
 }
 
-/// A message of a head, a section for each item that fits, a note and the buttons.
+/// A message with a headline, a section for each item that fits, a note and the buttons.
 pub(super) fn render_page<C: Copy>(
     head: Mrkdwn,
     page: Page<PageItem<C>>,
@@ -214,7 +214,8 @@ pub(super) fn render_page<C: Copy>(
     Rendered { text: text.into_string(), blocks }
 }
 
-/// Whole lines only, as many as fit into a section: what is cut in the middle of its mark-up would be shown as such.
+/// Joins as many whole lines as fit into a section. A line that is cut in the middle of its mark-up would show raw
+/// mark-up.
 pub(super) fn join_fitting_lines(first: Mrkdwn, rest: Vec<Mrkdwn>) -> Mrkdwn {
     const MOST: usize = 2400;
     let mut text = first;

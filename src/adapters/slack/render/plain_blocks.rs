@@ -1,18 +1,18 @@
-//! Tables and rich text as sections, for a workspace that does not take them.
+//! Tables and rich text as sections, for a workspace that refuses them.
 
 use super::blocks::{Block, StyledText, TableRow, section};
 use super::mrkdwn::Mrkdwn;
 
-/// The last column of a list by lines.
+/// The title of the last column of a list with one row for each place.
 pub(super) const WHAT_RUNS: &str = "what runs";
 
 /// A section must stay below 3000 characters.
 const MAX_SECTION: usize = 2800;
 
-/// A table's lines as sections, several in each.
+/// The rows of a table as sections, several rows in each.
 pub(super) fn render_as_sections(lines: &[TableRow]) -> Vec<Block> {
     let Some((head, lines)) = lines.split_first() else { return Vec::new() };
-    // A grid's cells stand under their environments' names; a line's cells speak for themselves.
+    // In a grid, each cell needs the name of its environment; in a list of lines, the cells do not need their titles.
     let grid = head.last().is_some_and(|title| title.text != WHAT_RUNS);
     let mut sections = Vec::new();
     let mut text = Mrkdwn::default();

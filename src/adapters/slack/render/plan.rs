@@ -1,4 +1,4 @@
-//! The plan of a promotion, for the one who asked.
+//! The plan of a promotion, for the requester.
 
 use super::Rendered;
 use super::blocks::{Block, actions, button, context, section};
@@ -12,7 +12,7 @@ use crate::domain::model::ids::ChangeId;
 pub const CONFIRM: &str = "plan_confirm";
 pub const CANCEL: &str = "plan_cancel";
 
-/// The plan of a dry run: nothing happens.
+/// The plan of a dry run, which has no effect.
 pub fn render_dry_run(plan: &Plan, others: &[EnvironmentName]) -> Rendered {
     let (artefact, environment) = (&plan.artefact, &plan.environment);
     let next = Mrkdwn::new("Nothing was done. To do it: ").code(&format!("/promote {artefact} {environment}"));
@@ -21,7 +21,7 @@ pub fn render_dry_run(plan: &Plan, others: &[EnvironmentName]) -> Rendered {
     rendered
 }
 
-/// The plan of what moves more than was asked for: only a person's yes makes it a change.
+/// A plan that needs confirmation, because it moves more than was requested.
 pub fn render_confirmation(plan: &Plan, id: ChangeId, others: &[EnvironmentName]) -> Rendered {
     let mut rendered = render_plan(plan, others);
     rendered.blocks.push(actions(vec![
@@ -60,7 +60,7 @@ fn describe_git_write(plan: &Plan) -> Mrkdwn {
     }
 }
 
-/// The rungs that could be meant as well, where none was named.
+/// The other environments that are behind, if the requester named none.
 fn render_alternatives(plan: &Plan, others: &[EnvironmentName]) -> Option<Block> {
     let (first, rest) = others.split_first()?;
     let command = |environment: &EnvironmentName| format!("/promote {} {environment}", plan.artefact);
@@ -68,7 +68,7 @@ fn render_alternatives(plan: &Plan, others: &[EnvironmentName]) -> Option<Block>
     Some(context(rest.iter().fold(offered, |offered, environment| offered.raw(", ").code(&command(environment)))))
 }
 
-/// Chosen for somebody who named no environment.
+/// The answer to a requester who named no environment.
 pub fn render_chosen_environment(plan: &Plan, others: &[EnvironmentName]) -> Rendered {
     let head = Mrkdwn::default()
         .bold(plan.environment.as_str())
@@ -80,7 +80,7 @@ pub fn render_chosen_environment(plan: &Plan, others: &[EnvironmentName]) -> Ren
     rendered
 }
 
-/// Where the card stands, for somebody who asked elsewhere.
+/// A link to the card, for a requester in another channel.
 pub fn render_card_link(plan: &Plan) -> Rendered {
     let way = if plan.is_rollback() { " goes back in " } else { " is on its way to " };
     let head = Mrkdwn::default()

@@ -1,5 +1,4 @@
-//! How far a change has come: its steps in one line, each with the time that it took, and below it what there is to know of
-//! them.
+//! The progress of a change: its steps in one line, each with its duration, and details below.
 
 use jiff::Timestamp;
 
@@ -22,7 +21,7 @@ const LATER: &str = ":white_circle: ";
 const FAILED: &str = ":x: ";
 const UNKNOWN: &str = ":grey_question: ";
 
-/// What the steps are called: done, and while they are under way.
+/// The names of the steps: completed, and in progress.
 struct ProgressLabels {
     merged: (&'static str, &'static str),
     built: (&'static str, &'static str),
@@ -30,7 +29,7 @@ struct ProgressLabels {
 
 impl ProgressLabels {
     fn from_plan(plan: &Plan) -> Self {
-        // By manifest the image is there already: what is waited for is the controller.
+        // For delivery by manifest, the image exists already, and the change waits for the controller.
         match (&plan.write, &plan.direction) {
             (GitWrite::Manifest { .. }, _) => {
                 Self { merged: ("written", "writing"), built: ("picked up", "to be picked up") }
@@ -68,7 +67,7 @@ impl ProgressBar {
     }
 }
 
-/// `None` for what ended before Git had it.
+/// `None` for a change that ended before its merge.
 pub(super) fn format_progress_bar(change: &Change) -> Option<Mrkdwn> {
     let names = ProgressLabels::from_plan(&change.plan);
     let bar = match &change.stage {
@@ -90,7 +89,7 @@ fn build_waiting_bar(change: &Change, awaiting: &ApprovalState) -> ProgressBar {
     }
 }
 
-/// With the time at which the last of them came.
+/// The bar up to the approvals, and the time of the last approval.
 fn build_approved_bar(change: &Change, awaiting: &ApprovalState) -> (ProgressBar, Timestamp) {
     build_bar_approved_at(change, awaiting.approvals.iter().map(|approval| approval.at).max())
 }
@@ -139,7 +138,7 @@ fn build_merged_bar(change: &Change, deploying: &DeployState, names: &ProgressLa
     }
 }
 
-/// The line of steps, and what there is to know of them.
+/// The line of steps, and details about them.
 pub(super) fn render_progress(change: &Change) -> Option<Block> {
     let bar = format_progress_bar(change)?;
     let Some(deploying) = change.stage.deploying() else { return Some(section(bar)) };
@@ -179,7 +178,7 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
     Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").append(&describe_co_deployed(one)))))
 }
 
-/// GitHub guards what is merged, but not what it is merged into.
+/// GitHub guards the head of a merge, but not its base, so the branch can move at the last moment.
 fn warn_branch_moved(change: &Change, deploying: &DeployState) -> Mrkdwn {
     match &deploying.unseen {
         None => Mrkdwn::default(),
@@ -203,7 +202,7 @@ pub(super) fn link_commit(plan: &Plan, sha: &Sha) -> Mrkdwn {
     }
 }
 
-/// An artefact that is carried along.
+/// An artefact that moves with the change.
 fn describe_co_deployed(other: &CoDeployedStatus) -> Mrkdwn {
     let text = Mrkdwn::new(match other.state {
         CoDeployedState::Runs { .. } => ":small_blue_diamond: ",
@@ -224,7 +223,7 @@ fn describe_co_deployed(other: &CoDeployedStatus) -> Mrkdwn {
     }
 }
 
-/// A condition that the cluster may still overcome: a reason to show, and no failure.
+/// A condition that the cluster may still overcome. It is shown as a warning, not as a failure.
 fn warn_rollout_delayed(deploying: &DeployState) -> Mrkdwn {
     match deploying.rollout.as_ref().and_then(|progress| progress.delayed_by.as_deref()) {
         Some(reason) => Mrkdwn::new("\n:warning: the rollout is delayed: ").plain(&truncate_middle(reason, MAX_REASON)),

@@ -1,4 +1,4 @@
-//! The button that promotes exactly what its message shows, and nothing that came to run since.
+//! The button that promotes exactly the version that its message shows, even if a newer version runs by then.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::domain::model::version::{Sha, Version};
 
 pub const PROMOTE: &str = "shown_promote";
 
-/// The same where several stand side by side.
+/// A promote button that names the artefact, for messages with several buttons.
 pub fn build_promote_artefact_button(
     artefact: &ArtefactName,
     environment: &EnvironmentName,
@@ -22,19 +22,20 @@ pub fn build_promote_artefact_button(
     Button::with_label(&label, PROMOTE, encode_value(artefact, environment, version))
 }
 
-/// The same where it must be said where it goes.
+/// A promote button that names the artefact and the environment.
 pub fn build_promote_to_button(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
     let label =
         format!("Promote {} to {}", truncate_middle(artefact.as_str(), 30), truncate_middle(environment.as_str(), 30));
     Button::with_label(&label, PROMOTE, encode_value(artefact, environment, version))
 }
 
-/// `version` goes as it was seen: pinned to its commit or, by manifest, to its image.
+/// `version` is pinned to its commit or, for delivery by manifest, to its image.
 pub fn build_promote_button(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
     button("Promote", PROMOTE, encode_value(artefact, environment, version)).primary()
 }
 
-/// The version as the button's value has it. Buttons of old messages are clicked, too, so the names stay.
+/// The version in the value of the button. The field names must not change, because people click buttons of old
+/// messages.
 #[derive(Serialize, Deserialize)]
 struct ShownVersion {
     tag: Option<Arc<str>>,
@@ -44,11 +45,11 @@ struct ShownVersion {
 
 fn encode_value(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> String {
     let Version { tag, digest, commit } = version.clone();
-    // Names and versions can be written.
+    // Names and versions can always be serialised.
     serde_json::to_string(&(artefact, environment, ShownVersion { tag, digest, commit })).unwrap_or_default()
 }
 
-/// What the button carries; `None` for what is none of ours.
+/// Parses the value of the button. `None` for a forged value.
 pub fn decode_value(value: &str) -> Option<(ArtefactName, EnvironmentName, Version)> {
     let (artefact, environment, ShownVersion { tag, digest, commit }) = serde_json::from_str(value).ok()?;
     Some((artefact, environment, Version { tag, digest, commit }))

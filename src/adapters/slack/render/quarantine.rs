@@ -1,4 +1,4 @@
-//! Quarantines and holds, which a rollback leaves.
+//! Texts about the quarantines and holds that a rollback leaves.
 
 use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::model::actor::PersonId;
@@ -6,7 +6,7 @@ use crate::domain::rules::quarantine::{Hold, Quarantine};
 
 const MAX_REASON: usize = 500;
 
-/// What a rollback left, on the plan of the next promotion.
+/// The hold of a rollback, for the plan of the next promotion.
 pub(super) fn describe_hold(hold: &Hold) -> Mrkdwn {
     let text = Mrkdwn::new(":warning: ").bold(hold.environment.as_str()).raw(" is on hold: ");
     let text = append_actor(text, hold.by.as_ref()).raw(" rolled ");
@@ -29,7 +29,7 @@ fn append_actor(text: Mrkdwn, by: Option<&PersonId>) -> Mrkdwn {
     }
 }
 
-/// Why a version may not come back.
+/// The reason why a version is quarantined.
 pub(super) fn describe_quarantine(quarantine: &Quarantine) -> Mrkdwn {
     let text = append_actor(Mrkdwn::default(), quarantine.by.as_ref())
         .raw(" rolled it back in ")

@@ -1,4 +1,4 @@
-//! A no by the rules, in a sentence that names what stands in the way, and what to do next.
+//! A refusal by the rules: a sentence with the reason, and the next step.
 
 use super::Rendered;
 use super::blocks::{actions, context, section};
@@ -28,7 +28,7 @@ pub fn render_refusal(refusal: &Refusal) -> Rendered {
     Rendered { text, blocks }
 }
 
-/// Somebody whom we must ask could not be asked, or refuses to answer.
+/// The answer if a service that Gantry needs could not be reached or refused to answer.
 pub fn render_lookup_failure(why: &str) -> Rendered {
     let text = Mrkdwn::new("Nothing was done: ").plain(truncate_middle(why, MAX_REASON).trim_end_matches('.')).raw(".");
     let next = Mrkdwn::new("Next: try again in a minute; if it stays so, ask whoever runs me.");
@@ -315,7 +315,7 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
         Refusal::Locked { lock, environment } => {
             let place = Mrkdwn::default().bold(environment.as_str());
             let place = match &lock.artefact {
-                // It may be another than the one asked for, which would move along.
+                // The locked artefact may be another one, which would move with the requested one.
                 Some(artefact) => place.raw(" stays as it is: ").bold(artefact.as_str()).raw(" there"),
                 None => place,
             };
@@ -433,7 +433,7 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
     }
 }
 
-/// What those can do who answer for it.
+/// The hint for people with the right to override.
 fn suggest_override() -> Mrkdwn {
     Mrkdwn::new(", or pass it with ").code("--override reason").raw(" where you may.")
 }

@@ -1,4 +1,4 @@
-//! The buttons under a refusal: each resolves it with one click, as far as a click can.
+//! The buttons under a refusal, which can resolve it with one click.
 
 use super::approve::ApprovalSubject;
 use super::blocks::{Button, ConfirmDialog, button};
@@ -37,7 +37,7 @@ fn build_release_button(artefact: &ArtefactName, quarantine: &Quarantine) -> But
     build_command_button("Release", format!("release {artefact} @{}", escape_argument(label))).with_confirm(confirm)
 }
 
-/// Of what does not run well.
+/// Rolls back the unhealthy version.
 fn build_rollback_button(artefact: &ArtefactName, environment: &EnvironmentName) -> Button {
     let text = Mrkdwn::default()
         .bold(artefact.as_str())
@@ -50,7 +50,7 @@ fn build_rollback_button(artefact: &ArtefactName, environment: &EnvironmentName)
         .with_confirm(confirm)
 }
 
-/// What whoever asks may decide of a change that is under way.
+/// The decisions about the change in progress that the asker may make.
 fn build_decision_buttons(under_way: &ChangeInProgress) -> Vec<Button> {
     let approve = under_way
         .awaiting_approval

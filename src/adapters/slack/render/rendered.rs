@@ -7,10 +7,10 @@ use super::blocks::Block;
 use super::plain_blocks::{render_as_sections, render_code_section};
 use crate::domain::model::message::{Destination, Message};
 
-/// Something to say, before it is known where.
+/// The content of a message without its destination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
-    /// What notifications and screen readers get.
+    /// The text for notifications and screen readers.
     pub text: String,
     pub blocks: Vec<Block>,
 }
@@ -21,7 +21,7 @@ impl Rendered {
         Message { plain, ..Message::new(to, self.text, serialize_blocks(&self.blocks)) }
     }
 
-    /// As the answer to a slash command, in JSON.
+    /// The JSON response to a slash command.
     pub fn to_ack_body(&self, in_channel: bool) -> Vec<u8> {
         #[derive(Serialize)]
         struct AckBody<'a> {
@@ -44,7 +44,7 @@ impl Rendered {
         }
     }
 
-    /// The same with the lines of tables and rich text in sections; `None` where there is neither.
+    /// The blocks with tables and rich text as sections. `None` if there is neither.
     fn plain_blocks(&self) -> Option<Vec<Block>> {
         self.plain_blocks_where(|block| matches!(block, Block::Table { .. } | Block::RichText { .. }))
     }
@@ -63,7 +63,7 @@ impl Rendered {
     }
 }
 
-/// As a message holds blocks, which is stored until Slack has taken it.
+/// The blocks as JSON, because the message is stored until Slack has accepted it.
 pub(super) fn serialize_blocks(blocks: &[Block]) -> Vec<Value> {
     // All keys are strings, so this cannot fail.
     blocks.iter().map(|block| serde_json::to_value(block).unwrap_or_default()).collect()

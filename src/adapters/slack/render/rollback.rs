@@ -1,4 +1,4 @@
-//! Rollbacks: what would come back and what would be lost, for the one who asks; what it left, for those whom it concerns.
+//! Texts about rollbacks: the plan for the requester, choices of environment and version, and notifications.
 
 use super::Rendered;
 use super::blocks::{Button, ConfirmDialog, actions, button, context, section};
@@ -19,7 +19,7 @@ use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 use crate::domain::rules::rollback::HealthyPeriod;
 
-/// On the card of a change, which it takes back.
+/// On the card of a change: rolls that change back.
 pub const ROLL_BACK: &str = "change_roll_back";
 pub const OTHER_VERSION: &str = "rollback_another";
 pub const CANCEL_AND_ROLL_BACK: &str = "rollback_instead";
@@ -29,7 +29,7 @@ const MAX_REASON: usize = 500;
 const MAX_LABEL: usize = 70;
 const MAX_NAMES: usize = 8;
 
-/// What was found, which only a person's yes makes a change.
+/// The plan of a rollback, which needs confirmation.
 pub fn render_confirmation(plan: &Plan, id: ChangeId) -> Rendered {
     let mut rendered = render_plan(plan);
     rendered.blocks.push(actions(vec![
@@ -41,7 +41,8 @@ pub fn render_confirmation(plan: &Plan, id: ChangeId) -> Rendered {
     rendered
 }
 
-/// A promotion is being merged: whoever asks chooses what becomes of it.
+/// The plan of a rollback during the merge of a promotion. The requester chooses whether to cancel or to await the
+/// promotion.
 pub fn render_conflict_choice(plan: &Plan, holder: &ChangeInProgress, id: ChangeId) -> Rendered {
     let mut rendered = render_plan(plan);
     rendered.blocks.push(section(
@@ -65,7 +66,7 @@ pub fn render_conflict_choice(plan: &Plan, holder: &ChangeInProgress, id: Change
     rendered
 }
 
-/// It waits until the other change is merged or over, and then rolls back.
+/// The answer if the rollback waited too long for the merge of another change.
 pub fn render_wait_timeout(plan: &Plan) -> Rendered {
     let text = Mrkdwn::new("Nothing was rolled back: another change of ")
         .bold(plan.environment.as_str())
@@ -105,7 +106,7 @@ fn describe_git_write(plan: &Plan) -> Mrkdwn {
     }
 }
 
-/// For the owner of a lock that a rollback passed.
+/// For the owner of a lock that a rollback bypassed.
 pub fn render_lock_bypassed(change: &Change, lock: &Lock) -> Rendered {
     let plan = &change.plan;
     let text = Mrkdwn::default()
@@ -122,7 +123,7 @@ pub fn render_lock_bypassed(change: &Change, lock: &Lock) -> Rendered {
     Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
-/// Where it is to be rolled back, for somebody who did not say it.
+/// The choice of the environment, for a requester who named none.
 pub fn render_environment_choice(
     artefact: &ArtefactName,
     environments: &[EnvironmentName],
@@ -146,7 +147,7 @@ pub fn render_environment_choice(
     Rendered { text: text.into_string(), blocks }
 }
 
-/// The versions that ran well there, the newest first.
+/// The versions that ran healthily in the environment, newest first.
 pub fn render_version_choice(
     artefact: &ArtefactName,
     environment: &EnvironmentName,
@@ -179,7 +180,7 @@ pub fn render_version_choice(
     Rendered { text: text.into_string(), blocks }
 }
 
-/// The command that goes back there.
+/// The command for this rollback.
 pub(super) fn format_command(
     artefact: &ArtefactName,
     environment: &EnvironmentName,
@@ -216,7 +217,7 @@ pub(super) fn build_other_version_button(plan: &Plan) -> Button {
     button("Another version", OTHER_VERSION, value)
 }
 
-/// In the thread, to those whose work does not run there any more.
+/// Posted in the thread: mentions the authors of the commits that do not run in the environment any more.
 pub fn render_commits_lost(change: &Change, authors: &[PersonId]) -> Option<Rendered> {
     let (first, rest) = authors.split_first()?;
     let plan = &change.plan;
@@ -243,7 +244,7 @@ pub fn render_commits_lost(change: &Change, authors: &[PersonId]) -> Option<Rend
     Some(Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] })
 }
 
-/// For all to see: what may come back, by whom.
+/// Posted in the channel: a person released a version.
 pub fn render_release_announcement(artefact: &ArtefactName, quarantine: &Quarantine, by: &PersonId) -> Rendered {
     let text = Mrkdwn::new(":unlock: ")
         .person(by)
@@ -271,7 +272,7 @@ pub fn render_released(artefact: &ArtefactName, quarantine: &Quarantine) -> Rend
     Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
 }
 
-/// Nothing of that name is quarantined. `others` are the versions that are.
+/// The answer if the version is not quarantined. `others` are the quarantined versions.
 pub fn render_not_quarantined(artefact: &ArtefactName, version: &str, others: &[Quarantine]) -> Rendered {
     let text = Mrkdwn::new("There is nothing to release: ")
         .bold(artefact.as_str())

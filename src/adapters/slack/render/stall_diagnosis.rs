@@ -1,4 +1,4 @@
-//! A change that Git has and that shows no sign of life: what was last seen of it, and where to look.
+//! The diagnosis of a merged change that shows no progress: the last observations, and the next step.
 
 use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::adapters::slack::render::progress::link_commit;
@@ -11,7 +11,7 @@ use crate::domain::change::{
 const MAX_TEXT: usize = 200;
 const MAX_NAMES: usize = 5;
 
-/// What the card says while it lasts, and after it was given up.
+/// The text of the card while the change is deploying, and after it stalled.
 pub(super) fn describe_stall(change: &Change) -> Option<Mrkdwn> {
     let (deploying, silence) = change.stage.deploying().and_then(|it| Some((it, it.silence.as_deref()?)))?;
     let head = match &change.stage {
@@ -41,12 +41,12 @@ fn describe_observations(change: &Change, deploying: &DeployState, silence: &Sta
         BranchFinding::AsMerged => {
             branch.raw(" is at ").append(&link_commit(plan, &deploying.result)).raw(", as merged")
         }
-        // By manifest it is everybody's branch.
+        // For delivery by manifest, many artefacts share the branch.
         BranchFinding::MovedOn { to } => branch.raw(" has moved on to ").append(&link_commit(plan, to)),
         BranchFinding::Gone => branch.raw(" is gone"),
         BranchFinding::Unread { why } => branch.raw(" cannot be read: ").append(&shorten_text(why)),
     };
-    // What was given up says itself what runs instead.
+    // A stalled change names the running version in another line.
     let given_up = !matches!(change.stage, Stage::Deploying(_));
     let runs = silence.runs.as_ref().filter(|runs| runs.untold || !given_up).map(|runs| {
         let text = Mrkdwn::new("the cluster runs ").code(&truncate_middle(&runs.version, MAX_TEXT));
@@ -128,7 +128,7 @@ fn shorten_text(text: &str) -> Mrkdwn {
     Mrkdwn::default().plain(truncate_middle(text.trim(), MAX_TEXT).trim_end_matches('.'))
 }
 
-/// Where it is stuck most likely.
+/// Advice for the most likely cause.
 fn suggest_next_step(silence: &StallDiagnosis) -> &'static str {
     match (&silence.build, &silence.image) {
         (_, ImageFinding::There { .. }) => "Next: look why the controller does not pick it up.",

@@ -1,4 +1,5 @@
-//! What is under way and how one change stands, and what became of the wish to cancel it.
+//! The answer to `status`: the open changes, or one change in detail. Also the answers to `cancel` and to outdated
+//! plans.
 
 use std::collections::HashMap;
 
@@ -21,35 +22,35 @@ use crate::domain::view::history::ChangeEvent;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Page;
 
-/// How many are shown at once.
+/// The number of changes on a page.
 pub const PAGE_SIZE: usize = 10;
 
 const MAX_REASON: usize = 300;
-/// Of those who are to approve, of those who did, and of what goes along.
+/// For approvers, given approvals, and artefacts that move with the change.
 const MAX_NAMES: usize = 8;
-/// The lines of the time line, of all changes that are called the same.
+/// The lines of the timeline, for all shown changes together.
 const MAX_TIMELINE_LINES: usize = 24;
-/// More changes than that are not called the same: two are already chance.
+/// The number of shown changes with the same short id. Even two are very unlikely.
 const MAX_NAMESAKES: usize = 3;
 
-/// What is known of changes beside themselves.
+/// Facts about changes that are not part of the changes themselves.
 #[derive(Clone, Debug, Default)]
 pub struct StatusDetails {
-    /// Since when each stands where it does.
+    /// The time at which each change entered its stage.
     pub stage_since: HashMap<ChangeId, Timestamp>,
-    /// Where the cards stand.
+    /// The addresses of the cards.
     pub card_links: HashMap<ChangeId, String>,
 }
 
-/// How many there are in all, on whatever page.
+/// The number of changes on all pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusCounts {
     pub under_way: usize,
-    /// They failed or stalled, and a late proof would turn them green.
+    /// Failed or stalled changes that a late proof would complete.
     pub watched: usize,
 }
 
-/// A page of what is under way or still watched, oldest first.
+/// A page of the changes that are in progress or still observed, oldest first.
 pub fn render_status(
     filter: &ListFilter,
     page: Page<&Change>,
@@ -86,7 +87,7 @@ pub fn render_status(
     })
 }
 
-/// The changes that are called by the same digits, in detail: one, but for chance.
+/// The changes with the same short id in detail: almost always one.
 pub fn render_details(changes: &[(Change, Vec<ChangeEvent>)], known: &StatusDetails, now: Timestamp) -> Rendered {
     let mut text = Mrkdwn::default();
     let mut blocks = Vec::new();
@@ -124,7 +125,7 @@ fn append_filter(text: Mrkdwn, filter: &ListFilter) -> Mrkdwn {
     }
 }
 
-/// A change: where it stands, from what to what, for whom and since when, what it waits for, and where there is more.
+/// The description of a change: headline, versions, requester, age, open conditions, and links.
 pub(super) fn describe_change(change: &Change, known: &StatusDetails, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let first = Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&format_headline(change));
     let mut rest = vec![format_version_move(change).raw(" \u{b7} ").append(&format_requester(change))];
@@ -138,7 +139,7 @@ pub(super) fn describe_change(change: &Change, known: &StatusDetails, now: Times
     (first, rest)
 }
 
-/// From which version to which.
+/// The old and the new version.
 pub(super) fn format_version_move(change: &Change) -> Mrkdwn {
     let text = match &change.plan.from {
         Some(from) => Mrkdwn::default().code(&shorten_label(from)),
@@ -147,7 +148,7 @@ pub(super) fn format_version_move(change: &Change) -> Mrkdwn {
     text.raw(" \u{2192} ").code(&shorten_label(&change.plan.version))
 }
 
-/// What goes along with it.
+/// The other artefacts that move with the change.
 pub(super) fn list_co_deployed(plan: &Plan) -> Option<Mrkdwn> {
     let (first, others) = plan.also.split_first()?;
     let text = Mrkdwn::new("with it: ").bold(first.artefact.as_str());
@@ -158,7 +159,7 @@ pub(super) fn list_co_deployed(plan: &Plan) -> Option<Mrkdwn> {
     })
 }
 
-/// Who asked for it, and when.
+/// The requester and the time of the request.
 pub(super) fn format_requester(change: &Change) -> Mrkdwn {
     let text = match change.plan.rollback_details() {
         Some(rollback) if rollback.automatic => {
@@ -169,7 +170,7 @@ pub(super) fn format_requester(change: &Change) -> Mrkdwn {
     text.person(&change.requester).raw(" ").date_time(change.asked_at)
 }
 
-/// `None` for what is over.
+/// `None` for a change that is over.
 fn format_age(change: &Change, known: &StatusDetails, now: Timestamp) -> Option<Mrkdwn> {
     let words = match &change.stage {
         stage if stage.is_active() => "under way for ",
@@ -185,7 +186,7 @@ fn format_age(change: &Change, known: &StatusDetails, now: Timestamp) -> Option<
     })
 }
 
-/// What it waits for, or why it does not go on.
+/// The open conditions of the change, or the reason why it does not continue.
 fn describe_waits(change: &Change) -> Vec<Mrkdwn> {
     let still = |why: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(why, MAX_REASON)).raw(" I keep trying.");
     let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON));
@@ -221,7 +222,7 @@ fn describe_waits(change: &Change) -> Vec<Mrkdwn> {
     }
 }
 
-/// Whose yes it has, and whose it lacks.
+/// The given and the missing approvals.
 fn describe_approvals(awaiting: &ApprovalState) -> Option<Mrkdwn> {
     if awaiting.required == 0 {
         return None;
@@ -236,7 +237,7 @@ fn describe_approvals(awaiting: &ApprovalState) -> Option<Mrkdwn> {
     let text = match awaiting.count_missing() {
         0 => text,
         missing => {
-            // Named, and not mentioned: whoever asks how it stands does not call everybody.
+            // Named and not mentioned, because a request for the status must not notify the approvers.
             let asked = &awaiting.asked[..awaiting.asked.len().min(MAX_NAMES)];
             text.plain(&format!("; {missing} missing, of ")).name_people(asked)
         }
@@ -244,7 +245,7 @@ fn describe_approvals(awaiting: &ApprovalState) -> Option<Mrkdwn> {
     Some(text.raw(" \u{b7} it waits until ").date_time(awaiting.deadline))
 }
 
-/// To its card, its pull request and its commit, as far as there are any, and what it is called.
+/// Links to the card, the pull request and the commit, as far as they exist, and the short id.
 pub(super) fn format_links(change: &Change, card: Option<&String>) -> Mrkdwn {
     let text = match card {
         Some(card) => Mrkdwn::default().link(card, "card").raw(" \u{b7} "),
@@ -257,7 +258,7 @@ pub(super) fn format_links(change: &Change, card: Option<&String>) -> Mrkdwn {
     text.append(&link_commit(change)).raw("change ").code(&change.id.to_short_id())
 }
 
-/// What Git got by it, else what goes.
+/// The result commit, or the pinned commit if there is no result yet.
 fn link_commit(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     let code =
@@ -275,7 +276,7 @@ fn link_commit(change: &Change) -> Mrkdwn {
     text.raw(" \u{b7} ")
 }
 
-/// Somebody asked to cancel it; whether that came in time is seen on its card.
+/// The answer to a request to cancel. The card shows whether the request came in time.
 pub fn render_cancel_requested(change: &Change) -> Rendered {
     render_sentence(
         Mrkdwn::new("I stop it if it is not merged yet; ")
@@ -285,7 +286,7 @@ pub fn render_cancel_requested(change: &Change) -> Rendered {
     )
 }
 
-/// It can be stopped no more.
+/// The answer if the change can no longer be cancelled.
 pub fn render_too_late(change: &Change) -> Rendered {
     let text = format_headline(change).raw(". ");
     render_sentence(match &change.stage {
@@ -308,7 +309,7 @@ pub fn render_unknown_change(change: &str) -> Rendered {
     )
 }
 
-/// A button of a plan that is no more.
+/// The answer to a click on the button of an expired plan.
 pub fn render_plan_expired() -> Rendered {
     render_sentence(Mrkdwn::new(
         "This plan was used or is older than 30 minutes. Type the command again to get a new one.",

@@ -1,30 +1,31 @@
-//! The difference of two texts: what went and what came, the words that differ in bold, and how much more there is.
+//! Renders the difference of two texts: removed and added lines, changed words in bold, and the number of omitted
+//! lines.
 
 use super::blocks::{Block, StyledText, context, rich_text};
 use super::mrkdwn::{self, Mrkdwn};
 use crate::domain::git::text_diff::{DiffLine, DiffMark, Hunk, LineDiff, OmissionReason};
 
-/// The most that is worth reading in a message. It leaves room for the fences around it in a section of 3000 characters.
+/// Leaves room for the code fences around it in a section of 3000 characters.
 pub const MAX_CHARACTERS: usize = 2_500;
-/// Of a line, in characters; of what is the same beside what differs in a longer one, and of what differs.
+/// In characters: the longest line; in a longer line, the longest unchanged and the longest changed segment.
 const MAX_LINE: usize = 240;
 const MAX_SAME: usize = 48;
 const MAX_DIFFERENT: usize = 96;
 const MAX_HEADING: usize = 80;
-/// What a piece costs beside its text, so that a thousand single letters are no thousand pieces.
+/// The cost of a piece in addition to its text. It limits the number of pieces for many single letters.
 const PIECE_COST: usize = 4;
-/// For the words about what is not shown.
+/// The cost of the line about omitted lines.
 const REMAINDER_COST: usize = 40;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedTextDiff {
-    /// None where nothing differs.
+    /// Empty if nothing differs.
     pub blocks: Vec<Block>,
-    /// Not all of it is shown: the rest belongs into a file.
+    /// Some lines are omitted. The caller puts the whole difference into a file.
     pub is_truncated: bool,
 }
 
-/// In at most `most` characters, and never more than [`MAX_CHARACTERS`].
+/// Renders at most `most` characters, and never more than [`MAX_CHARACTERS`].
 pub fn render_text_diff(difference: &LineDiff, most: usize) -> RenderedTextDiff {
     match difference.omitted {
         Some(unseen) => return RenderedTextDiff { blocks: vec![context(explain_unseen(unseen))], is_truncated: false },
@@ -64,7 +65,7 @@ struct DiffPage {
 }
 
 impl DiffPage {
-    /// The line, with what stands above it, if there is room for both.
+    /// Adds the line with the heading above it, if there is room for both.
     fn try_push_line(&mut self, above: Option<StyledText>, line: &DiffLine) -> bool {
         let (shown, shortened) = style_line(line);
         let mut all: Vec<StyledText> = Vec::new();
@@ -98,7 +99,7 @@ impl DiffPage {
     }
 }
 
-/// As many characters as it has once it is escaped, because the section that may stand for it is.
+/// The length after escaping, because the fallback section contains the escaped text.
 fn count_escaped_characters(piece: &StyledText) -> usize {
     let escaped = |c| match c {
         '&' => 5,
@@ -117,7 +118,7 @@ fn format_heading(hunk: &Hunk) -> StyledText {
     StyledText { text, styles: &["italic"] }
 }
 
-/// The line with its mark, and whether something of it was left out.
+/// The line with its mark, and whether it was shortened.
 fn style_line(line: &DiffLine) -> (Vec<StyledText>, bool) {
     let texts: Vec<(bool, String)> =
         line.segments.iter().map(|segment| (segment.emphasised, escape_invisible(&segment.text))).collect();
@@ -156,7 +157,7 @@ fn style_line(line: &DiffLine) -> (Vec<StyledText>, bool) {
     (pieces, too_long)
 }
 
-/// What nobody would see is shown by its number: in a difference, it may be all that differs.
+/// Shows invisible characters by their code, because they may be the only difference.
 fn escape_invisible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
@@ -164,7 +165,7 @@ fn escape_invisible(text: &str) -> String {
         match c {
             '\t' => shown.push_str("    "),
             '\r' => shown.push_str("\\r"),
-            // They join emoji and letters of some scripts, which fall apart without them.
+            // These join emoji and letters of some scripts, which would look wrong without them.
             '\u{200c}' | '\u{200d}' if before.is_some_and(|before: char| !before.is_ascii()) => shown.push(c),
             c if c.is_control() || mrkdwn::is_hidden(c) => shown.extend(c.escape_unicode()),
             c => shown.push(c),

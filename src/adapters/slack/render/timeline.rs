@@ -1,4 +1,4 @@
-//! How a change came to stand where it does: what the ledger keeps of it, with moments, and how long each step took.
+//! The timeline of a change: its events in the ledger with their times, and the duration of each step.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::view::history::ChangeEvent;
 
-/// Oldest first, at most `most` lines; of more, the first and the last.
+/// Oldest first, at most `most` lines. If there are more events, those in the middle are left out.
 pub(super) fn render_timeline(change: &Change, steps: &[ChangeEvent], most: usize, now: Timestamp) -> Vec<Block> {
     let steps = merge_github_reviews(change, steps);
     let left_out = steps.len().saturating_sub(most);
@@ -44,7 +44,7 @@ fn join_lines(lines: &[Mrkdwn]) -> Mrkdwn {
     )
 }
 
-/// What was approved by reviews on GitHub stands with the change and not in the ledger.
+/// Adds the reviews on GitHub, which are stored with the change and not in the ledger.
 fn merge_github_reviews(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEvent> {
     let approvals = match &change.stage {
         Stage::AwaitingApproval(awaiting) | Stage::Expired { awaiting, .. } => &awaiting.approvals[..],
@@ -53,7 +53,7 @@ fn merge_github_reviews(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEve
     let reviews = approvals.iter().filter(|approval| approval.way == ApprovalPlatform::Github).map(|approval| {
         ChangeEvent { at: approval.at, kind: "approved".to_owned(), by: Some(Actor::Person(approval.by.clone())) }
     });
-    // What goes along is named once, and not by a line for each.
+    // Co-deployed artefacts have no lines of their own; the description of the change names them.
     let steps = steps.iter().filter(|step| step.kind != "carried").cloned();
     let mut all: Vec<ChangeEvent> = steps.chain(reviews).collect();
     all.sort_by_key(|step| step.at);
@@ -92,7 +92,7 @@ fn format_entry(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) 
         "superseded" => text.raw("another change took its place"),
         "quarantined" => text.raw("what it took back is quarantined"),
         "released" => text.raw("what it took back is released"),
-        // Another version of us wrote it.
+        // An event of another version of Gantry.
         other => text.plain(&truncate_middle(other, 40).replace('_', " ")),
     };
     let text = match &step.by {

@@ -1,4 +1,4 @@
-//! The answer to `where`: the commit, and for each artefact a line for each rung, in signs and in words.
+//! The answer to `where`: the commit, and for each artefact a line for each environment, with an emoji and a text.
 
 use super::Rendered;
 use super::blocks::{Block, Button, actions, context, section};
@@ -15,9 +15,9 @@ const MAX_NAME: usize = 60;
 const MAX_REASON: usize = 160;
 const MAX_QUERY: usize = 80;
 const MAX_LABEL: usize = 70;
-/// A section is cut at 3000 characters, in the middle of whatever stands there.
+/// A section is cut at 3000 characters, even in the middle of mark-up.
 const MAX_SECTION: usize = 2700;
-/// All sections together, so that the message is taken.
+/// For all sections together, so that Slack accepts the message.
 const MAX_SECTIONS_TOTAL: usize = 9500;
 
 pub fn render_where_is(found: &CommitLocations) -> Rendered {
@@ -37,7 +37,7 @@ pub fn render_where_is(found: &CommitLocations) -> Rendered {
     Rendered { text: format_summary(found), blocks }
 }
 
-/// The commit as people know it, and where it lives.
+/// The commit with its subject, and its repository.
 fn describe_found_commit(found: &CommitLocations) -> Mrkdwn {
     format_commit(&found.sha, found.commit.as_ref()).raw("\nin ").code(&found.repository.to_string())
 }
@@ -46,7 +46,7 @@ fn format_commit(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
     let Some(commit) = commit else { return Mrkdwn::default().code(sha.short()) };
     let pull = commit.parse_pull_request();
     let subject = match &pull {
-        // The number stands behind, as a link.
+        // The number follows at the end of the line, as a link.
         Some((number, _)) => commit.subject.strip_suffix(&format!(" (#{number})")).unwrap_or(&commit.subject),
         None => &commit.subject,
     };
@@ -190,7 +190,7 @@ fn shorten_reason(why: &str) -> String {
     truncate_middle(why.trim_end_matches('.'), MAX_REASON).into_owned()
 }
 
-/// What does not stand there, and how to see it.
+/// The number of omitted artefacts, and the command that shows them.
 fn render_omitted(found: &CommitLocations, shown: usize) -> Option<Block> {
     let all = found.tally.as_ref().map_or(found.artefacts.len(), |tally| tally.artefacts);
     if shown >= all {
@@ -208,7 +208,7 @@ fn render_omitted(found: &CommitLocations, shown: usize) -> Option<Block> {
     Some(context(text.raw(". One of them: ").code(&command)))
 }
 
-/// For notifications and screen readers.
+/// The text for notifications and screen readers.
 fn format_summary(found: &CommitLocations) -> String {
     const NAMED: usize = 5;
     let mut text = Mrkdwn::default().plain(found.sha.short()).raw(" is");
@@ -222,7 +222,7 @@ fn format_summary(found: &CommitLocations) -> String {
     if found.artefacts.len() > NAMED { text.raw("; and more").into_string() } else { text.into_string() }
 }
 
-/// A pull request that nothing can contain.
+/// The answer for a pull request that is not merged, so no environment can contain it.
 pub fn render_unmerged(candidate: &QueryMatch) -> Rendered {
     let text = match candidate {
         QueryMatch::Unmerged { is_closed: true, .. } => {
@@ -245,7 +245,7 @@ fn describe_candidate(candidate: &QueryMatch) -> Mrkdwn {
     }
 }
 
-/// More than one can be meant: whoever asked chooses.
+/// The choice between several matches.
 pub fn render_candidate_choice(
     what: &str,
     candidates: &[QueryMatch],
@@ -274,7 +274,7 @@ pub fn render_candidate_choice(
     Rendered { text: text.into_string(), blocks }
 }
 
-/// Carries the whole command, as if it was typed.
+/// The value of the button is the whole command.
 fn build_choice_button(number: usize, candidate: &QueryMatch, artefact: Option<&ArtefactName>) -> Button {
     let repository = candidate.repository();
     let (label, meant) = match candidate {
@@ -286,7 +286,7 @@ fn build_choice_button(number: usize, candidate: &QueryMatch, artefact: Option<&
     Button::with_label(&label, COMMAND, format!("where {meant}{artefact}"))
 }
 
-/// Nobody knows it.
+/// The answer if nothing matches the query.
 pub fn render_not_found(what: &str, artefact: Option<&ArtefactName>, repositories: usize) -> Rendered {
     let text =
         Mrkdwn::new("I find no commit, pull request or tag ").code(&truncate_middle(what, MAX_QUERY)).raw(" in ");
@@ -298,14 +298,14 @@ pub fn render_not_found(what: &str, artefact: Option<&ArtefactName>, repositorie
     render_with_next_step(text, suggest_examples())
 }
 
-/// It can be none of the three.
+/// The answer to a query that cannot be a commit, a pull request or a tag.
 pub fn render_unparsable(what: &str) -> Rendered {
     let text =
         Mrkdwn::new("I can make no commit, pull request or tag of ").code(&truncate_middle(what, MAX_QUERY)).raw(".");
     render_with_next_step(text, suggest_examples())
 }
 
-/// An image's tag that was seen, of which nothing tells the commit.
+/// The answer for a known image tag with an unknown commit.
 pub fn render_commit_unknown(what: &str, artefact: &ArtefactName) -> Rendered {
     let text = Mrkdwn::default()
         .code(&truncate_middle(what, MAX_QUERY))
@@ -317,7 +317,7 @@ pub fn render_commit_unknown(what: &str, artefact: &ArtefactName) -> Rendered {
     render_with_next_step(text, next)
 }
 
-/// Nothing that we know is built from there.
+/// The answer for a repository that no artefact is built from.
 pub fn render_foreign_repository(repository: Option<&Repository>, artefact: Option<&ArtefactName>) -> Rendered {
     let text = match (repository, artefact) {
         (Some(repository), Some(artefact)) => {

@@ -1,4 +1,4 @@
-//! `why`: what stands between an artefact and an environment, each with what resolves it; or that nothing does.
+//! The answer to `why`: the obstacles between an artefact and an environment, each with the next step, or the free way.
 
 use super::Rendered;
 use super::blocks::{Block, Button, actions, context, section};
@@ -9,11 +9,11 @@ use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::rules::refusal::Refusal;
 use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 
-/// Slack takes 50 blocks; each blocker has three at most.
+/// Slack allows 50 blocks; each obstacle has at most three.
 const MAX_BLOCKERS: usize = 12;
-/// Slack takes some more characters in one message.
+/// Slack accepts somewhat more characters in one message.
 const MAX_CHARACTERS: usize = 9_000;
-/// What the buttons of a blocker come to, with what they ask once more.
+/// The characters of an obstacle's buttons, with their confirmation dialogs.
 const BUTTONS_COST: usize = 400;
 const MAX_HOLDS: usize = 3;
 const MAX_REASON: usize = 600;
@@ -64,7 +64,7 @@ fn render_obstacles(why: &WhyAnswer) -> Rendered {
     Rendered { text: text.into_string(), blocks }
 }
 
-/// Nothing where there is no environment that it could stand before.
+/// Empty if there is no target environment.
 fn format_headline(why: &WhyAnswer) -> Mrkdwn {
     let Some(environment) = &why.environment else { return Mrkdwn::default() };
     let count = why.obstacles.len();
@@ -85,7 +85,7 @@ fn append_endpoints(text: Mrkdwn, why: &WhyAnswer, environment: &EnvironmentName
     text.raw(" and ").bold(environment.as_str())
 }
 
-/// The way is free: how to go it, and what is asked on it.
+/// The answer without obstacles: the command, and the approvals and confirmations that it will need.
 fn render_unobstructed(why: &WhyAnswer, free: &ReadyPromotion) -> Rendered {
     let way = &free.plan;
     let command = format!("/promote {} {}", way.artefact, way.environment);
@@ -107,7 +107,7 @@ fn render_unobstructed(why: &WhyAnswer, free: &ReadyPromotion) -> Rendered {
     Rendered { text, blocks }
 }
 
-/// Whose yes it needs once it is asked for.
+/// The approvals that the promotion will need.
 fn describe_required_approvals(free: &ReadyPromotion) -> Option<Mrkdwn> {
     let awaiting = free.awaiting.as_ref()?;
     let by_pull = free.plan.promote == PromotionMethod::PullRequest;
@@ -121,7 +121,7 @@ fn describe_required_approvals(free: &ReadyPromotion) -> Option<Mrkdwn> {
     Some(if by_pull { text.raw(", by a pull request.") } else { text.raw(".") })
 }
 
-/// Which environment was chosen for somebody who named none, and which could have been.
+/// The environment that was chosen for a requester who named none, and the other possible environments.
 fn describe_chosen_environment(why: &WhyAnswer) -> Option<Mrkdwn> {
     let (environment, others) = (why.environment.as_ref()?, why.other_environments.as_ref()?);
     let text = Mrkdwn::default().bold(environment.as_str()).raw(" is the first environment behind the one below.");
@@ -131,13 +131,13 @@ fn describe_chosen_environment(why: &WhyAnswer) -> Option<Mrkdwn> {
     Some(rest.iter().fold(text, |text, other| text.raw(", ").code(&ask(other))))
 }
 
-/// The same question once more, answered in place of this.
+/// Asks the same question again; the answer replaces this message.
 fn build_recheck_button(why: &WhyAnswer) -> Button {
     let environment = why.environment.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
     command_button::build_command_button("Look again", format!("why {}{environment}", why.artefact))
 }
 
-/// Does it pass by itself, or by what somebody does elsewhere?
+/// Whether the obstacle can disappear without a change of the request or of the rights.
 fn is_temporary(refusal: &Refusal) -> bool {
     !matches!(
         refusal,

@@ -1,4 +1,4 @@
-//! Every word about a change that waits, as people read it.
+//! All texts about a change that awaits approval.
 
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! The card at every stage, as people read it.
+//! The card in every stage.
 
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
@@ -26,7 +26,7 @@ fn deploying() -> Stage {
     Stage::new_merging().into_deploying(result, after(2), after(902)).unwrap()
 }
 
-/// Everything above the plan, which is the same on every card, and below it.
+/// The text of the card without the plan, which is the same on every card.
 fn render_card_text(change: &Change) -> String {
     let said = render_card(change, Some(&EnvironmentName::new("staging")));
     let blocks = said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;

@@ -1,4 +1,4 @@
-//! `diff` of all artefacts: a line for each that differs, page by page.
+//! `diff` of all artefacts: a table with a row for each artefact that differs, in pages.
 
 use jiff::Timestamp;
 
@@ -14,12 +14,12 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, NextPromotion, UndeployedCommits};
 
-/// Lines on a page, and buttons.
+/// Rows and promote buttons on a page.
 const PAGE_SIZE: usize = 10;
 const MAX_CELL: usize = 40;
 const MAX_NAMES: usize = 20;
 
-/// A line for each artefact that differs. `count` is how many there are in all: some may not be compared yet.
+/// A row for each artefact that differs. `count` is the number of all artefacts; some may not be compared yet.
 pub fn render_all_diffs(
     diffs: &[Diff],
     count: usize,
@@ -97,7 +97,7 @@ fn render_same_artefacts(same: &[&Diff]) -> Option<Block> {
     Some(context(if left > 0 { names.plain(&format!(" and {left} more")) } else { names }))
 }
 
-/// The button of each that can go one rung up as it was shown.
+/// A button for each artefact that can be promoted to the next environment in the version that is shown.
 fn build_promote_buttons(shown: &[&Diff]) -> Vec<Button> {
     let direct = |diff: &&&Diff| matches!(&diff.next_promotion, Some(NextPromotion { version: Some(_), .. }));
     let alone = shown.iter().filter(direct).count() == 1;

@@ -1,4 +1,4 @@
-//! Each message at its smallest, usual and largest.
+//! The answers to `diff` at their smallest, usual and largest size.
 
 use insta::assert_snapshot;
 
@@ -75,7 +75,7 @@ fn usual() -> CommitSummary {
     }
 }
 
-/// 250 commits of 2,000 characters each, 300 files, and all that people try.
+/// 250 commits of 2,000 characters each, 300 files, and attempts to inject mark-up.
 fn largest() -> CommitSummary {
     let evil = "<!channel> <@U0EVIL> <http://evil|x> & *b* `c` \u{202e}\u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f9e8} Їжак "
         .repeat(40);

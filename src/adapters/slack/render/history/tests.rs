@@ -1,4 +1,4 @@
-//! What happened, at its smallest, usual and largest.
+//! The answer to `history` at its smallest, usual and largest size.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -62,7 +62,7 @@ fn render_entries(happenings: Vec<HistoryEntry>) -> String {
     render_text(&render_history(&ListFilter::default(), None, page, &links, Viewer::Person, after(240)))
 }
 
-/// Without the title.
+/// The text of one entry, without the title.
 fn one(happening: HistoryEntry) -> String {
     render_entries(vec![happening]).split_once('\n').expect("an item").1.to_owned()
 }

@@ -1,4 +1,4 @@
-//! What is said of a change that shows no sign of life.
+//! The diagnosis of a change that shows no progress.
 
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! What is under way, at its smallest, usual and largest.
+//! The answer to `status` at its smallest, usual and largest size.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -27,7 +27,7 @@ fn deploying() -> Stage {
     Stage::new_merging().into_deploying(result, after(2), after(902)).unwrap()
 }
 
-/// Waits for two, and has one.
+/// A change with one of two approvals.
 fn waiting() -> Change {
     let asked = vec![MemberLabel::Group { id: "S0RELEASE".into(), handle: "release-managers".into() }];
     let mut awaiting = ApprovalState::new(2, asked, after(0), SignedDuration::from_hours(24));

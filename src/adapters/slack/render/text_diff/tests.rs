@@ -1,4 +1,4 @@
-//! Differences as they are shown: from a word to what no message can hold, in every script.
+//! Rendered differences: from one word to more than a message can hold, in several scripts.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn pieces_of(message: &Message) -> Vec<Value> {
     message.blocks[0]["elements"][0]["elements"].as_array().unwrap().clone()
 }
 
-/// Code as it is, bold in `*`, what is struck in `~`, italics in `_`.
+/// Code unchanged, bold in `*`, struck text in `~`, italics in `_`.
 fn render_diff_text(old: &str, new: &str) -> String {
     let mark = |piece: &Value| {
         let mut text = piece["text"].as_str().unwrap().to_owned();

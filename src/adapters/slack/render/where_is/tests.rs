@@ -1,4 +1,4 @@
-//! The answer from the smallest to the largest, as people read it.
+//! The answer to `where` from the smallest to the largest size.
 
 use insta::assert_snapshot;
 use jiff::Timestamp;
@@ -44,7 +44,7 @@ fn not() -> CommitPresence {
     CommitPresence::Absent { removal: None }
 }
 
-/// On the way up.
+/// An artefact with the commit in the lower environments only.
 fn climbing(artefact: &str) -> ArtefactLocations {
     let waits = Prerequisite::Promotion { below: EnvironmentName::new("qa"), problem: None };
     let rungs = vec![rung("development", runs(0)), rung("qa", runs(3600)), rung("staging", not()), rung("prod", not())];

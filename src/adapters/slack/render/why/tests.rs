@@ -1,4 +1,4 @@
-//! `why` at its smallest, as usual and at its largest, as people read it.
+//! The answer to `why` at its smallest, usual and largest size.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn the_usual_names_each_blocker_with_its_button() {
 fn every_kind_of_blocker_has_its_words_and_its_button() {
     for blocker in sample::blockers("something") {
         let said = render_why_text(&sample::why(vec![blocker.clone()]));
-        // No click gives anybody a right.
+        // A click cannot grant a right.
         let click = said.contains("\n[") || matches!(blocker, Refusal::NotPermitted { .. });
         assert!(click && said.contains("\n| Next: "), "{blocker:?}: {said}");
     }
