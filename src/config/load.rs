@@ -22,12 +22,17 @@ impl Config {
             .map_err(|error| {
                 whole(match error.kind() {
                     std::io::ErrorKind::NotFound => describe_problem(
-                        "there is no such file",
-                        "copy the commented example `config/gantry.yaml` of Gantry's repository to that place and adapt it, \
-                         or name another file with `--config`",
+                        "the file does not exist",
+                        "copy the commented example `config/gantry.yaml` from Gantry's repository to this path and \
+                         adapt it, or name another file with `--config`",
                     ),
-                    std::io::ErrorKind::IsADirectory => describe_problem("this is a directory", "name a file with `--config`"),
-                    _ => describe_problem(format!("it cannot be read ({error})"), "make it readable for the user that runs Gantry"),
+                    std::io::ErrorKind::IsADirectory => {
+                        describe_problem("this is a directory", "name a file with `--config`")
+                    }
+                    _ => describe_problem(
+                        format!("the file cannot be read ({error})"),
+                        "make it readable for the user that runs Gantry",
+                    ),
                 })
             })?;
         Self::parse_bytes(&file, &bytes)
@@ -73,7 +78,7 @@ fn parse_text(text: &str, findings: &mut Findings) -> Option<Config> {
     let mut note = |(at, wrong)| findings.add(at, wrong);
     let tree: tree::ConfigNode = tree::parse_yaml(text).map_err(&mut note).ok()?;
     if matches!(tree.value, tree::ConfigValue::Null) {
-        let advice = "start from the commented example, `config/gantry.yaml` of Gantry's repository";
+        let advice = "start from the commented example `config/gantry.yaml` in Gantry's repository";
         note((Position::WHOLE_FILE, describe_problem("the file is empty", advice)));
         return None;
     }

@@ -103,7 +103,7 @@ impl Findings {
                 line: 0,
                 column: 0,
                 message: format!("{} more problems are not shown", self.omitted),
-                advice: "repair these first".to_owned(),
+                advice: "fix these first".to_owned(),
             });
         }
         self.problems

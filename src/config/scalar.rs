@@ -22,27 +22,24 @@ pub(super) fn check_name(text: &str) -> ScalarResult<()> {
     let ends = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
     if !bytes.iter().all(|b| legal(*b)) || !ends(bytes.first()) || !ends(bytes.last()) || text.contains("..") {
-        let advice = "people type it, so use letters, digits, `-`, `_` and `.`, with a letter or digit at both ends";
+        let advice = "use letters, digits, `-`, `_` and `.`, with a letter or digit at both ends";
         return Err(describe_problem(format!("`{text}` cannot be a name"), advice));
     }
     if text.len() > 63 {
         return Err(describe_problem(format!("`{text}` is too long for a name"), "use at most 63 characters"));
     }
     if is_reserved(text) {
-        return Err(describe_problem(
-            format!("`{text}` is a word of the commands"),
-            "choose a name that is none of them",
-        ));
+        return Err(describe_problem(format!("`{text}` is a word of the command language"), "choose another name"));
     }
     if text.len() == 8 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(describe_problem(
-            format!("`{text}` reads like the id of a change"),
+            format!("`{text}` looks like the id of a change"),
             "choose a name that is not 8 hex digits",
         ));
     }
     if text.to_ascii_lowercase().ends_with(".lock") {
         return Err(describe_problem(
-            format!("`{text}` cannot stand in a Git tag"),
+            format!("`{text}` cannot be part of a Git tag"),
             "choose a name that does not end in `.lock`",
         ));
     }
@@ -53,7 +50,7 @@ pub(super) fn check_name(text: &str) -> ScalarResult<()> {
 pub(super) fn parse_label(text: &str, what: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     if text.is_empty() || text.len() > 63 || !text.bytes().all(legal) || text.starts_with('-') || text.ends_with('-') {
-        let advice = "Kubernetes takes lower-case letters, digits and `-`, at most 63 of them";
+        let advice = "Kubernetes allows lower-case letters, digits and `-`, at most 63 characters";
         return Err(describe_problem(format!("`{text}` cannot be the name of a {what}"), advice));
     }
     Ok(text.to_owned())
@@ -63,8 +60,8 @@ pub(super) fn parse_label(text: &str, what: &str) -> ScalarResult<String> {
 pub(super) fn parse_name_glob(text: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'*');
     if text.is_empty() || text.len() > 253 || !text.bytes().all(legal) {
-        let advice = "Kubernetes takes letters, digits, `-` and `.`; `*` stands for anything, for example `apps-*`";
-        return Err(describe_problem(format!("`{text}` fits the name of no object"), advice));
+        let advice = "Kubernetes allows letters, digits, `-` and `.`; `*` matches any text, for example `apps-*`";
+        return Err(describe_problem(format!("`{text}` cannot match the name of an object"), advice));
     }
     Ok(text.to_owned())
 }
@@ -74,7 +71,7 @@ pub(super) fn parse_context(text: &str) -> ScalarResult<String> {
     if text.trim().is_empty() {
         return Err(describe_problem(
             "the context is empty",
-            "write one that `kubectl config get-contexts` shows, or remove the key",
+            "write a name that `kubectl config get-contexts` shows, or remove the key",
         ));
     }
     Ok(text.to_owned())
@@ -96,7 +93,7 @@ pub(super) fn parse_path(text: &str) -> ScalarResult<std::path::PathBuf> {
         return Err(describe_problem("the path is empty", "write the path of a file, or remove the key"));
     }
     if text.starts_with('~') {
-        let advice = "write the directory out: `~` means something to a shell only";
+        let advice = "write the full path: only a shell expands `~`";
         return Err(describe_problem(format!("`{text}` begins with `~`"), advice));
     }
     Ok(text.into())

@@ -81,12 +81,12 @@ impl Secrets {
             slack_bot_token: reader.read_slack_token(
                 "SLACK_BOT_TOKEN",
                 "xapp-",
-                "an app-level token, not a bot's (`xoxb-`)",
+                "an app-level token: set it to the bot token (`xoxb-`)",
             ),
             slack_app_token: reader.read_slack_token(
                 "SLACK_APP_TOKEN",
                 "xoxb-",
-                "a bot's token, not an app-level one (`xapp-`)",
+                "a bot token: set it to the app-level token (`xapp-`)",
             ),
             github_auth: reader.read_github_auth(),
             github_webhook_secret: reader.read_secret("GITHUB_WEBHOOK_SECRET"),
@@ -153,13 +153,13 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
             }
             Err(error) => {
                 self.add_problem(format!(
-                    "{who} the file {shown}, which cannot be read ({error}): check the path and its rights."
+                    "{who} the file {shown}, which cannot be read ({error}): check the path and its permissions."
                 ));
                 None
             }
             Ok(length) if length as u64 > MAX_BYTES => {
                 self.add_problem(format!(
-                    "{who} the file {shown}, which is too large for a secret: {MAX_BYTES} bytes are the most."
+                    "{who} the file {shown}, which is too large for a secret: use at most {MAX_BYTES} bytes."
                 ));
                 None
             }
@@ -184,7 +184,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
     fn require_one_line(&mut self, name: &str, value: String) -> Option<String> {
         if value.contains(char::is_control) || value.trim() != value {
             self.add_problem(format!(
-                "{name} has a line break or a space at its edge: it was probably copied with too much."
+                "{name} contains a control character, or begins or ends with a space: copy the value again."
             ));
             return None;
         }
@@ -198,7 +198,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
     fn read_slack_token(&mut self, name: &str, other: &str, mistaken: &str) -> Option<SecretString> {
         let token = self.read_line(name)?;
         if token.starts_with(other) {
-            self.add_problem(format!("{name} holds {mistaken}: swap the two."));
+            self.add_problem(format!("{name} holds {mistaken}."));
             return None;
         }
         Some(token.into())
@@ -208,7 +208,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
         let text = self.read_line(name)?;
         let number = text.parse().ok();
         if number.is_none() {
-            self.add_problem(format!("{name} is not a number: take it from the settings of the GitHub App."));
+            self.add_problem(format!("{name} is not a number: copy it from the settings of the GitHub App."));
         }
         number
     }
@@ -217,16 +217,17 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
         const APP: [&str; 3] = ["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_INSTALLATION_ID"];
         let missing: Vec<&str> = APP.into_iter().filter(|name| !self.is_set(name)).collect();
         if missing.len() < APP.len() && self.is_set("GITHUB_TOKEN") {
-            self.add_problem(
-                "Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.".to_owned(),
-            );
+            self.add_problem("Both GITHUB_TOKEN and GITHUB_APP_... are set: keep one and unset the other.".to_owned());
             return None;
         }
         if missing.len() == APP.len() {
             return self.read_secret("GITHUB_TOKEN").map(GithubAuth::Token);
         }
         if !missing.is_empty() {
-            self.add_problem(format!("A GitHub App needs {} too: set what is missing.", missing.join(" and ")));
+            self.add_problem(format!(
+                "A GitHub App also needs {}: set all three GITHUB_APP_... variables.",
+                missing.join(" and ")
+            ));
         }
         let (id, private_key, installation) =
             (self.read_number(APP[0]), self.read_private_key(APP[1]), self.read_number(APP[2]));
@@ -240,9 +241,7 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
             key = key.replace("\\n", "\n");
         }
         if !key.trim_start().starts_with("-----BEGIN ") {
-            self.add_problem(format!(
-                "{name} is not a private key: give the content of the `.pem` file that GitHub made."
-            ));
+            self.add_problem(format!("{name} is not a private key: use the content of the `.pem` file from GitHub."));
             return None;
         }
         Some(key.into())
@@ -265,8 +264,10 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
             let same = secrets.iter().find(|(_, other)| other.expose_secret() == value.expose_secret());
             if let Some((other, _)) = same {
                 // Gantry identifies the environment of a report by the secret that verifies it.
-                self.problems
-                    .push(format!("{other} and {} have the same webhook secret: make one for each.", environment.name));
+                self.problems.push(format!(
+                    "{other} and {} have the same webhook secret: create one for each.",
+                    environment.name
+                ));
             }
             secrets.insert(environment.name.clone(), value);
         }

@@ -61,7 +61,7 @@ impl<'a> ShapeChecker<'a> {
         let mut meant: Vec<&str> = Vec::new();
         for (key, value) in entries {
             if let Some(first) = seen.insert(&key.value, key.position) {
-                let advice = format!("keep one; the first stands on line {}", first.line);
+                let advice = format!("keep one; the first is on line {}", first.line);
                 // Deserialisation uses the last value. That does not matter, because the file is refused.
                 self.findings.add(key.position, describe_problem(format!("`{}` is given twice", key.value), advice));
             }
@@ -173,7 +173,8 @@ fn describe_mismatch(schema: &Json, choices: &[&Json], name: &str, found: &Confi
         ConfigValue::Null if text_wanted => {
             return describe_problem(
                 format!("{name} is empty"),
-                "give it a value or remove the key; text that begins with `#` must stand in quotes, else it is a comment",
+                "give it a value or remove the key; put text that begins with `#` in quotes, or YAML reads it as a \
+                 comment",
             );
         }
         ConfigValue::Null => {
@@ -223,7 +224,7 @@ fn describe_alternatives(choices: &[&Json]) -> String {
             };
             let keys = || choice["properties"].as_object().into_iter().flat_map(|known| known.keys());
             said.extend(kinds.into_iter().map(|kind| match kind {
-                "string" => "text (in quotes if it looks like something else)".to_owned(),
+                "string" => "text (in quotes if YAML would read it as another type)".to_owned(),
                 "integer" => "a whole number".to_owned(),
                 "boolean" => "`true` or `false`".to_owned(),
                 "array" => "a list".to_owned(),

@@ -203,8 +203,8 @@ peple: {}
     gantry.yaml:1:10: unknown key `chanel`: did you mean `channel`?
     gantry.yaml:1:39: `list_to` cannot be `chanel`: did you mean `channel`?
     gantry.yaml:4:5: unknown key `brnach`: did you mean `branch`?
-    gantry.yaml:7:13: `branch` cannot be the number 7: write text (in quotes if it looks like something else), for example "staging"
-    gantry.yaml:8:5: `branch` is given twice: keep one; the first stands on line 7
+    gantry.yaml:7:13: `branch` cannot be the number 7: write text (in quotes if YAML would read it as another type), for example "staging"
+    gantry.yaml:8:5: `branch` is given twice: keep one; the first is on line 7
     gantry.yaml:9:14: `cluster` cannot be the text `prod`: write a block with `context` or `namespace`
     gantry.yaml:10:28: `required` cannot be 0: use a number from 1 to 20
     gantry.yaml:12:5: `repository` is missing in an item of `artefacts`: add it: the GitHub repository that the artefact is built from, for example "acme/checkout"
@@ -222,8 +222,8 @@ fn what_makes_no_sense_is_told_beside_unknown_keys() {
         .replace("/checkout\n", "/Checkout\n");
     insta::assert_snapshot!(problems(&text), @"
     gantry.yaml:1:1: unknown key `slcak`: did you mean `slack`?
-    gantry.yaml:3:11: `development` has no channel: set `channel` here, or `channel` under `slack` for all environments
-    gantry.yaml:6:11: `prod` has no channel: set `channel` here, or `channel` under `slack` for all environments
+    gantry.yaml:3:11: `development` has no channel: set `channel` here, or set `slack.channel` for all environments
+    gantry.yaml:6:11: `prod` has no channel: set `channel` here, or set `slack.channel` for all environments
     gantry.yaml:12:17: `checkout` is not a repository: write `owner/name`
     gantry.yaml:13:12: `ghcr.io/Checkout` is not the name of an image: write registry and name in lower case, for example `ghcr.io/acme/checkout`
     gantry.yaml:14:15: `Checkout` cannot be the name of a workload: Kubernetes takes lower-case letters, digits, `-` and `.`
@@ -242,13 +242,13 @@ fn environments_do_not_share_a_webhook_secret() {
     assert_eq!(with_secrets("{ env: A }", "{ file: A }"), "nothing");
     assert_eq!(
         with_secrets("{ env: A }", "{ env: A }"),
-        "gantry.yaml:10:28: two environments have the same webhook secret: line 5 has it already; make a secret for each \
-         environment"
+        "gantry.yaml:10:28: two environments have the same webhook secret: line 5 has the same secret; each \
+         environment needs its own"
     );
     assert_eq!(
         with_secrets("{ file: /run/a }", "{ file: /run/a }"),
-        "gantry.yaml:10:29: two environments have the same webhook secret: line 5 has it already; make a secret for each \
-         environment"
+        "gantry.yaml:10:29: two environments have the same webhook secret: line 5 has the same secret; each \
+         environment needs its own"
     );
 }
 
@@ -262,8 +262,8 @@ fn a_ladder_has_two_rungs_or_more() {
     };
     assert_eq!(
         problems(&ladder(1)),
-        "gantry.yaml:4:3: the ladder has 1 of at least 2 environments: list them in order, lowest first: the first is fed by \
-         pushes, the others by promotions"
+        "gantry.yaml:4:3: the ladder needs at least 2 environments and has 1: list them in order, lowest first: \
+         pushes feed the first environment, promotions feed the others"
     );
     for length in [2, 7, 100] {
         let config = Config::parse("gantry.yaml", &ladder(length)).unwrap();
@@ -276,7 +276,7 @@ fn a_ladder_has_two_rungs_or_more() {
 fn a_file_that_is_none_says_so() {
     assert_eq!(
         problems(""),
-        "gantry.yaml: the file is empty: start from the commented example, `config/gantry.yaml` of Gantry's repository"
+        "gantry.yaml: the file is empty: start from the commented example `config/gantry.yaml` in Gantry's repository"
     );
     assert_eq!(problems("# nothing but a comment\n"), problems(""));
     assert_eq!(
@@ -287,8 +287,8 @@ fn a_file_that_is_none_says_so() {
     let missing = Config::load(Path::new("/nowhere/gantry.yaml")).unwrap_err();
     assert_eq!(
         missing[0].to_string(),
-        "/nowhere/gantry.yaml: there is no such file: copy the commented example `config/gantry.yaml` of Gantry's repository \
-         to that place and adapt it, or name another file with `--config`"
+        "/nowhere/gantry.yaml: the file does not exist: copy the commented example `config/gantry.yaml` from \
+         Gantry's repository to this path and adapt it, or name another file with `--config`"
     );
     let directory = tempfile::tempdir().unwrap();
     assert!(Config::load(directory.path()).unwrap_err()[0].to_string().contains("directory"));
@@ -316,7 +316,7 @@ fn what_is_too_large_or_too_deep_is_refused_and_not_read() {
     }
     for hostile in [deep, block, bomb] {
         let said = problems(&hostile);
-        assert!(said.contains("the file is larger or deeper than a configuration can be"), "{said}");
+        assert!(said.contains("the file is too large or has too many levels"), "{said}");
     }
     let huge = format!("people: {{}}\n#{}", "x".repeat(tree::MAX_BYTES));
     assert!(problems(&huge).starts_with("gantry.yaml: the file has more than 8388608 bytes"), "{}", problems(&huge));
@@ -343,7 +343,7 @@ fn a_thousand_errors_are_cut_short() {
     let text = (0..1000).map(|n| format!("key{n}: 1\n")).collect::<Vec<_>>().concat();
     let problems = Config::parse("gantry.yaml", &text).unwrap_err();
     assert_eq!(problems.len(), 101);
-    assert_eq!(problems[100].to_string(), "gantry.yaml: 902 more problems are not shown: repair these first");
+    assert_eq!(problems[100].to_string(), "gantry.yaml: 902 more problems are not shown: fix these first");
 }
 
 #[test]

@@ -176,18 +176,17 @@ fn explain_yaml_error(text: &str, error: &Error) -> (Position, ProblemDescriptio
     };
     let said = UserMessageFormatter.format_message(error);
     let wrong = match error {
-        Error::Eof { .. } => {
-            describe_problem("the file ends too early", "close what was opened above: quotes, brackets, braces")
-        }
-        Error::MultipleDocuments { .. } => {
-            describe_problem("a second document begins here", "keep one, and remove the line `---` between them")
-        }
+        Error::Eof { .. } => describe_problem("the file ends too early", "close the open quotes, brackets or braces"),
+        Error::MultipleDocuments { .. } => describe_problem(
+            "a second document begins here",
+            "keep one document, and remove the line `---` between them",
+        ),
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
         | Error::AliasReplayCounterOverflow { .. } => describe_problem(
-            format!("the file is larger or deeper than a configuration can be ({said})"),
+            format!("the file is too large or has too many levels ({said})"),
             "write it with fewer levels and fewer aliases",
         ),
         Error::UnknownAnchor { .. } => {
@@ -200,17 +199,17 @@ fn explain_yaml_error(text: &str, error: &Error) -> (Position, ProblemDescriptio
             if !is_indented_by_tab(text, at) && is_indented_by_tab(text, next) {
                 at = next;
             }
-            describe_problem("YAML takes no tab for indentation", "indent with spaces")
+            describe_problem("YAML does not allow tabs for indentation", "indent with spaces")
         }
         _ => match find_character(text, at) {
             Some(sign @ ('@' | '`' | '%')) => describe_problem(
                 format!("text cannot begin with `{sign}` in YAML"),
-                "put it in quotes, as in \"@developers\"",
+                "put it in quotes, for example \"@developers\"",
             ),
             _ => describe_problem(
                 format!("this cannot be read as YAML ({said})"),
-                "check the indentation, the brackets and the quotes (text with `#` or `: ` needs them) here and on the line \
-                 before",
+                "check the indentation, the brackets and the quotes (text with `#` or `: ` needs them) on this line \
+                 and on the line before",
             ),
         },
     };

@@ -118,7 +118,7 @@ impl Validator<'_> {
         let check = |text: &str| match scalar::parse_duration(text, MAX_LOOK_EVERY)? {
             often if often < MIN_LOOK_EVERY => Err(describe_problem(
                 format!("`{text}` is too short"),
-                "10 seconds are the least: watches and webhooks tell sooner",
+                "use at least 10 seconds: watches and webhooks report changes sooner",
             )),
             fine => Ok(fine),
         };
@@ -141,8 +141,8 @@ impl Validator<'_> {
         for (person, login) in &people.0 {
             if let Some(first) = logins.insert(login.value.to_ascii_lowercase(), login.position) {
                 // Otherwise one person could request a change and approve it under the other id.
-                let advice = format!("line {} has it already; a login belongs to one person", first.line);
-                self.add_problem(login.position, format!("`{}` is two people's login", login.value), advice);
+                let advice = format!("line {} has the same login; a login belongs to one person", first.line);
+                self.add_problem(login.position, format!("`{}` is the login of two people", login.value), advice);
             }
             let person = self.parse_text(person, scalar::parse_person);
             let login = self.parse_text(login, scalar::parse_login);

@@ -9,10 +9,10 @@ use crate::domain::model::nearest::find_nearest;
 /// Parses a branch by the rules of `git check-ref-format`.
 pub(in crate::config) fn parse_branch(text: &str) -> ScalarResult<String> {
     if let Some(rest) = text.strip_prefix("refs/heads/").or_else(|| text.strip_prefix("origin/")) {
-        return Err(describe_problem(format!("`{text}` is more than the name of a branch"), format!("write `{rest}`")));
+        return Err(describe_problem(format!("`{text}` is not the plain name of a branch"), format!("write `{rest}`")));
     }
     if text == "gantry" || text.starts_with("gantry/") {
-        let advice = "the branches under `gantry/` are made and deleted by Gantry: use another";
+        let advice = "Gantry creates and deletes branches under `gantry/`; use another branch";
         return Err(describe_problem(format!("`{text}` cannot be the branch of an environment"), advice));
     }
     if !is_valid_ref(text) {
@@ -41,8 +41,8 @@ fn is_valid_ref(text: &str) -> bool {
 pub(in crate::config) fn parse_tag_template(text: &str) -> ScalarResult<String> {
     let filled = fill_placeholders(text, &["environment", "artefact", "date", "n"])?;
     if !text.contains("{n}") {
-        let advice = "add `{n}`, the number that tells two changes of one day apart, as in `{environment}/{date}-{n}`";
-        return Err(describe_problem(format!("`{text}` would name every change alike"), advice));
+        let advice = "add `{n}`, the number of the change on that day, for example `{environment}/{date}-{n}`";
+        return Err(describe_problem(format!("`{text}` would give all changes of a day the same tag"), advice));
     }
     if !is_valid_ref(&filled) {
         return Err(describe_problem(
@@ -61,7 +61,7 @@ fn fill_placeholders(text: &str, known: &[&str]) -> ScalarResult<String> {
         filled.push_str(before);
         let Some((placeholder, behind)) = after.split_once('}') else {
             return Err(describe_problem(
-                format!("a brace of `{text}` is never closed"),
+                format!("a brace of `{text}` is not closed"),
                 "write `}` after the placeholder",
             ));
         };
@@ -70,7 +70,7 @@ fn fill_placeholders(text: &str, known: &[&str]) -> ScalarResult<String> {
                 Some(near) => format!("did you mean `{{{near}}}`?"),
                 None => format!("use `{{{}}}`", known.join("}`, `{")),
             };
-            return Err(describe_problem(format!("`{{{placeholder}}}` stands for nothing here"), advice));
+            return Err(describe_problem(format!("`{{{placeholder}}}` is not a placeholder here"), advice));
         }
         filled.push('x');
         rest = behind;
@@ -83,7 +83,8 @@ fn fill_placeholders(text: &str, known: &[&str]) -> ScalarResult<String> {
 pub(in crate::config) fn parse_manifest_file(text: &str) -> ScalarResult<String> {
     check_repository_path(&fill_placeholders(text, &["environment"])?, text)?;
     if !text.contains("{environment}") {
-        let advice = "put `{environment}` where the environment's name stands, as in `envs/{environment}/app.yaml`";
+        let advice =
+            "write `{environment}` in the place of the environment's name, for example `envs/{environment}/app.yaml`";
         return Err(describe_problem(format!("`{text}` is the same file for every environment"), advice));
     }
     Ok(text.to_owned())
@@ -98,7 +99,7 @@ pub(in crate::config) fn parse_glob(text: &str) -> ScalarResult<String> {
 fn check_repository_path(path: &str, written: &str) -> ScalarResult<()> {
     let sound = |part: &str| !part.is_empty() && part != "." && part != "..";
     if path.is_empty() || path.contains(['\\', '\0', '\n']) || !path.trim_end_matches('/').split('/').all(sound) {
-        let advice = "write it from the top of the repository and without a leading `/`, for example `lib/**`";
+        let advice = "write the path from the root of the repository without a leading `/`, for example `lib/**`";
         return Err(describe_problem(format!("`{written}` is not a path in a repository"), advice));
     }
     Ok(())
@@ -115,7 +116,7 @@ pub(in crate::config) fn parse_login(text: &str) -> ScalarResult<String> {
 
 /// Parses a team as GitHub's URLs name it, without the prefix `github:`, for example `acme/release-managers`.
 pub(super) fn parse_team(text: &str) -> ScalarResult<Member> {
-    let example = "write organisation and team, as in `github:acme/release-managers`";
+    let example = "write organisation and team, for example `github:acme/release-managers`";
     let Some((organisation, team)) = text.split_once('/') else {
         return Err(describe_problem(format!("`github:{text}` names no team"), example));
     };
@@ -125,11 +126,11 @@ pub(super) fn parse_team(text: &str) -> ScalarResult<Member> {
         |name: &str| (1..=100).contains(&name.len()) && name.bytes().all(|b| in_both(b) || matches!(b, b'_' | b'.'));
     let as_in_its_url = team.trim().replace(' ', "-").to_ascii_lowercase();
     if is_organisation && team != as_in_its_url && is_team(&as_in_its_url) {
-        let advice = format!("write the team as its URL does: `github:{organisation}/{as_in_its_url}`");
+        let advice = format!("write the team as in its URL: `github:{organisation}/{as_in_its_url}`");
         return Err(describe_problem(format!("`{team}` is not how GitHub's URLs name a team"), advice));
     }
     if !is_organisation || !is_team(team) {
-        return Err(describe_problem(format!("`github:{text}` is not a team of GitHub"), example));
+        return Err(describe_problem(format!("`github:{text}` is not a GitHub team"), example));
     }
     Ok(Member::Team { organisation: organisation.to_owned(), team: team.to_owned() })
 }
@@ -138,7 +139,7 @@ pub(super) fn parse_team(text: &str) -> ScalarResult<Member> {
 pub(in crate::config) fn parse_yaml_path(text: &str) -> ScalarResult<String> {
     if manifest::check_path(text).is_err() {
         let advice =
-            "write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`";
+            "write keys separated by dots and indices in brackets, for example `image.tag` or `images[0].newTag`";
         return Err(describe_problem(format!("`{text}` is not a path inside a file"), advice));
     }
     Ok(text.to_owned())

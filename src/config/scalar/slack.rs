@@ -15,10 +15,10 @@ pub(in crate::config) fn parse_channel(text: &str) -> ScalarResult<String> {
     match text.strip_prefix('#') {
         Some(name) if legal(name) => Ok(text.to_owned()),
         None if legal(text) => {
-            Err(describe_problem(format!("`{text}` is not a channel"), format!("write it with its sign: \"#{text}\"")))
+            Err(describe_problem(format!("`{text}` is not a channel"), format!("write it with `#`: \"#{text}\"")))
         }
         _ => {
-            let advice = "write its name, for example \"#deploys\", or its id, for example C024BE7LH";
+            let advice = "write the channel's name, for example \"#deploys\", or its id, for example C024BE7LH";
             Err(describe_problem(format!("`{text}` is not a channel"), advice))
         }
     }
@@ -52,21 +52,21 @@ pub(in crate::config) fn parse_member(text: &str) -> ScalarResult<Member> {
     let banned = |c: char| c.is_whitespace() || c.is_control() || "@#<>&,/".contains(c);
     match text.strip_prefix('@') {
         Some("channel" | "here" | "everyone") => Err(describe_problem(
-            format!("`{text}` is nobody in particular"),
-            "name a user group, people or a team; where everyone may, leave `promoters` or `from` out",
+            format!("`{text}` is not a user group or a person"),
+            "name a user group, people or a team; to allow everyone, remove `promoters` or `from`",
         )),
         Some(handle) if !handle.is_empty() && handle.len() <= 80 && !handle.contains(banned) => {
             Ok(Member::Handle(handle.to_owned()))
         }
         // GitHub writes mentions of teams in this form.
         Some(mention) if parse_team(mention).is_ok() => Err(describe_problem(
-            format!("`{text}` is nobody of Slack"),
-            format!("write a team of GitHub as `github:{mention}`"),
+            format!("`{text}` is not a Slack handle"),
+            format!("write a GitHub team as `github:{mention}`"),
         )),
         _ => {
-            let advice = "write a handle of Slack, for example \"@release-managers\", an id, for example U024BE7LH, or a \
-                          team of GitHub, for example `github:acme/release-managers`";
-            Err(describe_problem(format!("`{text}` names nobody"), advice))
+            let advice = "write a Slack handle, for example \"@release-managers\", a Slack id, for example U024BE7LH, \
+                          or a GitHub team, for example `github:acme/release-managers`";
+            Err(describe_problem(format!("`{text}` is not a user group, a person or a team"), advice))
         }
     }
 }

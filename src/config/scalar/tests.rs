@@ -166,22 +166,24 @@ fn a_team_of_github_is_written_as_its_url_names_it() {
     let wrong_forms = [
         (
             "github:acme",
-            "`github:acme` names no team: write organisation and team, as in `github:acme/release-managers`",
+            "`github:acme` names no team: write organisation and team, for example `github:acme/release-managers`",
         ),
         (
             "github:acme/a/b",
-            "`github:acme/a/b` is not a team of GitHub: write organisation and team, as in `github:acme/release-managers`",
+            "`github:acme/a/b` is not a GitHub team: write organisation and team, for example \
+             `github:acme/release-managers`",
         ),
         (
             "github:@acme/sre",
-            "`github:@acme/sre` is not a team of GitHub: write organisation and team, as in `github:acme/release-managers`",
+            "`github:@acme/sre` is not a GitHub team: write organisation and team, for example \
+             `github:acme/release-managers`",
         ),
         (
             "github:acme/Release Managers",
-            "`Release Managers` is not how GitHub's URLs name a team: write the team as its URL does: \
+            "`Release Managers` is not how GitHub's URLs name a team: write the team as in its URL: \
              `github:acme/release-managers`",
         ),
-        ("@acme/sre", "`@acme/sre` is nobody of Slack: write a team of GitHub as `github:acme/sre`"),
+        ("@acme/sre", "`@acme/sre` is not a Slack handle: write a GitHub team as `github:acme/sre`"),
     ];
     for (text, said) in wrong_forms {
         let ProblemDescription { message, advice } = parse_member(text).unwrap_err();

@@ -15,14 +15,14 @@ pub(in crate::config) fn parse_duration(text: &str, most: SignedDuration) -> Sca
     let parsed: SignedDuration =
         text.parse().map_err(|_| describe_problem(format!("`{text}` is not a duration"), written.to_owned()))?;
     if parsed < SignedDuration::from_secs(1) {
-        return Err(describe_problem(format!("`{text}` is too short"), format!("one second is the least: {written}")));
+        return Err(describe_problem(format!("`{text}` is too short"), format!("use at least one second: {written}")));
     }
     if parsed > most {
         return Err(describe_problem(
             format!("`{text}` is too long"),
             match most.as_hours() {
-                1 => "one hour is the most".to_owned(),
-                hours => format!("{hours} hours are the most"),
+                1 => "use at most one hour".to_owned(),
+                hours => format!("use at most {hours} hours"),
             },
         ));
     }
@@ -47,13 +47,13 @@ pub(in crate::config) fn parse_freeze_bound(text: &str) -> ScalarResult<FreezeBo
 
 fn parse_date_time(text: &str) -> ScalarResult<DateTime> {
     let Some((day, hour)) = text.split_once([' ', 'T']) else {
-        let advice = "write one behind the date, as in `2026-12-20 18:00`";
+        let advice = "write a time after the date, for example `2026-12-20 18:00`";
         return Err(describe_problem(format!("`{text}` has no time of the day"), advice));
     };
     let shape = |(at, b): (usize, u8)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
     let shaped = day.len() == 10 && day.bytes().enumerate().all(shape);
     let date = day.parse::<Date>().ok().filter(|_| shaped);
-    let advice = "write year, month and day of the calendar, as in `2026-12-20`";
+    let advice = "write an existing date as year, month and day, for example `2026-12-20`";
     let date = date.ok_or_else(|| describe_problem(format!("`{day}` is not a date"), advice))?;
     Ok(date.to_datetime(parse_time_of_day(hour.trim_start())?))
 }
@@ -68,7 +68,7 @@ fn parse_weekday_time(text: &str) -> ScalarResult<WeekdayTime> {
         ("Saturday", Weekday::Saturday),
         ("Sunday", Weekday::Sunday),
     ];
-    let advice = "write a day and an hour, as in `Fri 16:00`, or a date and an hour, as in `2026-12-20 18:00`";
+    let advice = "write a day and a time like `Fri 16:00`, or a date and a time like `2026-12-20 18:00`";
     let (day, hour) = text
         .split_once(' ')
         .map(|(day, hour)| (day, hour.trim_start()))
@@ -90,7 +90,7 @@ fn parse_time_of_day(text: &str) -> ScalarResult<Time> {
     };
     let time = text.split_once(':').and_then(|(h, m)| Time::new(digits(h, 23)?, digits(m, 59)?, 0, 0).ok());
     time.ok_or_else(|| {
-        describe_problem(format!("`{text}` is not a time of the day"), "write hours and minutes, as in `16:00`")
+        describe_problem(format!("`{text}` is not a time of the day"), "write hours and minutes, for example `16:00`")
     })
 }
 

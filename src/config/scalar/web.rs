@@ -6,15 +6,15 @@ use super::ScalarResult;
 use crate::config::problem::describe_problem;
 
 fn parse_url(text: &str, example: &str) -> ScalarResult<Url> {
-    let advice = || format!("write it out, for example `{example}`");
+    let advice = || format!("write the full URL, for example `{example}`");
     let url =
         Url::parse(text).map_err(|error| describe_problem(format!("`{text}` is not a URL ({error})"), advice()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(describe_problem(format!("`{text}` is not an http or https URL"), advice()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        let advice = "take it out: secrets come from environment variables";
-        return Err(describe_problem("the URL holds a user name or a password", advice));
+        let advice = "remove it: secrets come from environment variables";
+        return Err(describe_problem("the URL contains a user name or a password", advice));
     }
     Ok(url)
 }
@@ -24,7 +24,7 @@ pub(in crate::config) fn parse_base_url(text: &str, example: &str) -> ScalarResu
     let url = parse_url(text, example)?;
     if url.query().is_some() || url.fragment().is_some() {
         let advice = format!("end it with the path, for example `{example}`");
-        return Err(describe_problem(format!("`{text}` has more than a path behind its host"), advice));
+        return Err(describe_problem(format!("`{text}` has a query or a fragment"), advice));
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
@@ -34,7 +34,10 @@ pub(in crate::config) fn parse_origin(text: &str, example: &str) -> ScalarResult
     let base = parse_base_url(text, example)?;
     let origin = parse_url(text, example)?.origin().ascii_serialization();
     if base != origin {
-        return Err(describe_problem(format!("`{text}` is more than an origin"), format!("write `{origin}`")));
+        return Err(describe_problem(
+            format!("`{text}` is not only scheme, host and port"),
+            format!("write `{origin}`"),
+        ));
     }
     Ok(origin)
 }
@@ -49,7 +52,7 @@ pub(in crate::config) fn parse_registry_host(text: &str) -> ScalarResult<String>
     let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
     if host.is_empty() || !host.bytes().all(legal) || port.is_some_and(|port| port.parse::<u16>().is_err()) {
-        let advice = "write it as images begin, for example `ghcr.io` or `localhost:5000`";
+        let advice = "write it as at the beginning of images, for example `ghcr.io` or `localhost:5000`";
         return Err(describe_problem(format!("`{text}` is not the host of a registry"), advice));
     }
     Ok(text.to_owned())
@@ -63,8 +66,8 @@ pub(in crate::config) fn parse_image(text: &str) -> ScalarResult<String> {
     let bare = name.strip_suffix(last).map(|front| format!("{front}{}", last.split(':').next().unwrap_or_default()));
     if digest.is_some() || (last.contains(':') && !(host_only && last.ends_with(':'))) {
         let part = if digest.is_some() { "digest" } else { "tag" };
-        let advice = format!("write `{}`; which version runs is for the environments to say", bare.unwrap_or_default());
-        return Err(describe_problem(format!("`{text}` holds a {part}"), advice));
+        let advice = format!("write `{}`; Gantry reads the running version from the cluster", bare.unwrap_or_default());
+        return Err(describe_problem(format!("`{text}` contains a {part}"), advice));
     }
     let component = |part: &str| {
         let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

@@ -41,15 +41,17 @@ struct DockerAuthEntry {
 pub(super) fn parse_logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>, String> {
     let file: DockerConfigFile = serde_json::from_str(text).map_err(|error| {
         format!(
-            "which is not a docker config file (line {}, column {}): take the `config.json` that `docker login` writes.",
+            "which is not a Docker config file (line {}, column {}): use the `config.json` that `docker login` \
+             writes.",
             error.line(),
             error.column()
         )
     })?;
     let mut logins = BTreeMap::new();
     for (key, entry) in file.auths.unwrap_or_default() {
-        let login =
-            entry.into_login().map_err(|wrong| format!("whose entry `{key}` {wrong}: log in there once more."))?;
+        let login = entry
+            .into_login()
+            .map_err(|wrong| format!("whose entry `{key}` {wrong}: log in to this registry again."))?;
         if let Some(login) = login {
             // If a host has two entries, the first in key order wins: `ghcr.io` is before `https://ghcr.io/v2/`.
             logins.entry(normalize_host(&key)).or_insert(login);
@@ -151,10 +153,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_without_what_the_file_holds() {
-        let end = ": log in there once more.";
+        let end = ": log in to this registry again.";
         for (text, said) in [
-            ("hunter2", "which is not a docker config file (line 1, column 1)"),
-            (r#"{"auths":"hunter2"}"#, "which is not a docker config file (line 1, column 18)"),
+            ("hunter2", "which is not a Docker config file (line 1, column 1)"),
+            (r#"{"auths":"hunter2"}"#, "which is not a Docker config file (line 1, column 18)"),
             (
                 r#"{"auths":{"ghcr.io":{"auth":"hunter2!"}}}"#,
                 "whose entry `ghcr.io` has an `auth` that is not the base64",

@@ -82,20 +82,20 @@ fn what_is_set_wrongly_is_told_in_a_sentence_each_and_all_at_once() {
         said,
         [
             "SLACK_SIGNING_SECRET is set but empty: give it a value, or unset it.",
-            "SLACK_BOT_TOKEN holds an app-level token, not a bot's (`xoxb-`): swap the two.",
-            "SLACK_APP_TOKEN holds a bot's token, not an app-level one (`xapp-`): swap the two.",
-            "A GitHub App needs GITHUB_APP_INSTALLATION_ID too: set what is missing.",
-            "GITHUB_APP_ID is not a number: take it from the settings of the GitHub App.",
-            "GITHUB_APP_PRIVATE_KEY is not a private key: give the content of the `.pem` file that GitHub made.",
+            "SLACK_BOT_TOKEN holds an app-level token: set it to the bot token (`xoxb-`).",
+            "SLACK_APP_TOKEN holds a bot token: set it to the app-level token (`xapp-`).",
+            "A GitHub App also needs GITHUB_APP_INSTALLATION_ID: set all three GITHUB_APP_... variables.",
+            "GITHUB_APP_ID is not a number: copy it from the settings of the GitHub App.",
+            "GITHUB_APP_PRIVATE_KEY is not a private key: use the content of the `.pem` file from GitHub.",
             "Both GITHUB_WEBHOOK_SECRET and GITHUB_WEBHOOK_SECRET_FILE are set: unset one of them.",
-            "DATABASE_URL has a line break or a space at its edge: it was probably copied with too much.",
+            "DATABASE_URL contains a control character, or begins or ends with a space: copy the value again.",
         ]
     );
     for (path, end) in [
         (empty.as_str(), "which is empty: write the secret into it."),
         (binary.as_str(), "which is not UTF-8 text: write the secret into it as text."),
-        (large.as_str(), "which is too large for a secret: 65536 bytes are the most."),
-        ("/nowhere/x", "(No such file or directory (os error 2)): check the path and its rights."),
+        (large.as_str(), "which is too large for a secret: use at most 65536 bytes."),
+        ("/nowhere/x", "(No such file or directory (os error 2)): check the path and its permissions."),
     ] {
         let said = read(&[("SLACK_BOT_TOKEN_FILE", path)]).unwrap_err();
         assert!(
@@ -120,7 +120,7 @@ fn github_is_spoken_to_by_a_token_or_by_an_app_and_not_by_both() {
     let both = [&app[..], &[("GITHUB_TOKEN", "ghp_x")]].concat();
     assert_eq!(
         read(&both).unwrap_err(),
-        ["Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used."]
+        ["Both GITHUB_TOKEN and GITHUB_APP_... are set: keep one and unset the other."]
     );
 }
 
@@ -135,7 +135,7 @@ fn each_environment_has_a_webhook_secret_of_its_own() {
     assert_eq!(values, [("development", "two"), ("prod", "one")]);
     assert_eq!(
         read_for(&config, &[("FLUX_DEV", "one")]).unwrap_err(),
-        ["development and prod have the same webhook secret: make one for each."]
+        ["development and prod have the same webhook secret: create one for each."]
     );
     assert_eq!(
         read_for(&config, &[("FLUX_DEV", " ")]).unwrap_err(),
@@ -162,8 +162,12 @@ fn logins_to_registries_come_from_the_docker_config_file_that_is_named() {
 
     let wrong = file(&directory, "wrong", "s3cr3t");
     for (path, said) in [
-        (wrong.as_str(), "which is not a docker config file (line 1, column 1)"),
-        ("/nowhere/x", "which cannot be read (No such file or directory (os error 2)): check the path and its rights."),
+        (wrong.as_str(), "which is not a Docker config file (line 1, column 1)"),
+        (
+            "/nowhere/x",
+            "which cannot be read (No such file or directory (os error 2)): check the path and its \
+             permissions.",
+        ),
     ] {
         let all = with(path).unwrap_err();
         assert!(all.len() == 1 && !all[0].contains("s3cr3t"), "{all:?}");

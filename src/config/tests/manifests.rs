@@ -55,10 +55,10 @@ fn what_is_wrong_with_a_manifest_is_told_with_its_place() {
     , pin: sha: 16:86: `pin` cannot be `sha`: use `tag` or `digest`
     , pin: Digest: 16:86: `pin` cannot be `Digest`: did you mean `digest`?
     , pin: true: 16:86: `pin` cannot be `true`: write `tag` or `digest`
-    , path: '': 16:87: `` is not a path inside a file: write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`
-    , path: image..tag: 16:87: `image..tag` is not a path inside a file: write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`
-    , path: 'images[x].newTag': 16:87: `images[x].newTag` is not a path inside a file: write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`
-    , path: [image, tag]: 16:87: `path` cannot be a list: write text (in quotes if it looks like something else), for example "image.tag"
+    , path: '': 16:87: `` is not a path inside a file: write keys separated by dots and indices in brackets, for example `image.tag` or `images[0].newTag`
+    , path: image..tag: 16:87: `image..tag` is not a path inside a file: write keys separated by dots and indices in brackets, for example `image.tag` or `images[0].newTag`
+    , path: 'images[x].newTag': 16:87: `images[x].newTag` is not a path inside a file: write keys separated by dots and indices in brackets, for example `image.tag` or `images[0].newTag`
+    , path: [image, tag]: 16:87: `path` cannot be a list: write text (in quotes if YAML would read it as another type), for example "image.tag"
     , branch: 'no branch': 16:89: `no branch` cannot be a branch: write its name as Git shows it, for example `develop`
     , tag: latest: 16:81: unknown key `tag`: the keys here are `branch`, `file`, `path`, `pin` and `repository`
     "#);
@@ -100,9 +100,9 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
     prod auto_rollback: maybe: 9:20: `auto_rollback` cannot be the text `maybe`: write `true` or `false`
     prod auto_rollback: 1: 9:20: `auto_rollback` cannot be the number 1: write `true` or `false`
     prod autorollback: true: 9:5: unknown key `autorollback`: did you mean `auto_rollback`?
-    develop rollback: pull_request: 5:15: `rollback` has no effect on `development`, the lowest environment: remove it: pushes are deployed there without asking, nothing is promoted into it
-    develop auto_rollback: true: 5:20: `auto_rollback` has no effect on `development`, the lowest environment: remove it: pushes are deployed there without asking, nothing is promoted into it
-    develop auto_rollback: false: 5:20: `auto_rollback` has no effect on `development`, the lowest environment: remove it: pushes are deployed there without asking, nothing is promoted into it
+    develop rollback: pull_request: 5:15: `rollback` has no effect on `development`, the lowest environment: remove it: pushes feed this environment, and nothing is promoted into it
+    develop auto_rollback: true: 5:20: `auto_rollback` has no effect on `development`, the lowest environment: remove it: pushes feed this environment, and nothing is promoted into it
+    develop auto_rollback: false: 5:20: `auto_rollback` has no effect on `development`, the lowest environment: remove it: pushes feed this environment, and nothing is promoted into it
     ");
 }
 

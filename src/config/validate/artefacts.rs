@@ -26,11 +26,7 @@ impl Validator<'_> {
         ladder: &[Environment],
     ) -> Vec<Artefact> {
         if file.value.is_empty() {
-            self.add_problem(
-                file.position,
-                "there is no artefact",
-                "describe at least one: without it there is nothing to move",
-            );
+            self.add_problem(file.position, "there is no artefact", "add at least one artefact that can be promoted");
         }
         let mut names: BTreeMap<String, Position> = BTreeMap::new();
         let mut spots: BTreeMap<WorkloadSlot, ArtefactName> = BTreeMap::new();
@@ -54,12 +50,12 @@ impl Validator<'_> {
         self.parse_text(name, scalar::check_name);
         let is = |known: &str| known.eq_ignore_ascii_case(&name.value);
         if ladder.iter().any(|rung| is(rung.name.as_str()) || rung.aliases.iter().any(|alias| is(alias))) {
-            let advice = "call it something else: in a command nobody could tell the two apart";
-            self.add_problem(name.position, format!("`{}` is an environment already", name.value), advice);
+            let advice = "choose another name: a command could not distinguish the two";
+            self.add_problem(name.position, format!("`{}` is already an environment", name.value), advice);
         }
         if let Some(first) = names.insert(name.value.to_ascii_lowercase(), name.position) {
-            let advice = format!("line {} has it already; names are unique in any case", first.line);
-            self.add_problem(name.position, format!("`{}` names two artefacts", name.value), advice);
+            let advice = format!("line {} has the same name; names must be unique, without regard to case", first.line);
+            self.add_problem(name.position, format!("`{}` is the name of two artefacts", name.value), advice);
         }
     }
 
@@ -109,8 +105,8 @@ impl Validator<'_> {
         }
         if file.0.value.len() > MAX_WORKLOADS {
             let advice =
-                "is this one artefact? Describe what is released together, and the rest as artefacts of their own";
-            self.add_problem(file.0.position, format!("more than {MAX_WORKLOADS} workloads are too many"), advice);
+                "list only workloads that are deployed together, and describe the others as artefacts of their own";
+            self.add_problem(file.0.position, format!("more than {MAX_WORKLOADS} workloads are not allowed"), advice);
             return Vec::new();
         }
         let mut workloads = Vec::new();
@@ -159,8 +155,8 @@ impl Validator<'_> {
             places.insert(environment.name.clone(), place);
         }
         if places.is_empty() && !ladder.is_empty() {
-            let advice = "remove one `false` under its `environments`, or the artefact";
-            self.add_problem(file.name.position, format!("`{}` is in no environment at all", file.name.value), advice);
+            let advice = "remove a `false` under its `environments`, or remove the artefact";
+            self.add_problem(file.name.position, format!("`{}` is in no environment", file.name.value), advice);
         }
         places
     }
@@ -197,7 +193,7 @@ impl Validator<'_> {
             let message =
                 format!("`{}` is the same workload in `{other}` and in `{}`", file.name.value, environment.name);
             let advice =
-                "give the environments namespaces of their own, or the artefact another `workload` in one of them";
+                "give the environments different namespaces, or give the artefact another `workload` in one of them";
             self.add_problem(file.workload.0.position, message, advice);
         }
     }
@@ -216,7 +212,11 @@ impl Validator<'_> {
                 {
                     let message =
                         format!("`{}` and `{other}` are the same {workload} in `{environment}`", artefact.name);
-                    self.add_problem(at, message, "keep one of them, or tell them apart by `image` or `container`");
+                    self.add_problem(
+                        at,
+                        message,
+                        "keep one of them, or give them different values of `image` or `container`",
+                    );
                     return;
                 }
             }

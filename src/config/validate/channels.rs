@@ -32,7 +32,7 @@ impl Validator<'_> {
             Some(states) => {
                 if states.value.is_empty() {
                     let advice =
-                        "name some of `started`, `deployed` and `failed`, or leave `states` out to hear of all";
+                        "name some of `started`, `deployed` and `failed`, or remove `states` to get all of them";
                     self.add_problem(states.position, "the list of states is empty", advice);
                 }
                 states.value.iter().map(|state| SubscribedState::from(*state)).collect()
@@ -59,7 +59,7 @@ impl Validator<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write the name of an artefact, or a pattern such as `shop-*`".to_owned(),
         };
-        self.add_problem(pattern.position, format!("no artefact is called `{}`", pattern.value), advice);
+        self.add_problem(pattern.position, format!("no artefact matches `{}`", pattern.value), advice);
     }
 
     fn resolve_environment(&mut self, name: &Located<String>, ladder: &[Environment]) -> Option<EnvironmentName> {

@@ -45,11 +45,11 @@ impl Validator<'_> {
         channel: Option<&str>,
     ) -> ValidatedEnvironments {
         if file.value.len() < 2 {
-            let message = format!("the ladder has {} of at least 2 environments", file.value.len());
+            let message = format!("the ladder needs at least 2 environments and has {}", file.value.len());
             self.add_problem(
                 file.position,
                 message,
-                "list them in order, lowest first: the first is fed by pushes, the others by promotions",
+                "list them in order, lowest first: pushes feed the first environment, promotions feed the others",
             );
         }
         let mut taken = UniqueValues::default();
@@ -87,10 +87,10 @@ impl Validator<'_> {
         }
         self.parse_text(&file.branch, scalar::parse_branch);
         if let Some(first) = taken.branches.insert(file.branch.value.clone(), file.branch.position) {
-            let advice = format!("line {} has it already; each environment needs a branch of its own", first.line);
+            let advice = format!("line {} has the same branch; each environment needs its own", first.line);
             self.add_problem(
                 file.branch.position,
-                format!("`{}` is the branch of two environments", file.branch.value),
+                format!("the branch `{}` is used by two environments", file.branch.value),
                 advice,
             );
         }
@@ -98,7 +98,7 @@ impl Validator<'_> {
             (Some(own), _) => self.parse_text(own, scalar::parse_channel),
             (None, Some(default)) => Some(default.to_owned()),
             (None, None) => {
-                let advice = "set `channel` here, or `channel` under `slack` for all environments";
+                let advice = "set `channel` here, or set `slack.channel` for all environments";
                 self.add_problem(file.name.position, format!("`{}` has no channel", file.name.value), advice);
                 None
             }
@@ -124,9 +124,15 @@ impl Validator<'_> {
     fn check_environment_name(&mut self, name: &Located<String>, taken: &mut UniqueValues) {
         self.parse_text(name, scalar::check_name);
         if let Some(first) = taken.names.insert(name.value.to_ascii_lowercase(), name.position) {
-            let advice =
-                format!("line {} has it already; names and aliases are one namespace, in any case", first.line);
-            self.add_problem(name.position, format!("`{}` names an environment twice", name.value), advice);
+            let advice = format!(
+                "line {} has the same name; names and aliases must be unique, without regard to case",
+                first.line
+            );
+            self.add_problem(
+                name.position,
+                format!("`{}` is used twice as a name or alias of an environment", name.value),
+                advice,
+            );
         }
     }
 
@@ -145,7 +151,7 @@ impl Validator<'_> {
                 .find(|outer| branches.contains_key(*outer));
             if let Some(outer) = outer {
                 let advice = format!("rename one of them, for example this one to `{}`", branch.replace('/', "-"));
-                self.add_problem(*at, format!("Git cannot have a branch `{branch}` beside a branch `{outer}`"), advice);
+                self.add_problem(*at, format!("Git cannot have both branches `{branch}` and `{outer}`"), advice);
             }
         }
     }
@@ -169,7 +175,7 @@ impl Validator<'_> {
                 self.add_problem(
                     at,
                     message,
-                    "remove it: pushes are deployed there without asking, nothing is promoted into it",
+                    "remove it: pushes feed this environment, and nothing is promoted into it",
                 );
             }
         }
@@ -183,7 +189,7 @@ impl Validator<'_> {
             self.add_problem(
                 timeout.position,
                 message,
-                "remove it, or ask for approvals, as in `approvals: { required: 1 }`",
+                "remove it, or require approvals, for example `approvals: { required: 1 }`",
             );
         }
     }
@@ -198,7 +204,7 @@ impl Validator<'_> {
             self.add_problem(
                 text.position,
                 message,
-                "write less, so that silence is told before the change counts as stalled",
+                "write a shorter duration, so that the card shows a warning before the change counts as stalled",
             );
         }
         given.unwrap_or(usual)
@@ -241,11 +247,11 @@ impl Validator<'_> {
         let people: BTreeSet<&Member> = from.iter().collect();
         let only_people = people.iter().all(|member| matches!(member, Member::Person(_)));
         if !from.is_empty() && only_people && people.len() < required as usize {
-            let message = format!("{required} approvals cannot come from the {} named", people.len());
+            let message = format!("`from` names fewer people ({}) than `required` asks for ({required})", people.len());
             self.add_problem(
                 file.required.position,
                 message,
-                "ask for fewer, or name more people, a user group or a team",
+                "require fewer, or add more people, a user group or a team to `from`",
             );
         }
         Approvals { required, approvers: from }
@@ -270,14 +276,15 @@ impl Validator<'_> {
             }
             (FreezeBound::Dated(from), FreezeBound::Dated(to)) if from < to => return Some(Period::Dated { from, to }),
             (FreezeBound::Weekly(_), FreezeBound::Weekly(_)) => {
-                ("the freeze ends when it begins", "write the time when changes are welcome again")
+                ("the freeze ends at the time when it begins", "write the time from which changes are allowed again")
             }
-            (FreezeBound::Dated(_), FreezeBound::Dated(_)) => {
-                ("the freeze does not end after it begins", "write the time when changes are welcome again")
-            }
+            (FreezeBound::Dated(_), FreezeBound::Dated(_)) => (
+                "the freeze ends before it begins, or at the same time",
+                "write the time from which changes are allowed again",
+            ),
             _ => (
-                "one end of the freeze is a day of the week and the other a date",
-                "write both as in `Fri 16:00`, for every week, or both as in `2026-12-20 18:00`, for once",
+                "`from` and `to` have different forms: a day of the week and a date",
+                "write both like `Fri 16:00` (every week), or both like `2026-12-20 18:00` (once)",
             ),
         };
         self.add_problem(at, message, advice);
@@ -300,12 +307,12 @@ impl Validator<'_> {
         if let SecretSource::Variable(name) = &source
             && secrets::KNOWN_VARIABLES.iter().any(|(own, _)| *own == name.as_str())
         {
-            let advice = "make a new secret for this environment, under a name of its own";
-            self.add_problem(at, format!("`{name}` is a secret of Gantry itself"), advice);
+            let advice = "create a new secret for this environment, in another variable";
+            self.add_problem(at, format!("`{name}` is a variable of Gantry itself"), advice);
         }
         if let Some(first) = taken.secrets.insert(source.clone(), at) {
             // Gantry identifies the environment of a report by the secret that verifies it.
-            let advice = format!("line {} has it already; make a secret for each environment", first.line);
+            let advice = format!("line {} has the same secret; each environment needs its own", first.line);
             self.add_problem(at, "two environments have the same webhook secret", advice);
         }
         Some(source)
@@ -328,8 +335,8 @@ impl Validator<'_> {
         if !tag.contains("{environment}")
             && let Some(first) = taken.tags.insert(tag.clone(), file.position)
         {
-            let advice = format!("line {} has it already; put `{{environment}}` into both", first.line);
-            self.add_problem(file.position, "two environments would have the same tags", advice);
+            let advice = format!("line {} has the same template; put `{{environment}}` into both", first.line);
+            self.add_problem(file.position, "two environments would get the same tags", advice);
         }
         Some(tag)
     }

@@ -28,8 +28,8 @@ impl Validator<'_> {
         let [kind, namespace, name] = [&rule.kind, &rule.namespace, &rule.name]
             .map(|glob| glob.as_ref().and_then(|glob| self.parse_text(glob, scalar::parse_name_glob)));
         if rule.kind.is_none() && rule.namespace.is_none() && rule.name.is_none() {
-            let advice = "give it a `kind`, a `namespace` or a `name`, else it would be for every report";
-            self.add_problem(*at, "the rule is for no object", advice);
+            let advice = "add a `kind`, a `namespace` or a `name`; without them the rule would match every report";
+            self.add_problem(*at, "the rule names no object", advice);
         }
         if rule.artefacts.value.is_empty() {
             self.add_problem(
@@ -78,14 +78,14 @@ impl Validator<'_> {
                 }
                 Some(artefact) if !is_there(artefact) => {
                     let message = format!("`{}` is in none of the rule's environments", text.value);
-                    self.add_problem(text.position, message, "remove it here, or name an environment that has it");
+                    self.add_problem(text.position, message, "remove it here, or name an environment that runs it");
                 }
                 Some(artefact) => artefacts.push(artefact.name.clone()),
                 None => {
                     let near =
                         find_nearest(&text.value, catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()));
                     let advice = near.map_or_else(
-                        || "name one that stands under `artefacts`".to_owned(),
+                        || "use the name of an artefact from the list `artefacts`".to_owned(),
                         |near| format!("did you mean `{near}`?"),
                     );
                     self.add_problem(text.position, format!("`{}` is not an artefact", text.value), advice);

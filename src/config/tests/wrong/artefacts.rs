@@ -6,26 +6,24 @@ pub(super) const CASES: &[Case] = &[
     (
         "  - name: checkout",
         "  - name: development",
-        "11:11: `development` is an environment already: call it something else: in a command nobody could \
-         tell the two apart",
+        "11:11: `development` is already an environment: choose another name: a command could not distinguish the two",
     ),
     (
         "  - name: checkout",
         "  - name: PRODUCTION",
-        "11:11: `PRODUCTION` is an environment already: call it something else: in a command nobody could \
-         tell the two apart",
+        "11:11: `PRODUCTION` is already an environment: choose another name: a command could not distinguish the two",
     ),
-    ("  - name: checkout", "  - name: in", "11:11: `in` is a word of the commands: choose a name that is none of them"),
+    ("  - name: checkout", "  - name: in", "11:11: `in` is a word of the command language: choose another name"),
     (
         "  - name: checkout",
         "  - name: check out",
-        "11:11: `check out` cannot be a name: people type it, so use letters, digits, `-`, `_` and `.`, with \
-         a letter or digit at both ends",
+        "11:11: `check out` cannot be a name: use letters, digits, `-`, `_` and `.`, with a letter or digit at both \
+         ends",
     ),
     (
         "  - name: checkout",
         "  - name: deadbeef",
-        "11:11: `deadbeef` reads like the id of a change: choose a name that is not 8 hex digits",
+        "11:11: `deadbeef` looks like the id of a change: choose a name that is not 8 hex digits",
     ),
     (
         "  - name: checkout",
@@ -42,14 +40,14 @@ pub(super) const CASES: &[Case] = &[
     (
         "    image: ghcr.io/acme/checkout",
         "    image: ghcr.io/acme/checkout@sha256:abc",
-        "13:12: `ghcr.io/acme/checkout@sha256:abc` holds a digest: write `ghcr.io/acme/checkout`; which \
-         version runs is for the environments to say",
+        "13:12: `ghcr.io/acme/checkout@sha256:abc` contains a digest: write `ghcr.io/acme/checkout`; Gantry reads \
+         the running version from the cluster",
     ),
     (
         "    image: ghcr.io/acme/checkout",
         "    image: localhost:5000/checkout:1.4",
-        "13:12: `localhost:5000/checkout:1.4` holds a tag: write `localhost:5000/checkout`; which version \
-         runs is for the environments to say",
+        "13:12: `localhost:5000/checkout:1.4` contains a tag: write `localhost:5000/checkout`; Gantry reads the \
+         running version from the cluster",
     ),
     ("    image: ghcr.io/acme/checkout", "    image: localhost:5000/checkout", "nothing"),
     (
@@ -76,13 +74,13 @@ pub(super) const CASES: &[Case] = &[
     (
         "    workload: deployment/checkout",
         "    workload: [deployment/checkout, 5, deployment/checkout]",
-        "14:37: an item of `workload` cannot be the number 5: write text (in quotes if it looks like \
-         something else)",
+        "14:37: an item of `workload` cannot be the number 5: write text (in quotes if YAML would read it as \
+         another type)",
     ),
     (
         "    workload: deployment/checkout",
         "    workload: { kind: deployment }",
-        "14:15: `workload` cannot be a block of keys: write text (in quotes if it looks like something else) \
+        "14:15: `workload` cannot be a block of keys: write text (in quotes if YAML would read it as another type) \
          or a list, for example \"deployment/checkout\"",
     ),
     (
@@ -94,8 +92,7 @@ pub(super) const CASES: &[Case] = &[
     (
         "    workload: deployment/checkout",
         "    workload: deployment/checkout\n    environments: { prod: false, development: false }",
-        "11:11: `checkout` is in no environment at all: remove one `false` under its `environments`, or the \
-         artefact",
+        "11:11: `checkout` is in no environment: remove a `false` under its `environments`, or remove the artefact",
     ),
     (
         "    workload: deployment/checkout",
@@ -125,8 +122,8 @@ pub(super) const CASES: &[Case] = &[
     (
         "    workload: deployment/checkout",
         "    workload: deployment/checkout\n    delivery: { manifest: { repository: acme/gitops, file: envs/app.yaml } }",
-        "15:60: `envs/app.yaml` is the same file for every environment: put `{environment}` where the \
-         environment's name stands, as in `envs/{environment}/app.yaml`",
+        "15:60: `envs/app.yaml` is the same file for every environment: write `{environment}` in the place of the \
+         environment's name, for example `envs/{environment}/app.yaml`",
     ),
     (
         "    workload: deployment/checkout",
@@ -141,29 +138,30 @@ pub(super) const CASES: &[Case] = &[
     (
         "    workload: deployment/checkout",
         "    workload: deployment/checkout\n    delivery: { manifest: { repository: acme/gitops, file: '../{environment}' } }",
-        "15:60: `../{environment}` is not a path in a repository: write it from the top of the repository \
-         and without a leading `/`, for example `lib/**`",
+        "15:60: `../{environment}` is not a path in a repository: write the path from the root of the repository \
+         without a leading `/`, for example `lib/**`",
     ),
     (
         "    workload: deployment/checkout",
         "    workload: deployment/checkout\n  - name: Checkout\n    repository: acme/x\n    image: x\n    workload: deployment/x",
-        "15:11: `Checkout` names two artefacts: line 11 has it already; names are unique in any case",
+        "15:11: `Checkout` is the name of two artefacts: line 11 has the same name; names must be unique, without \
+         regard to case",
     ),
     (
         "    workload: deployment/checkout",
         "    workload: deployment/checkout\n  - name: till\n    repository: acme/x\n    image: ghcr.io/acme/checkout\n    workload: deployment/checkout",
-        "18:15: `till` and `checkout` are the same deployment/checkout in `development`: keep one of them, \
-         or tell them apart by `image` or `container`",
+        "18:15: `till` and `checkout` are the same deployment/checkout in `development`: keep one of them, or give \
+         them different values of `image` or `container`",
     ),
     (
         "    workload: deployment/checkout",
         "    workload: deployment/checkout\n---\nslack: {}",
-        "16:1: a second document begins here: keep one, and remove the line `---` between them",
+        "16:1: a second document begins here: keep one document, and remove the line `---` between them",
     ),
     (
         "    workload: deployment/checkout",
         "    workload: [deployment/checkout",
-        "14:15: this cannot be read as YAML (unclosed bracket '['): check the indentation, the brackets and \
-         the quotes (text with `#` or `: ` needs them) here and on the line before",
+        "14:15: this cannot be read as YAML (unclosed bracket '['): check the indentation, the brackets and the \
+         quotes (text with `#` or `: ` needs them) on this line and on the line before",
     ),
 ];

@@ -17,7 +17,8 @@ pub(super) const CASES: &[Case] = &[
     (
         BEFORE,
         rules!("{ artefacts: [checkout] }"),
-        "2:11: the rule is for no object: give it a `kind`, a `namespace` or a `name`, else it would be for every report",
+        "2:11: the rule names no object: add a `kind`, a `namespace` or a `name`; without them the rule would match \
+         every report",
     ),
     (
         BEFORE,
@@ -37,7 +38,7 @@ pub(super) const CASES: &[Case] = &[
     (
         BEFORE,
         rules!("{ name: apps, artefacts: [redis] }"),
-        "2:37: `redis` is not an artefact: name one that stands under `artefacts`",
+        "2:37: `redis` is not an artefact: use the name of an artefact from the list `artefacts`",
     ),
     (BEFORE, rules!("{ name: apps, artefacts: [checkout, checkout] }"), "2:47: `checkout` is listed twice: keep one"),
     (
@@ -53,8 +54,8 @@ pub(super) const CASES: &[Case] = &[
     (
         BEFORE,
         rules!("{ name: 'apps of all', artefacts: [checkout] }"),
-        "2:19: `apps of all` fits the name of no object: Kubernetes takes letters, digits, `-` and `.`; `*` stands for \
-         anything, for example `apps-*`",
+        "2:19: `apps of all` cannot match the name of an object: Kubernetes allows letters, digits, `-` and `.`; \
+         `*` matches any text, for example `apps-*`",
     ),
     (
         BEFORE,

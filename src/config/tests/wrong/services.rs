@@ -6,25 +6,25 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: #deploys }",
-        "2:13: this cannot be read as YAML (while parsing a flow mapping, did not find expected ',' or '}'): \
-         check the indentation, the brackets and the quotes (text with `#` or `: ` needs them) here and on \
-         the line before",
+        "2:13: this cannot be read as YAML (while parsing a flow mapping, did not find expected ',' or '}'): check \
+         the indentation, the brackets and the quotes (text with `#` or `: ` needs them) on this line and on the \
+         line before",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack:\n  channel: #deploys",
-        "2:3: `channel` is empty: give it a value or remove the key; text that begins with `#` must stand in \
-         quotes, else it is a comment",
+        "2:3: `channel` is empty: give it a value or remove the key; put text that begins with `#` in quotes, or \
+         YAML reads it as a comment",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nlook_every: 5s",
-        "2:13: `5s` is too short: 10 seconds are the least: watches and webhooks tell sooner",
+        "2:13: `5s` is too short: use at least 10 seconds: watches and webhooks report changes sooner",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nlook_every: 2h",
-        "2:13: `2h` is too long: one hour is the most",
+        "2:13: `2h` is too long: use at most one hour",
     ),
     ("slack: { channel: '#deploys' }", "slack: { channel: '#deploys' }\nlook_every: 10s", "nothing"),
     (
@@ -35,12 +35,12 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: 'deploys' }",
-        r##"1:19: `deploys` is not a channel: write it with its sign: "#deploys""##,
+        r##"1:19: `deploys` is not a channel: write it with `#`: "#deploys""##,
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#Big Deploys' }",
-        "1:19: `#Big Deploys` is not a channel: write its name, for example \"#deploys\", or its id, for \
+        "1:19: `#Big Deploys` is not a channel: write the channel's name, for example \"#deploys\", or its id, for \
          example C024BE7LH",
     ),
     ("slack: { channel: '#deploys' }", "slack: { channel: C024BE7LH }", "nothing"),
@@ -57,7 +57,7 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys', api_url: 'file:///etc/passwd' }",
-        "1:40: `file:///etc/passwd` is not an http or https URL: write it out, for example \
+        "1:40: `file:///etc/passwd` is not an http or https URL: write the full URL, for example \
          `https://slack.com/api`",
     ),
     (
@@ -68,15 +68,14 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys', hooks_origin: 'https://hooks.slack.com/a?b' }",
-        "1:45: `https://hooks.slack.com/a?b` has more than a path behind its host: end it with the path, for \
-         example `https://hooks.slack.com`",
+        "1:45: `https://hooks.slack.com/a?b` has a query or a fragment: end it with the path, for example \
+         `https://hooks.slack.com`",
     ),
     (
         "slack: { channel: '#deploys' }",
         "github: { api_url: https://api.github.com }",
-        "3:11: `development` has no channel: set `channel` here, or `channel` under `slack` for all \
-         environments\n6:11: `prod` has no channel: set `channel` here, or `channel` under `slack` for all \
-         environments",
+        "3:11: `development` has no channel: set `channel` here, or set `slack.channel` for all environments\n6:11: \
+         `prod` has no channel: set `channel` here, or set `slack.channel` for all environments",
     ),
     (
         "slack: { channel: '#deploys' }",
@@ -91,27 +90,28 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nregistry: { docker_config: ~/.docker/config.json }",
-        "2:28: `~/.docker/config.json` begins with `~`: write the directory out: `~` means something to a shell only",
+        "2:28: `~/.docker/config.json` begins with `~`: write the full path: only a shell expands `~`",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nkubeconfig: 5",
-        "2:13: `kubeconfig` cannot be the number 5: write text (in quotes if it looks like something else) or `~`",
+        "2:13: `kubeconfig` cannot be the number 5: write text (in quotes if YAML would read it as another type) or \
+         `~`",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nslack: { channel: '#other' }",
-        "2:1: `slack` is given twice: keep one; the first stands on line 1",
+        "2:1: `slack` is given twice: keep one; the first is on line 1",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\npeople: { U024BE7LH: octocat, U024BE7LJ: Octocat }",
-        "2:42: `Octocat` is two people's login: line 2 has it already; a login belongs to one person",
+        "2:42: `Octocat` is the login of two people: line 2 has the same login; a login belongs to one person",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\npeople: { U024BE7LH: [octocat] }",
-        "2:22: `U024BE7LH` cannot be a list: write text (in quotes if it looks like something else)",
+        "2:22: `U024BE7LH` cannot be a list: write text (in quotes if YAML would read it as another type)",
     ),
     (
         "slack: { channel: '#deploys' }",
@@ -121,17 +121,17 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nchannels:\n  - { channel: a }",
-        "3:16: `a` is not a channel: write it with its sign: \"#a\"",
+        "3:16: `a` is not a channel: write it with `#`: \"#a\"",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', artefacts: [chekout] }",
-        "3:34: no artefact is called `chekout`: did you mean `checkout`?",
+        "3:34: no artefact matches `chekout`: did you mean `checkout`?",
     ),
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', artefacts: ['x-*'] }",
-        "3:34: no artefact is called `x-*`: write the name of an artefact, or a pattern such as `shop-*`",
+        "3:34: no artefact matches `x-*`: write the name of an artefact, or a pattern such as `shop-*`",
     ),
     (
         "slack: { channel: '#deploys' }",
@@ -141,7 +141,8 @@ pub(super) const CASES: &[Case] = &[
     (
         "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', states: [] }",
-        "3:30: the list of states is empty: name some of `started`, `deployed` and `failed`, or leave `states` out to hear of all",
+        "3:30: the list of states is empty: name some of `started`, `deployed` and `failed`, or remove `states` to \
+         get all of them",
     ),
     (
         "slack: { channel: '#deploys' }",
