@@ -47,7 +47,7 @@ pub enum AppError {
     MissingSecret(String),
     #[error("{0}")]
     Client(String),
-    #[error("A part of Gantry ended in a panic, which is a mistake of ours; the log has it. Start Gantry again.")]
+    #[error("A part of Gantry ended unexpectedly because of a bug. The log has the details. Start Gantry again.")]
     Panicked,
 }
 
@@ -76,16 +76,16 @@ impl App {
         let needed = |secret: &Option<SecretString>, name: &str| {
             let why = || {
                 AppError::MissingSecret(format!(
-                    "`{name}` is not set: Slack cannot be spoken to without it. Set it, or `{name}_FILE`."
+                    "`{name}` is not set, so Gantry cannot call Slack. Set it, or `{name}_FILE`."
                 ))
             };
             secret.clone().ok_or_else(why)
         };
         if secrets.slack_signing_secret.is_none() && secrets.slack_app_token.is_none() {
             return Err(AppError::MissingSecret(
-                "Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set: Slack cannot reach Gantry. Set the first, or \
-                 `SLACK_SIGNING_SECRET_FILE`, where Slack sends its requests over HTTP; or the second, or \
-                 `SLACK_APP_TOKEN_FILE`, for Socket Mode, which needs no public address."
+                "Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set, so Slack cannot reach Gantry. For requests \
+                 over HTTP, set `SLACK_SIGNING_SECRET` or `SLACK_SIGNING_SECRET_FILE`. For Socket Mode, which needs no \
+                 public address, set `SLACK_APP_TOKEN` or `SLACK_APP_TOKEN_FILE`."
                     .to_owned(),
             ));
         }
@@ -190,18 +190,18 @@ impl App {
             () = server.wait_for_end() => true,
         };
         if broken {
-            tracing::error!("a part of Gantry is gone; ending, so that all of it is started anew");
+            tracing::error!("a part of Gantry ended unexpectedly; shutting down, so that the process is restarted");
         } else {
-            tracing::info!("asked to end; finishing what is under way");
+            tracing::info!("shutting down; finishing open requests and tasks");
         }
         let answered = async {
             if timeout(SHUTDOWN_TIMEOUT, server.close()).await.is_err() {
-                tracing::warn!("a request was still under way at the end, and was not waited for");
+                tracing::warn!("an open request was not finished in time, and was aborted at shutdown");
             }
         };
         tokio::join!(answered, self.finish_tasks(SHUTDOWN_TIMEOUT));
         self.context.store.close().await;
-        tracing::info!("ended");
+        tracing::info!("shut down");
         if broken { Err(AppError::Panicked) } else { Ok(()) }
     }
 
@@ -217,7 +217,7 @@ impl App {
         self.cancel.cancel();
         let all = async { while self.tasks.join_next().await.is_some() {} };
         if timeout(within, all).await.is_err() {
-            tracing::warn!("something was still under way at the end; the next start carries it on");
+            tracing::warn!("tasks were not finished in time, and were aborted; the next start resumes their work");
             self.tasks.shutdown().await;
         }
     }
@@ -307,13 +307,17 @@ fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
 fn warn_about_missing_secrets(config: &Config, secrets: &Secrets) {
     if secrets.github_auth.is_none() {
         tracing::warn!(
-            "there is no way in to GitHub, so nothing can be promoted, rolled back or compared: set GITHUB_TOKEN, or \
-             GITHUB_APP_ID, GITHUB_APP_PRIVATE_KEY and GITHUB_APP_INSTALLATION_ID"
+            "there are no credentials for GitHub, so promotions, rollbacks and comparisons do not work: set \
+             GITHUB_TOKEN, or GITHUB_APP_ID, GITHUB_APP_PRIVATE_KEY and GITHUB_APP_INSTALLATION_ID"
         );
     }
     for environment in config.catalogue.ladder.environments().iter().map(|rung| &rung.name) {
         if config.webhook_secrets.contains_key(environment) && !secrets.webhook_secrets.contains_key(environment) {
-            tracing::warn!(%environment, "its webhook secret is not set, so reports of its deployments are refused");
+            tracing::warn!(
+                %environment,
+                "the webhook secret of the environment is not set, so its deployment reports are refused; set the \
+                 variable that `webhook_secret` names"
+            );
         }
     }
 }

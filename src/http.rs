@@ -27,7 +27,7 @@ pub fn refuse_request(status: StatusCode, sentence: &str) -> Response {
 pub async fn catch_panic(work: impl Future<Output = Response>) -> Response {
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|_| {
-        refuse_request(StatusCode::INTERNAL_SERVER_ERROR, "This is a mistake of mine. Please try again.")
+        refuse_request(StatusCode::INTERNAL_SERVER_ERROR, "Gantry failed because of a bug. Please try again.")
     })
 }
 

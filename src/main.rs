@@ -81,7 +81,7 @@ impl std::str::FromStr for MetricsAddress {
             address => address
                 .parse()
                 .map(|address| Self(Some(address)))
-                .map_err(|_| "write an address with its port, as `127.0.0.1:9090`, or `off`".to_owned()),
+                .map_err(|_| "write an address with a port, for example `127.0.0.1:9090`, or `off`".to_owned()),
         }
     }
 }
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
 
 fn run<T>(work: impl Future<Output = CliResult<T>>) -> CliResult<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("The system gives no threads: {error}."))?;
+    let runtime = runtime.map_err(|error| format!("Cannot start threads: {error}."))?;
     let done = runtime.block_on(work);
     // A DNS lookup runs in a blocking thread that cannot be interrupted. Do not wait for it.
     runtime.shutdown_background();
@@ -133,7 +133,7 @@ fn check_config(path: &Path) -> CliResult<()> {
         1 => "1 artefact".to_owned(),
         many => format!("{many} artefacts"),
     };
-    print_line(&format!("{}: right. {artefacts} on {}.", path.display(), environments.join(" -> ")))
+    print_line(&format!("{}: valid. {artefacts} on {}.", path.display(), environments.join(" -> ")))
 }
 
 fn print_schema(markdown: bool) -> CliResult<()> {
@@ -149,7 +149,7 @@ fn print_line(line: &str) -> CliResult<()> {
     let mut out = std::io::stdout();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("Nothing can be written: {error}."))
+            Err(format!("Cannot write the output: {error}."))
         }
         _ => Ok(()),
     }
@@ -164,7 +164,10 @@ fn load_config(path: &Path) -> CliResult<Config> {
 async fn bind_listener(listen: SocketAddr, option: &str) -> CliResult<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            format!("{listen} is taken by another program. Stop that, or choose another with `{option} 127.0.0.1:0`.")
+            format!(
+                "Another program uses {listen}. Stop that program, or choose another address with `{option} \
+                 127.0.0.1:0`."
+            )
         }
         _ => format!("Cannot listen on {listen}: {error}."),
     })?;
@@ -194,7 +197,7 @@ async fn serve_bot(path: &Path, listen: SocketAddr, metrics: MetricsAddress) -> 
         () = &mut end => return Ok(()),
     };
     if let Some((listener, bound)) = metrics {
-        tracing::info!(%bound, "metrics are told");
+        tracing::info!(%bound, "serving metrics");
         app.serve_metrics(listener);
     }
     let router = app.router();

@@ -32,9 +32,9 @@ pub fn init_logging(filter: Option<&str>) {
     // A second call in one process (tests) keeps the first subscriber.
     let _ = build_subscriber(filter, shape, std::io::stderr).try_init();
     // A panic is a log line like any other, with the ids of its request or change.
-    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a panic, which is a mistake of ours")));
+    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panic: this is a bug in Gantry")));
     if let Some(why) = wrong {
-        tracing::warn!(why, "RUST_LOG is not understood; logging as without it: {DEFAULT_FILTER}");
+        tracing::warn!(why, "RUST_LOG is invalid; using the default: {DEFAULT_FILTER}");
     }
 }
 
@@ -70,7 +70,8 @@ fn check_filter(filter: &str) -> Result<(), String> {
         |word: &str| levels.iter().any(|level| level.eq_ignore_ascii_case(word)) || word.parse::<u8>().is_ok();
     for word in filter.split(',').map(str::trim).filter(|word| !word.is_empty() && !word.contains(['=', '['])) {
         if !is_level(word) && word != "gantry" && !word.contains("::") {
-            return Err(format!("`{word}` is none of {}, and names nothing with a level behind it", levels.join(", ")));
+            let levels = levels.join(", ");
+            return Err(format!("`{word}` is not a level: use one of {levels}, or `{word}=<level>` for a library"));
         }
     }
     Ok(())

@@ -46,14 +46,14 @@ async fn handle_scrape(State(MetricsState { context: ctx, readiness, started_at 
         readiness.list_unready_reasons()
     );
     let mut page = MetricsPage::default();
-    page.add_info("gantry_build", "Which Gantry this is", ["version"], [env!("CARGO_PKG_VERSION")]);
+    page.add_info("gantry_build", "The version of Gantry", ["version"], [env!("CARGO_PKG_VERSION")]);
     page.add_gauge(
         "process_start_time_seconds",
-        "When it was started, in seconds since 1970",
+        "Start time of the process, in seconds since 1970",
         to_unix_seconds(started_at),
     );
     let is_ready = if missing.is_empty() { 1.0 } else { 0.0 };
-    page.add_gauge("gantry_ready", "1 while it may be sent something, as /readyz says", is_ready);
+    page.add_gauge("gantry_ready", "1 if Gantry can take requests, as /readyz reports", is_ready);
     add_change_metrics(&mut page, &ctx);
     add_request_metrics(&mut page, &ctx);
     add_store_metrics(&mut page, &ctx, backlog.ok().and_then(Result::ok));
@@ -77,36 +77,36 @@ fn add_change_metrics(page: &mut MetricsPage, ctx: &Context) {
     }
     let counted = open.iter().map(|(of, stand)| (*of, f64::from(u32::try_from(stand.len()).unwrap_or(u32::MAX))));
     let by = ["stage", "environment"];
-    page.add_labelled_gauge("gantry_changes", "Changes that are under way, or still watched", by, counted);
+    page.add_labelled_gauge("gantry_changes", "Changes that are in progress or still observed", by, counted);
     let oldest = open
         .iter()
         .filter(|([stage, _], _)| OPEN_STAGES[..ACTIVE_STAGE_COUNT].contains(stage))
         .map(|(of, stand)| (*of, stand.iter().max().map_or(0.0, SignedDuration::as_secs_f64)));
-    let help = "How long the oldest change has been in that stage; 0 where there is none";
+    let help = "Time that the oldest change has been in the stage; 0 if there is none";
     page.add_labelled_gauge("gantry_change_oldest_seconds", help, by, oldest);
     let measures = ctx.open_changes.metrics();
-    page.add_labelled_counter("gantry_changes_begun", "Changes that were begun or taken up again", &measures.begun);
-    let help = "Changes that came to an end; what recovers ends once more, as deployed";
+    page.add_labelled_counter("gantry_changes_begun", "Changes that were begun or retried", &measures.begun);
+    let help = "Changes that ended; a change that recovers is counted again as deployed";
     page.add_labelled_counter("gantry_changes_ended", help, &measures.ended);
-    let help = "How long each step took of those changes that have it behind them";
+    let help = "Duration of the completed steps of changes";
     page.add_labelled_histogram("gantry_change_step_duration_seconds", help, &measures.phase_durations);
-    let help = "From the command until the cluster ran it";
+    let help = "Time from the request of a change until the cluster ran its version";
     page.add_labelled_histogram("gantry_change_duration_seconds", help, &measures.total_durations);
 }
 
 fn add_request_metrics(page: &mut MetricsPage, ctx: &Context) {
     let measures = &ctx.metrics;
-    page.add_labelled_counter("gantry_commands", "Commands that were answered, by their verb", measures.commands());
-    page.add_labelled_counter("gantry_refusals", "Times that a rule said no, by the rule", measures.refusals());
-    let help = "Webhooks that came, by who sent them and what became of them";
+    page.add_labelled_counter("gantry_commands", "Answered commands, by verb", measures.commands());
+    page.add_labelled_counter("gantry_refusals", "Refusals, by rule", measures.refusals());
+    let help = "Received webhooks, by sender and outcome";
     page.add_labelled_counter("gantry_reports", help, measures.reports.counts());
 }
 
 fn add_store_metrics(page: &mut MetricsPage, ctx: &Context, backlog: Option<Backlog>) {
     let measures = ctx.store.metrics();
-    let help = "How long the writer took for a commit, which is of many writes where many wait";
+    let help = "Duration of a database commit, which may contain many writes";
     page.add_latency_histogram("gantry_store_commit_duration_seconds", help, &measures.commit_durations);
-    page.add_counter("gantry_store_commit_failures", "Commits that failed", &measures.failed_commits);
+    page.add_counter("gantry_store_commit_failures", "Database commits that failed", &measures.failed_commits);
     let readable = if backlog.is_some() { 1.0 } else { 0.0 };
     page.add_gauge("gantry_store_readable", "1 if the database answered this scrape in time", readable);
     let Some(Backlog { requests, webhooks, outbox }) = backlog else { return };
@@ -114,42 +114,38 @@ fn add_store_metrics(page: &mut MetricsPage, ctx: &Context, backlog: Option<Back
     let depth = |waiting: &QueueDepth| f64::from(u32::try_from(waiting.count).unwrap_or(u32::MAX));
     let age = |waiting: &QueueDepth| waiting.oldest.map_or(0.0, |oldest| now.duration_since(oldest).as_secs_f64());
     let lines = [(["requests"], requests), (["webhooks"], webhooks)];
-    let help = "What came in and is not worked off yet: requests of people, and webhooks";
+    let help = "Stored requests and webhooks that are not handled yet";
     page.add_labelled_gauge("gantry_inbox_items", help, ["line"], lines.map(|(of, waiting)| (of, depth(&waiting))));
-    let help = "How long the oldest of these waits";
+    let help = "Age of the oldest stored request or webhook";
     page.add_labelled_gauge(
         "gantry_inbox_oldest_seconds",
         help,
         ["line"],
         lines.map(|(of, waiting)| (of, age(&waiting))),
     );
-    page.add_gauge("gantry_outbox_messages", "Messages that Slack does not have yet", depth(&outbox));
-    page.add_gauge("gantry_outbox_oldest_seconds", "How long the oldest of these waits for Slack", age(&outbox));
+    page.add_gauge("gantry_outbox_messages", "Messages that are not delivered to Slack yet", depth(&outbox));
+    page.add_gauge("gantry_outbox_oldest_seconds", "Age of the oldest message that is not delivered", age(&outbox));
 }
 
 fn add_service_metrics(page: &mut MetricsPage, ctx: &Context) {
-    let help = "Requests to GitHub, by the class of the answer's status; none where there was no answer";
+    let help = "Requests to GitHub, by the class of the response's status; none if there was no response";
     page.add_labelled_counter("gantry_github_requests", help, ctx.github.request_counts());
     // Unknown before GitHub's first answer, and where GitHub has no limits.
     if let Some(left) = ctx.github.rate_limit_state() {
         let requests = f64::from(u32::try_from(left.remaining).unwrap_or(u32::MAX));
-        page.add_gauge("gantry_github_rate_remaining", "Requests that GitHub still takes in this hour", requests);
+        page.add_gauge("gantry_github_rate_remaining", "Requests that GitHub still accepts in this hour", requests);
         if let Some(resets_at) = left.resets_at {
-            let help = "When the hour is over, in seconds since 1970";
+            let help = "End of this hour of GitHub's rate limit, in seconds since 1970";
             page.add_gauge("gantry_github_rate_reset_timestamp_seconds", help, to_unix_seconds(resets_at));
         }
     }
-    page.add_labelled_counter(
-        "gantry_slack_calls",
-        "Calls of Slack's methods, by what came of them",
-        ctx.slack.call_counts(),
-    );
+    page.add_labelled_counter("gantry_slack_calls", "Calls of Slack's methods, by result", ctx.slack.call_counts());
     let connected = match ctx.socket_status.current_state() {
         ConnectionState::Unused => return,
         ConnectionState::Open { .. } => 1.0,
         ConnectionState::Opening | ConnectionState::Closed { .. } => 0.0,
     };
-    page.add_gauge("gantry_slack_socket_connected", "1 while Slack can reach us by a socket", connected);
+    page.add_gauge("gantry_slack_socket_connected", "1 if the Socket Mode connection to Slack is open", connected);
 }
 
 fn add_watch_metrics(page: &mut MetricsPage, ctx: &Context) {
@@ -160,10 +156,15 @@ fn add_watch_metrics(page: &mut MetricsPage, ctx: &Context) {
         [context, watch.namespace.name.to_string(), watch.kind.as_str().to_owned()]
     };
     let silent = watches.iter().map(|watch| (of(watch), watch.silent_for.as_secs_f64()));
-    let help = "How long the cluster has said nothing of a kind of workload in a namespace";
+    let help = "Time since the last message of the watch of a kind of workload in a namespace";
     page.add_labelled_gauge("gantry_watch_age_seconds", help, by, silent);
     let readable = watches.iter().map(|watch| (of(watch), if watch.is_readable { 1.0 } else { 0.0 }));
-    page.add_labelled_gauge("gantry_watch_readable", "1 while it can be read", by, readable);
+    page.add_labelled_gauge(
+        "gantry_watch_readable",
+        "1 if the kind of workload can be read in the namespace",
+        by,
+        readable,
+    );
 }
 
 fn to_unix_seconds(at: Timestamp) -> f64 {

@@ -139,7 +139,9 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .timeout(TIMEOUT)
             .build()
-            .map_err(|error| ClientError(format!("The client for Slack's response URLs cannot be made: {error}.")))?;
+            .map_err(|error| {
+                ClientError(format!("The HTTP client for Slack's response URLs cannot be created: {error}."))
+            })?;
         let connector = hyper_rustls::HttpsConnectorBuilder::new()
             .with_tls_config(tls.clone())
             .https_or_http()
@@ -368,7 +370,8 @@ async fn with_timeout<T>(
 
 /// One configuration for both clients, so that the system's root certificates are in memory once, and only if needed.
 fn build_tls_config(needed: bool) -> Result<ClientConfig, ClientError> {
-    let failed = |error: &dyn std::fmt::Display| ClientError(format!("TLS towards Slack cannot be set up: {error}."));
+    let failed =
+        |error: &dyn std::fmt::Display| ClientError(format!("TLS for connections to Slack cannot be set up: {error}."));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(|e| failed(&e))?;

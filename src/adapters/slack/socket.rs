@@ -84,7 +84,7 @@ impl ConnectionWatch {
     fn mark_open(&self, now: Timestamp) {
         let before = self.0.send_replace(ConnectionState::Open { since: now });
         if !matches!(before, ConnectionState::Open { .. }) {
-            tracing::info!("connected to Slack by a socket");
+            tracing::info!("connected to Slack in Socket Mode");
         }
     }
 
@@ -96,7 +96,7 @@ impl ConnectionWatch {
                 ConnectionState::Closed { since, .. } => *since,
                 _ => now,
             };
-            tracing::warn!(why, "there is no connection to Slack by a socket");
+            tracing::warn!(why, "not connected to Slack in Socket Mode");
             *connection = ConnectionState::Closed { since, why: why.to_owned() };
             true
         });
@@ -157,7 +157,7 @@ impl Socket {
                     }
                     let left =
                         left.unwrap_or_else(|| Disconnection { had_requests: false, why: "it ended".to_owned() });
-                    tracing::debug!(why = left.why, "another connection to Slack is opened");
+                    tracing::debug!(why = left.why, "opening another Socket Mode connection to Slack");
                     let settled = left.had_requests || self.clock.now().duration_since(since) >= STABLE_AFTER;
                     failures = if settled { 0 } else { failures + 1 };
                     // The first failure is not reported: usually Slack only moves the connection to another machine.
@@ -277,7 +277,7 @@ impl Socket {
                             report_disconnection(&mut disconnected_sender, useful, &format!("Slack asks for another: {reason}"));
                         }
                         Ok(Envelope::Hello | Envelope::Other) => {}
-                        Err(wrong) => tracing::warn!(wrong, "something came by Slack's socket that cannot be read"),
+                        Err(wrong) => tracing::warn!(wrong, "a message from Slack's socket is unreadable"),
                     }
                 }
                 () = silent => {

@@ -384,7 +384,7 @@ impl ProcessHarness {
     /// Where the metrics of the newest start are.
     pub(crate) fn metrics_url(&self) -> String {
         let log = self.log();
-        let line = log.iter().rfind(|line| line["message"] == "metrics are told").expect("they are told");
+        let line = log.iter().rfind(|line| line["message"] == "serving metrics").expect("they are told");
         format!("http://{}", line["bound"].as_str().unwrap())
     }
 

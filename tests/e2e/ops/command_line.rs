@@ -204,7 +204,7 @@ fn a_taken_port_is_said_plainly() {
     let output = gantry().args(["demo", "--listen", &address]).output().unwrap();
     assert!(!output.status.success());
     assert!(
-        combined_output(&output).contains(&format!("{address} is taken by another program")),
+        combined_output(&output).contains(&format!("Another program uses {address}.")),
         "{}",
         combined_output(&output)
     );
@@ -230,7 +230,7 @@ fn a_filter_of_the_log_that_means_nothing_is_said_and_silences_nothing() {
     let output = gantry().arg("check").env("RUST_LOG", "verbose").output().unwrap();
     assert!(output.status.success());
     let said = combined_output(&output);
-    assert!(said.contains("RUST_LOG is not understood") && said.contains("`verbose`"), "{said}");
+    assert!(said.contains("RUST_LOG is invalid") && said.contains("`verbose`"), "{said}");
     let output = gantry().arg("check").env("RUST_LOG", "warn,gantry=debug").output().unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }

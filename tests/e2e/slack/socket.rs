@@ -309,5 +309,5 @@ async fn without_either_way_in_it_says_which_there_are() {
     let store = Store::open(&database, world.clock.clone()).await.unwrap();
     let refused = App::build(Setup { config, secrets, clock: world.clock.clone(), store }).await;
     let sentence = refused.err().expect("it does not start").to_string();
-    insta::assert_snapshot!(sentence, @"Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set: Slack cannot reach Gantry. Set the first, or `SLACK_SIGNING_SECRET_FILE`, where Slack sends its requests over HTTP; or the second, or `SLACK_APP_TOKEN_FILE`, for Socket Mode, which needs no public address.");
+    insta::assert_snapshot!(sentence, @"Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set, so Slack cannot reach Gantry. For requests over HTTP, set `SLACK_SIGNING_SECRET` or `SLACK_SIGNING_SECRET_FILE`. For Socket Mode, which needs no public address, set `SLACK_APP_TOKEN` or `SLACK_APP_TOKEN_FILE`.");
 }

@@ -116,10 +116,8 @@ impl<'a> LeakScenario<'a> {
         let payload = json!({ "token": VERIFICATION_TOKEN, "response_url": slack.issued_secrets().pop() });
         slack.send_raw(&json!({ "type": "slash_commands", "envelope_id": "1", "payload": payload }).to_string());
         slack.send_raw("no JSON");
-        wait_until("it cannot be read", async || {
-            self.log_contains("something came by Slack's socket that cannot be read")
-        })
-        .await;
+        wait_until("it cannot be read", async || self.log_contains("a message from Slack's socket is unreadable"))
+            .await;
         interceptor.pause_matching("GET /sim/slack/link", PauseWhen::BeforeTheEffect);
         slack.break_sockets();
         wait_until("it comes with its ticket", async || interceptor.paused_request().is_some()).await;
