@@ -1,5 +1,5 @@
-//! The controller that deploys, seen from here: it can be told to look at once, after Git has moved. Whether it does is its own
-//! affair, so a failure is a word on the card and nothing more.
+//! Asks the deployment controller (Flux or Argo CD) to reconcile at once after a branch has moved. The controller also
+//! polls, so a failure is only noted on the change's card.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::config::ReconcileTrigger;
 use crate::domain::change::plan::Plan;
 use crate::domain::model::version::Sha;
 
-/// It only has to take note.
+/// The controller only has to accept the request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
@@ -21,9 +21,10 @@ impl Client {
         builder.build().map(Self).map_err(|error| error.to_string())
     }
 
-    /// Says that a branch has moved. The error is a sentence without the address, which is a secret of Flux's.
+    /// Tells the controller that a branch has moved. The error is a sentence without the address: Flux's address is a
+    /// secret.
     pub async fn trigger_reconcile(&self, trigger: &ReconcileTrigger, plan: &Plan, after: &Sha) -> Result<(), String> {
-        // Argo CD reads GitHub's push event; a generic receiver of Flux takes any body.
+        // Argo CD reads a GitHub push event. A generic receiver of Flux accepts any body.
         let (repository, branch) = plan.write_target();
         let repository = repository.to_string();
         let html_url = plan.repository_url().unwrap_or_else(|| format!("https://github.com/{repository}"));
@@ -47,7 +48,7 @@ impl Client {
     }
 }
 
-/// The last cause in the chain: those above it name the address.
+/// The last cause in the chain. The causes above it contain the address, which is secret.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause.and_then(std::error::Error::source) {

@@ -1,4 +1,4 @@
-//! One folder per outside system. An adapter knows the domain, and no other adapter.
+//! One folder for each outside system. An adapter knows the domain and no other adapter.
 
 pub mod cluster;
 pub mod controller;

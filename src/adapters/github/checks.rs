@@ -9,7 +9,7 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
 const PAGE_SIZE: usize = 100;
-/// Nobody has a thousand checks on one commit.
+/// A thousand checks, more than any commit has.
 const MAX_PAGES: usize = 10;
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct WireCommitStatus {
 }
 
 impl Client {
-    /// The results of CI for a commit, from both of GitHub's systems.
+    /// The CI results of a commit, from both of GitHub's systems.
     pub async fn fetch_checks(&self, repository: &Repository, commit: &Sha) -> Result<CiChecks, GithubError> {
         let mut checks = CiChecks::default();
         let mut seen = 0;

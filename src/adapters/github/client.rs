@@ -1,5 +1,5 @@
-//! Questions to GitHub over octocrab, with our own timeouts and retries: its own would repeat what has effects.
-//! Answers are narrow structs of ours, because GitHub's typed models break on fields that nobody needs.
+//! Requests to GitHub over octocrab, with Gantry's own timeouts and retries: octocrab would also retry writes.
+//! Responses are parsed into small structs, because octocrab's typed models fail on fields that Gantry does not need.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,11 +25,11 @@ use crate::telemetry::metrics::LabelledCounter;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
-/// Around a whole answer, body included.
+/// Limits a whole response, body included.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
-/// GitHub asks for a minute where it does not say how long a secondary limit lasts.
+/// GitHub recommends one minute if a secondary limit names no duration.
 const DEFAULT_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(1);
-/// GitHub counts by the hour.
+/// GitHub's primary limit resets every hour.
 const MAX_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(65);
 
 pub enum Auth {
@@ -48,7 +48,7 @@ impl From<Option<GithubAuth>> for Auth {
     }
 }
 
-/// What is left of the hour's requests, as of the last answer.
+/// Requests left in this hour, according to the last response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitState {
     pub remaining: u64,
@@ -58,7 +58,8 @@ pub struct RateLimitState {
 #[derive(Clone)]
 pub struct Client {
     pub(super) octocrab: Octocrab,
-    /// The App itself, by its own key, and its installation: it tells of itself what the installation may not ask.
+    /// The client of the App itself, with the App's key, and the id of its installation. `doctor` needs it for requests
+    /// that an installation token may not send.
     pub(super) app: Option<(Octocrab, u64)>,
     pub(super) clock: Clock,
     limits: Arc<Mutex<ReportedLimits>>,
@@ -74,7 +75,7 @@ struct ReportedLimits {
 }
 
 impl Client {
-    /// Needs a tokio runtime around it. Asks nobody yet.
+    /// Must be called inside a tokio runtime. Sends no request.
     pub fn new(api_url: &str, auth: Auth, clock: Clock) -> Result<Self, GithubError> {
         let unusable = |error: octocrab::Error| GithubError::Other(root_cause(&error));
         let builder = Octocrab::builder()
@@ -90,7 +91,7 @@ impl Client {
             Auth::App { id, private_key, installation } => {
                 let app = builder
                     .app_from_rsa_pem(id.into(), private_key.expose_secret())
-                    // The cause could quote the key.
+                    // The cause could contain parts of the key.
                     .map_err(|_| GithubError::Other("the app's private key is not an RSA key in PEM form".to_owned()))?
                     .build()
                     .map_err(unusable)?;
@@ -114,20 +115,20 @@ impl Client {
         })
     }
 
-    /// `None` before the first answer, and where the server has no limits.
+    /// `None` before the first response, and if the server has no limits.
     pub fn rate_limit_state(&self) -> Option<RateLimitState> {
         self.limits().state
     }
 
-    /// How often it was asked, by the class of its answer's status; `none` where it gave none.
+    /// Number of requests by status class of the response; `none` if there was no response.
     pub fn request_counts(&self) -> &LabelledCounter<1> {
         &self.request_counts
     }
 
-    /// Asks or writes once, and gives what is for the caller to understand.
+    /// Sends one request. Returns the statuses that the caller must interpret; all others become errors.
     pub(super) async fn send_request(&self, path: &str, ask: GithubRequest<'_>) -> Result<GithubResponse, GithubError> {
         let method = ask.method();
-        // Asking on while a limit is in force makes GitHub prolong it.
+        // GitHub prolongs a limit if requests continue while it is in force.
         let limited_until = self.limits().limited_until;
         if let Some(until) = limited_until.filter(|until| *until > self.clock.now()) {
             return Err(GithubError::RateLimited { until });
@@ -172,19 +173,19 @@ impl Client {
         }
     }
 
-    /// Room for so many writes, all of them or none: what is begun can be ended.
+    /// Reserves this number of writes, all or none, so that a sequence of writes is not interrupted by the rate limit.
     pub(super) fn reserve_writes(&self, writes: NonZeroU32) -> Result<(), GithubError> {
         self.pacer.acquire_writes(writes).map_err(|until| GithubError::Throttled { until })
     }
 
-    /// Writes once, for which there must be [room](Self::reserve). What has effects is never repeated here: whoever knows
-    /// how to look first decides that.
+    /// Sends one write, which must be [reserved](Self::reserve_writes) before. Writes are never repeated here: the
+    /// caller must first check whether the write took effect.
     pub(super) async fn send_write(&self, path: &str, ask: GithubRequest<'_>) -> Result<(u16, String), GithubError> {
         let GithubResponse { status, body, .. } = self.send_request(path, ask).await?;
         Ok((status, body))
     }
 
-    /// The same for an answer whose headers are at hand.
+    /// The error of a response that was not sent through [`send_request`](Self::send_request).
     pub(super) fn error_from_response(&self, status: u16, headers: &HeaderMap, body: &str) -> GithubError {
         match status {
             404 => GithubError::NotFound(error_message(body)),
@@ -200,10 +201,10 @@ impl Client {
             403 | 429 if limited || status == 429 => {
                 let now = self.clock.now();
                 let retry_at = headers.retry_after.map(|wait| now + wait);
-                // The reset is of the hour's limit; it says nothing about a secondary one.
+                // The reset time is that of the hourly limit. It says nothing about a secondary limit.
                 let reset = headers.resets_at.filter(|_| headers.remaining == Some(0));
                 let until = retry_at.or(reset).unwrap_or(now + DEFAULT_LIMIT_PAUSE);
-                // A moment that has passed would have us ask at once, and one far away never.
+                // A time in the past would allow a request at once; a time far in the future would stop all requests.
                 let until = until.clamp(now + SignedDuration::from_secs(1), now + MAX_LIMIT_PAUSE);
                 self.limits().limited_until = Some(until);
                 GithubError::RateLimited { until }
@@ -214,7 +215,7 @@ impl Client {
         }
     }
 
-    /// Errors of the way to GitHub, and of fetching the app's token, which octocrab does by itself.
+    /// Errors of the connection, and of fetching the App's token, which octocrab does on its own.
     pub(super) fn error_from_octocrab(&self, error: &octocrab::Error) -> GithubError {
         match error {
             octocrab::Error::GitHub { source, .. } => {
@@ -236,10 +237,10 @@ impl Client {
     }
 }
 
-/// What is asked of GitHub, with the body of what is written.
+/// The method of a request, with its body or its `ETag`.
 #[derive(Clone, Copy)]
 pub(super) enum GithubRequest<'a> {
-    /// Not to be told again what has this `ETag`.
+    /// With an `ETag`, GitHub answers 304 if the content has not changed.
     Get(Option<&'a HeaderValue>),
     Post(&'a Value),
     Put(&'a Value),
@@ -275,7 +276,7 @@ struct RateLimitHeaders {
 impl RateLimitHeaders {
     fn from_headers(headers: &HeaderMap) -> Self {
         let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-        // An hour is the longest that GitHub asks for; more would be a mistake that closes the door for ever.
+        // GitHub asks for an hour at most. A larger value would be an error that stops all requests.
         let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds.min(3_600)).unwrap_or(3_600));
         Self {
             remaining: number("x-ratelimit-remaining"),
@@ -302,7 +303,7 @@ fn status_class(error: &octocrab::Error) -> &'static str {
     }
 }
 
-/// octocrab's errors display as their kind alone; what happened stands at the bottom of the chain.
+/// An octocrab error displays only its kind. The reason is the last cause in the chain.
 fn root_cause(error: &octocrab::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {

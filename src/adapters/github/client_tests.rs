@@ -1,4 +1,4 @@
-//! The client against a small GitHub that answers as it is told, and counts.
+//! Tests of the client against a small fake of GitHub that gives scripted responses and records requests.
 
 use std::collections::VecDeque;
 
@@ -45,12 +45,12 @@ impl FakeGithub {
         self.0.lock().unwrap().asked.clone()
     }
 
-    /// The bodies of everything that was written.
+    /// The bodies of all write requests.
     pub(in crate::adapters::github) fn written(&self) -> Vec<Value> {
         self.0.lock().unwrap().written.clone()
     }
 
-    /// The `If-None-Match` of each request.
+    /// The `If-None-Match` header of each request.
     pub(in crate::adapters::github) fn conditions(&self) -> Vec<Option<String>> {
         self.0.lock().unwrap().conditions.clone()
     }

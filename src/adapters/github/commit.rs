@@ -1,4 +1,4 @@
-//! A commit as GitHub tells it, and as the rest of Gantry knows it.
+//! A commit as GitHub's API describes it, and its conversion to the domain's types.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -13,13 +13,13 @@ pub struct GithubCommit {
     pub sha: Sha,
     pub subject: String,
     pub author_name: String,
-    /// Where GitHub knows whose e-mail address it is.
+    /// `None` if GitHub cannot match the author's e-mail address to an account.
     pub author_login: Option<String>,
     pub author_email: String,
     pub authored_at: Option<Timestamp>,
     pub parents: Vec<Sha>,
     pub tree: Sha,
-    /// Where the message is one of ours.
+    /// `None` if Gantry did not write the message.
     pub trailers: Option<Trailers>,
     pub html_url: String,
 }
@@ -71,11 +71,11 @@ struct WireAuthor {
 
 #[derive(Deserialize)]
 struct WireCommitUser {
-    /// Missing where the account is gone: GitHub sends an empty object.
+    /// Missing if the account was deleted: GitHub then sends an empty object.
     login: Option<String>,
 }
 
-/// An object by its name alone.
+/// A Git object of which only the SHA is needed.
 #[derive(Deserialize)]
 pub(super) struct WireObjectSha {
     pub(super) sha: String,
@@ -99,7 +99,8 @@ impl WireCommit {
     }
 }
 
-/// The first line. The merge of a pull request is known by the title of that, which GitHub writes below.
+/// The first line. For the merge of a pull request: its title, which GitHub writes below the first line, and its
+/// number.
 fn parse_subject(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();

@@ -13,10 +13,10 @@ use crate::domain::git::pending::PendingCommits;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-/// GitHub names so many files of a comparison and no more.
+/// GitHub lists at most this number of files in a comparison.
 const MAX_FILES: usize = 300;
 
-/// How a commit stands to a branch.
+/// The result of comparing a commit with a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BranchComparison {
     Pending(Box<PendingCommits>),
@@ -68,7 +68,7 @@ impl WirePatchedFile {
     }
 }
 
-/// A file that differs, with the text of it where GitHub shows that.
+/// A changed file, with its diff if GitHub shows one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchedFile {
     pub file: ChangedFile,
@@ -76,7 +76,7 @@ pub struct PatchedFile {
 }
 
 impl Client {
-    /// What the branch would get from a commit, and what only the branch has.
+    /// The commits that the branch would get by merging `pinned`, and the commits that only the branch has.
     pub async fn compare_with_branch(
         &self,
         repository: &Repository,
@@ -98,7 +98,7 @@ impl Client {
                 };
             }
         };
-        // Merge commits of earlier promotions make nearly every branch have something of its own.
+        // Merge commits of earlier promotions are only on the branch, so `behind_by` is nearly always above 0.
         let backward = match forward.behind_by {
             0 => None,
             _ => match self.compare_refs(repository, pinned.as_str(), branch).await? {
@@ -109,7 +109,7 @@ impl Client {
         Ok(BranchComparison::Pending(Box::new(PendingCommits::from_comparisons(forward, backward))))
     }
 
-    /// Files that both sides changed since they parted: where a merge can have met a conflict.
+    /// Files that both sides changed since their merge base. A merge conflict is in one of them.
     pub async fn list_files_both_changed(
         &self,
         repository: &Repository,
@@ -125,7 +125,7 @@ impl Client {
         Ok(ours.intersection(&theirs).cloned().collect())
     }
 
-    /// How one stands to the other, by the names of branches or commits. GitHub says which commits those are.
+    /// Compares two branches or commits. The response names the commits that the branches stood at.
     pub async fn compare_refs(
         &self,
         repository: &Repository,
@@ -141,7 +141,8 @@ impl Client {
         }
     }
 
-    /// The text of what differs, file by file; `None` where GitHub shows none: it is binary, or too long.
+    /// The diffs of the changed files. A `patch` is `None` if GitHub shows none: the file is binary, or the diff is too
+    /// long.
     pub async fn fetch_patches(
         &self,
         repository: &Repository,
@@ -167,12 +168,12 @@ impl WireComparison {
             commits.push(ListedCommit::new(commit.into(), parents, Some(tree), trailers));
         }
         let base = parse_sha(&self.base_commit.sha)?;
-        // The newest of all is named last; where the head has nothing of its own, it is where the two parted.
+        // GitHub lists the newest commit last. If the head has no commits of its own, the head is the merge base.
         let head = match commits.first() {
             Some(newest) => newest.commit.sha.clone(),
             None => parse_sha(&self.merge_base_commit.sha)?,
         };
-        // GitHub names what was asked for, and a branch moves on.
+        // GitHub's link contains the names from the request, and a branch may move. Gantry's link contains the commits.
         let page = self.html_url.as_deref().and_then(|url| url.rsplit_once("/compare/")).map(|(page, _)| page);
         let url = page.map(|page| format!("{page}/compare/{base}...{head}"));
         Ok(Comparison {

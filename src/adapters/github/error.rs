@@ -1,4 +1,4 @@
-//! Errors of GitHub, and the parts of its answers that become one.
+//! Errors of GitHub requests, and helpers that turn parts of a response into such an error.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -13,12 +13,12 @@ pub enum GithubError {
     NotFound(String),
     #[error("GitHub's rate limit is used up until {}", until.strftime("%H:%M UTC"))]
     RateLimited { until: Timestamp },
-    /// Our own pace, which keeps us below GitHub's limits.
+    /// Gantry's own rate limit, which keeps it below GitHub's limits.
     #[error("GitHub takes only so many requests a minute; the next may go at {}", until.strftime("%H:%M:%S UTC"))]
     Throttled { until: Timestamp },
     #[error("GitHub is not available: {0}")]
     Unavailable(String),
-    /// It may have done what it was asked for, or not.
+    /// A write may or may not have taken effect.
     #[error("GitHub's answer cannot be read: {0}")]
     Unclear(String),
     #[error("GitHub's answer is of no use: {0}")]
@@ -26,7 +26,7 @@ pub enum GithubError {
 }
 
 impl GithubError {
-    /// It is worth asking again later.
+    /// Whether a later retry may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Throttled { .. } | Self::Unavailable(_) | Self::Unclear(_) => true,
@@ -39,7 +39,7 @@ pub(super) fn parse_sha(text: &str) -> Result<Sha, GithubError> {
     text.parse().map_err(GithubError::Other)
 }
 
-/// GitHub's own words about a refusal; octocrab would show none of them.
+/// The message in GitHub's error response. octocrab does not show it.
 pub(super) fn error_message(body: &str) -> String {
     #[derive(Deserialize)]
     struct WireErrorBody {

@@ -17,7 +17,7 @@ use crate::domain::model::version::Sha;
 
 const MODE_FILE: &str = "100644";
 const MODE_EXECUTABLE: &str = "100755";
-/// Longer than any path that a checkout can have.
+/// Longer than any path that can be checked out.
 const MAX_PATH_BYTES: usize = 4096;
 
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ struct WireTreeEntry {
 }
 
 impl Client {
-    /// The text of a file at a branch or a commit; `None` where there is no such file.
+    /// The text of a file at a branch or a commit; `None` if the file does not exist.
     pub async fn fetch_file(
         &self,
         repository: &Repository,
@@ -76,7 +76,7 @@ impl Client {
             return Err(not_text_file_error(path, &format!("a {kind}")));
         }
         if encoding != "base64" {
-            // What is larger than 1 MB comes without its content.
+            // GitHub omits the content of files above 1 MB.
             let blob: WireBlob =
                 self.fetch_existing(&format!("/repos/{repository}/git/blobs/{}", parse_sha(&blob)?)).await?;
             (content, encoding) = (blob.content, blob.encoding);
@@ -89,7 +89,8 @@ impl Client {
         String::from_utf8(bytes).map(Some).map_err(|_| not_text_file_error(path, "no text in UTF-8"))
     }
 
-    /// A commit on top of `base` in which this file has this text, not yet on any branch. The file stays executable if it was.
+    /// Creates a commit on top of `base` in which the file has this text. The commit is on no branch yet. An executable
+    /// file stays executable.
     pub async fn commit_file(
         &self,
         repository: &Repository,
@@ -105,7 +106,7 @@ impl Client {
         let tree = self.fetch_tree_sha(repository, base).await?.ok_or_else(missing)?;
         let mode = match self.find_file_mode(repository, tree.clone(), path).await?.as_deref() {
             Some(MODE_EXECUTABLE) => MODE_EXECUTABLE,
-            // The second is the old mode of a file that its group may write; GitHub takes it no more.
+            // 100664 is an old mode for a file that its group may write. GitHub does not accept it any more.
             None | Some(MODE_FILE | "100664") => MODE_FILE,
             Some("040000") => return Err(not_text_file_error(path, "a directory")),
             Some("120000") => return Err(not_text_file_error(path, "a link: name the file itself")),
@@ -120,7 +121,8 @@ impl Client {
         self.commit_tree_reserved(repository, &tree, std::slice::from_ref(base), message).await
     }
 
-    /// The mode of what stands at a path, looked up level by level: a whole tree may be too large for one answer.
+    /// The mode of the entry at a path. Each level is fetched separately, because a whole tree may exceed GitHub's
+    /// limit.
     async fn find_file_mode(
         &self,
         repository: &Repository,

@@ -1,4 +1,4 @@
-//! One file at a time, against a GitHub that answers as it is told.
+//! Tests of reading and writing one file, against a fake of GitHub with scripted responses.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the history of a branch says of itself: its first parents, the rollbacks that are still open, tags. Only read.
+//! Reads the history of a branch: its first parents, the rollbacks that are still open, and its tags.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -16,27 +16,28 @@ use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
 const PAGE_SIZE: usize = 100;
-/// The promotion that a walk looks for is nearly always among the first few, and a commit is some 4 kB of answer.
+/// The promotion that a walk searches for is nearly always among the first commits, and a commit is about 4 kB of
+/// response.
 const FIRST_PAGE_SIZE: usize = 20;
-/// A walk asks so often: some thousand commits, as many as a branch gets in months.
+/// A walk sends at most this number of requests: about a thousand commits, which is months of a branch.
 const MAX_PAGES: usize = 10;
 
-/// A rollback whose undoing the branch has not seen.
+/// A rollback that no later promotion has undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRollback {
     pub change: ChangeId,
     pub commit: Sha,
-    /// Where the branch stood before it.
+    /// The head of the branch before the rollback.
     pub parent: Sha,
-    /// The commit whose tree it restored.
+    /// The commit that has the restored tree.
     pub restores: Sha,
 }
 
-/// What a commit is to us, by its trailers and its parents: a message alone proves nothing.
+/// The role of a commit, by its trailers and its number of parents: a message alone proves nothing.
 enum CommitRole {
     Promotion,
     Rollback(OpenRollback),
-    /// The merge of what undoes this rollback.
+    /// The merge of a commit that undoes this rollback.
     RollbackUndo(ChangeId),
     Other,
 }
@@ -55,7 +56,7 @@ impl CommitRole {
     }
 }
 
-/// Commits as they are asked for, with the page that each one begins.
+/// Fetches commits on demand, a page at a time.
 struct CommitWalk<'a> {
     client: &'a Client,
     repository: &'a Repository,
@@ -68,7 +69,7 @@ impl<'a> CommitWalk<'a> {
         Self { client, repository, commits: HashMap::new(), pages_fetched: 0 }
     }
 
-    /// `None`: enough was asked.
+    /// `None` if the walk has fetched its maximum number of pages.
     async fn find_commit(&mut self, sha: &Sha) -> Result<Option<&GithubCommit>, GithubError> {
         if !self.commits.contains_key(sha) {
             if self.pages_fetched == MAX_PAGES {
@@ -76,7 +77,8 @@ impl<'a> CommitWalk<'a> {
             }
             let size = if self.pages_fetched == 0 { FIRST_PAGE_SIZE } else { PAGE_SIZE };
             self.pages_fetched += 1;
-            // Not the next page of the one before: that could be full of what was merged, this begins with what is wanted.
+            // Not the next page of the list before: it could be full of merged commits. This page begins with the
+            // wanted commit.
             let path = format!("/repos/{}/commits?sha={sha}&per_page={size}", self.repository);
             let page: Vec<WireCommit> = self.client.fetch_existing(&path).await?;
             for commit in page {
@@ -88,13 +90,14 @@ impl<'a> CommitWalk<'a> {
     }
 }
 
-/// What a walk down a branch has met so far.
+/// The findings of a walk down a branch so far.
 #[derive(Default)]
 struct WalkState {
-    /// Newest first; `false`: it came by a merge, and it is not yet known whether it was made for this branch.
+    /// Newest first. `false`: the rollback came by a merge, and it is not yet known whether it was made for this
+    /// branch.
     rollbacks: Vec<(OpenRollback, bool)>,
     undone: HashSet<ChangeId>,
-    /// What lies behind a promotion that came by a merge: there, nothing is open.
+    /// Commits behind a promotion that came by a merge. None of the rollbacks among them is open.
     covered: HashSet<Sha>,
 }
 
@@ -105,7 +108,7 @@ impl WalkState {
         }
     }
 
-    /// The walk came by this commit of the branch itself.
+    /// Marks the rollbacks that were made on top of this commit. The commit is one of the branch's own.
     fn mark_own_rollbacks(&mut self, sha: &Sha) {
         for (rollback, own) in &mut self.rollbacks {
             *own |= rollback.parent == *sha;
@@ -114,8 +117,8 @@ impl WalkState {
 }
 
 impl Client {
-    /// The commits on which a branch has stood, from `head` back: at most `limit`, and of at most a thousand commits of
-    /// the whole history.
+    /// The former heads of a branch, from `head` backwards: at most `limit`. The walk reads at most about a thousand
+    /// commits.
     pub async fn list_first_parents(
         &self,
         repository: &Repository,
@@ -133,9 +136,10 @@ impl Client {
         Ok(found)
     }
 
-    /// The rollbacks on the branch at `head` that no promotion has undone, newest first. The walk ends at the first promotion
-    /// of ours, since each of them undoes all that are open: mostly one request. On a branch without any it ends after ten;
-    /// a rollback that lies deeper is not found: what it took away stays away, or makes the next promotion conflict.
+    /// The rollbacks on the branch at `head` that no promotion has undone, newest first. The walk ends at the first
+    /// promotion by Gantry, because each promotion undoes all open rollbacks: usually one request. Without a promotion
+    /// it ends after ten requests, and a rollback further down is not found: the code that it removed stays removed, or
+    /// causes a conflict.
     pub async fn find_open_rollbacks(
         &self,
         repository: &Repository,
@@ -167,8 +171,9 @@ impl Client {
         Ok(state.rollbacks.into_iter().filter(|(_, own)| *own).map(|(rollback, _)| rollback).collect())
     }
 
-    /// The rollback that a merge of `pinned` would carry into a branch at `head`, where the branch has what it took back: a
-    /// hotfix on a rolled back rung brings the rollback along. Not for what comes from the first rung, which has none.
+    /// The rollback that a merge of `pinned` would bring into a branch at `head` that still has the code the rollback
+    /// removed: a hotfix on an environment that was rolled back brings the rollback along. The first environment has no
+    /// rollbacks, so its commits need no such check.
     pub async fn find_carried_rollback(
         &self,
         repository: &Repository,
@@ -177,7 +182,7 @@ impl Client {
     ) -> Result<Option<OpenRollback>, GithubError> {
         let (mut at, mut common, mut deepest) = (pinned.clone(), None, None);
         for _ in 0..MAX_PAGES {
-            // What came before the newest is of no account: it says what there was from then on.
+            // Only the newest open rollback counts: its tree replaced the effect of the older ones.
             let Some(newest) = self.find_open_rollbacks(repository, &at).await?.into_iter().next() else {
                 return Ok(None);
             };
@@ -194,11 +199,11 @@ impl Client {
             at = newest.restores.clone();
             deepest = Some(newest);
         }
-        // Nobody rolls back to what was rolled back so often; who cannot tell says no.
+        // So many nested rollbacks do not occur in practice. The last one found makes the caller refuse.
         Ok(deepest)
     }
 
-    /// `None` where they have nothing in common.
+    /// `None` if the two commits have no common ancestor.
     async fn find_merge_base(&self, repository: &Repository, one: &Sha, two: &Sha) -> Result<Option<Sha>, GithubError> {
         #[derive(Deserialize)]
         struct WireMergeBase {
@@ -212,7 +217,7 @@ impl Client {
         }
     }
 
-    /// Has `commit` the other one behind it, or is it the same?
+    /// Whether `other` is an ancestor of `commit` or the same commit.
     async fn has_ancestor(&self, repository: &Repository, commit: &Sha, other: &Sha) -> Result<bool, GithubError> {
         if commit == other {
             return Ok(true);
@@ -223,7 +228,7 @@ impl Client {
         }
     }
 
-    /// The newest tags whose names begin so, by the numbers in their names, each with the commit that it leads to.
+    /// The newest tags with this prefix, ordered by the numbers in their names, each with its commit.
     pub async fn list_newest_tags(
         &self,
         repository: &Repository,
@@ -231,7 +236,7 @@ impl Client {
         limit: usize,
     ) -> Result<Vec<(String, Sha)>, GithubError> {
         let mut names = self.list_tags_with_prefix(repository, beginning).await?;
-        // GitHub matches `qa` for `qa/`, which would also be `qa-old`.
+        // GitHub gets `qa` instead of `qa/`, and that also matches `qa-old`.
         names.retain(|name| name.starts_with(beginning));
         names.sort_by_cached_key(|name| std::cmp::Reverse(natural_sort_key(name)));
         let mut found = Vec::new();
@@ -278,7 +283,7 @@ impl Client {
     }
 }
 
-/// What a merge by another hand brought: a pull request has our commits behind its second parent.
+/// Scans the second parent of a merge that Gantry did not make: a merged pull request has Gantry's commits behind it.
 async fn scan_merged_parent(walk: &mut CommitWalk<'_>, state: &mut WalkState, merged: &Sha) -> Result<(), GithubError> {
     let (mut at, mut promoted) = (Some(merged.clone()), false);
     while let Some(sha) = at.take() {
@@ -302,7 +307,7 @@ async fn scan_merged_parent(walk: &mut CommitWalk<'_>, state: &mut WalkState, me
     Ok(())
 }
 
-/// Digits count as numbers: `qa/2026.11.16-10` comes behind `-9`.
+/// Digits are compared as numbers: `qa/2026.11.16-10` sorts after `-9`.
 fn natural_sort_key(name: &str) -> String {
     let mut key = String::with_capacity(name.len() * 2);
     let mut digits = String::new();

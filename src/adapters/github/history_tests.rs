@@ -1,4 +1,4 @@
-//! Walks over histories that a GitHub tells as it is told to; those of real Git are walked end to end.
+//! Tests of walks over scripted histories. The end-to-end tests walk histories of real Git.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn name(text: &str) -> Sha {
     format!("{hex:0<40}").parse().unwrap()
 }
 
-/// The same id for the same name.
+/// The same id for the same number.
 fn change(of: u8) -> ChangeId {
     ChangeId::parse(&format!("01939f3e-5c00-7000-8000-0000000000{of:02x}")).unwrap()
 }
@@ -106,7 +106,7 @@ async fn what_is_open_is_found_with_one_request() {
     }
 }
 
-/// Whoever writes such messages has no power over the next promotion.
+/// Anyone can write such a message, so a message alone must not affect the next promotion.
 #[tokio::test]
 async fn a_message_alone_makes_no_rollback_and_no_promotion() {
     let rollback = Trailers::Rollback { change: change(1), restores: Some(name("old")) };

@@ -1,5 +1,5 @@
-//! Who people are on GitHub: the login behind an e-mail address, the address behind a login, and who is in a team.
-//! A commit's author is told as GitHub attributes it, by an address that it has verified: what a commit says is anybody's.
+//! People on GitHub: the login of an e-mail address, the address of a login, and the members of a team. A login comes
+//! from GitHub's attribution of a commit by a verified address: the address in a commit can be forged.
 
 use serde::Deserialize;
 
@@ -22,21 +22,21 @@ struct WireMembership {
 }
 
 impl Client {
-    /// The login whose commits in the repository have this address.
+    /// The login of the account that GitHub credits with commits from this address in the repository.
     pub async fn find_login_by_email(
         &self,
         email: &str,
         repository: &Repository,
     ) -> Result<Option<String>, GithubError> {
         if !email.contains('@') {
-            // GitHub would take it for a login, and tell that login's commits.
+            // GitHub would take the text for a login and list the commits of that login.
             return Ok(None);
         }
         let Some((login, author)) = self.find_commit_author(email, repository).await? else { return Ok(None) };
         Ok(Some(login).filter(|_| author.eq_ignore_ascii_case(email)))
     }
 
-    /// The address of a login: the one it shows to everybody, else that of its commits in the repository.
+    /// The address of a login: the public one, else the one in its commits in the repository.
     pub async fn find_email_by_login(
         &self,
         login: &str,
@@ -56,7 +56,7 @@ impl Client {
         Ok(author.filter(|(of, _)| of.eq_ignore_ascii_case(login)).map(|(_, email)| email))
     }
 
-    /// Only who has accepted the invitation is in it. A team that is hidden from us has nobody in it.
+    /// Counts only people who accepted their invitation. A team that Gantry cannot see has no members.
     pub async fn is_in_team(&self, organisation: &str, team: &str, login: &str) -> Result<bool, GithubError> {
         if !is_login(login) {
             return Ok(false);
@@ -72,7 +72,7 @@ impl Client {
         })
     }
 
-    /// Login and address of the newest commit that GitHub finds by either.
+    /// The login and address of the author of the newest commit that GitHub finds for a login or an address.
     async fn find_commit_author(
         &self,
         by: &str,
@@ -86,7 +86,7 @@ impl Client {
     }
 }
 
-/// Bots have brackets in their names, and are nobody.
+/// Names of bots contain brackets. They are rejected here: a bot is not a person.
 fn is_login(text: &str) -> bool {
     (1..=100).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))

@@ -13,7 +13,7 @@ use super::client::{Client, FetchResult, GithubError, encode_ref};
 use crate::domain::model::artefact::Repository;
 use crate::http::parse_date_header;
 
-/// The requests that are left to us.
+/// The requests that are left in this hour.
 #[derive(Clone, Debug, Deserialize)]
 pub struct GithubRateLimit {
     pub limit: u64,
@@ -26,7 +26,7 @@ pub struct GithubRateLimit {
 #[derive(Clone, Debug, Deserialize)]
 pub struct TokenOwner {
     pub login: String,
-    /// `None` for a fine-grained token: GitHub does not tell its permissions.
+    /// `None` for a fine-grained token: GitHub does not show its permissions.
     #[serde(skip)]
     pub scopes: Option<Vec<String>>,
     #[serde(skip)]
@@ -60,7 +60,7 @@ pub struct RepositorySettings {
     pub archived: bool,
     pub default_branch: String,
     pub allow_merge_commit: Option<bool>,
-    /// `None` if GitHub does not tell our role there.
+    /// `None` if GitHub does not show the role of the token's owner.
     pub permissions: Option<RepositoryPermissions>,
 }
 
@@ -91,7 +91,7 @@ pub struct RequiredStatusCheck {
     pub context: String,
 }
 
-/// Whether the rules of a ruleset hold for us.
+/// Whether Gantry may bypass the rules of a ruleset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RulesetBypass {
@@ -127,7 +127,8 @@ struct WireRuleset {
 type ProbeAnswer<T> = Result<T, GithubError>;
 
 impl Client {
-    /// `None` if requests are not counted, as on a GitHub Enterprise Server without rate limits. This request is free.
+    /// `None` if the server does not count requests, as a GitHub Enterprise Server without rate limits. This request is
+    /// free.
     pub async fn fetch_rate_limit(&self) -> ProbeAnswer<Option<GithubRateLimit>> {
         match self.fetch_uncached::<WireRates>(&self.octocrab, "/rate_limit").await {
             Ok((_, rates)) => Ok(Some(rates.rate)),
@@ -144,7 +145,7 @@ impl Client {
         Ok(TokenOwner { scopes, server_time: read_date_header(&headers), ..owner })
     }
 
-    /// `None` if we use a token.
+    /// `None` if Gantry uses a token.
     pub async fn fetch_app_installation(&self) -> ProbeAnswer<Option<AppInstallation>> {
         let Some((app, installation)) = &self.app else { return Ok(None) };
         let path = format!("/app/installations/{installation}");
@@ -157,10 +158,11 @@ impl Client {
         Ok(self.fetch_uncached(app, "/app/hook/config").await?.1)
     }
 
-    /// `None` if the repository does not exist, or is hidden from us.
+    /// `None` if the repository does not exist or Gantry cannot see it.
     pub async fn fetch_repository_settings(&self, repository: &Repository) -> ProbeAnswer<Option<RepositorySettings>> {
         let settings: Option<RepositorySettings> = self.fetch_optional(&format!("/repos/{repository}")).await?;
-        // To an installation GitHub tells the role of the App's bot, which has none. The App's permissions count instead.
+        // For an installation, GitHub shows the role of the App's bot, which has none. The App's permissions count
+        // instead.
         let is_role_told = self.app.is_none();
         Ok(settings.map(|it| RepositorySettings { permissions: it.permissions.filter(|_| is_role_told), ..it }))
     }
@@ -173,7 +175,7 @@ impl Client {
         Ok(found.map(|found| found.protection.map_or(found.protected, |protection| protection.enabled)))
     }
 
-    /// Fails if the results of CI are hidden from us.
+    /// Fails if Gantry may not read CI results.
     pub async fn probe_checks_access(&self, repository: &Repository, branch: &str) -> ProbeAnswer<()> {
         let Some(name) = encode_ref(branch) else { return Ok(()) };
         let path = format!("/repos/{repository}/commits/{name}/check-runs?per_page=1");
@@ -186,7 +188,7 @@ impl Client {
         Ok(self.fetch_optional(&path).await?.unwrap_or_default())
     }
 
-    /// Never, if GitHub does not tell.
+    /// [`RulesetBypass::Never`] if GitHub does not show it.
     pub async fn fetch_ruleset_bypass(&self, repository: &Repository, ruleset: u64) -> ProbeAnswer<RulesetBypass> {
         let path = format!("/repos/{repository}/rulesets/{ruleset}");
         let found: Option<WireRuleset> = self.fetch_optional(&path).await?;
@@ -206,7 +208,7 @@ impl Client {
         })
     }
 
-    /// Sends one request without the cache and the pace: there are few such requests.
+    /// Sends one request without cache and rate limit: only `doctor` calls this, and seldom.
     async fn fetch_uncached<T: DeserializeOwned>(&self, by: &Octocrab, path: &str) -> ProbeAnswer<(HeaderMap, T)> {
         let response = by._get(path).await.map_err(|error| self.error_from_octocrab(&error))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

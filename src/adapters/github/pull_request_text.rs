@@ -1,5 +1,5 @@
-//! The text of a pull request: the evidence that the one who asked was shown, for whoever reviews on GitHub. Pure, and
-//! text from outside cannot become mark-up or call anybody.
+//! The text of a pull request: shows reviewers on GitHub the evidence that the requester saw in Slack. No I/O. Text
+//! from outside is escaped, so that it cannot become markup or mention anyone.
 
 use jiff::Timestamp;
 
@@ -16,7 +16,7 @@ pub fn render_title(plan: &Plan) -> String {
     format!("Promote {} {} to {}", plan.artefact, plan.version.label(), plan.environment)
 }
 
-/// `requester` is the name of whoever asked, `required` how many must approve.
+/// `requester` is the requester's name, `required` the number of required approvals.
 pub fn render_body(change: &Change, requester: &str, required: u32, now: Timestamp) -> String {
     let plan = &change.plan;
     if let Some(rollback) = plan.rollback_details() {
@@ -52,7 +52,7 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
     }
     paragraphs.extend(render_commits("Commits", plan, &plan.drift.commits, plan.drift.commits_in_all));
     let only_there = match plan.manifest_file() {
-        // An image takes the place of another as a whole.
+        // A manifest change replaces the whole image.
         Some(_) => "**These run there, are not in it, and are lost by it**".to_owned(),
         None => format!("Only {} has these; they stay there, and are not below", format_code(&plan.branch)),
     };
@@ -101,7 +101,7 @@ fn render_rollback_body(change: &Change, rollback: &Rollback, requester: &str) -
     paragraphs.join("\n\n") + "\n"
 }
 
-/// Why a pull request is closed without having been merged.
+/// The comment on a pull request that is closed without a merge.
 pub fn render_closing_comment(change: &Change) -> Option<String> {
     let verb = if change.plan.is_rollback() { "rollback" } else { "promote" };
     let again = format!("/{verb} {} {}", change.plan.artefact, change.plan.environment);
@@ -119,7 +119,7 @@ pub fn render_closing_comment(change: &Change) -> Option<String> {
     Some(format!("{why}\n\n{}\n", change.format_change_trailer()))
 }
 
-/// What GitHub needs before a commit that is not in the repository of the pull request, to link it.
+/// The prefix that GitHub needs to link a commit of another repository than the pull request's.
 fn commit_link_prefix(plan: &Plan) -> String {
     plan.manifest_file().map(|_| format!("{}@", plan.repository)).unwrap_or_default()
 }
@@ -127,7 +127,8 @@ fn commit_link_prefix(plan: &Plan) -> String {
 fn render_commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<String> {
     let link_prefix = commit_link_prefix(plan);
     let subject = |commit: &Commit| match plan.manifest_file() {
-        // A number is of the code's pull requests, and here it would be of the manifests'.
+        // `#42` in a subject is a pull request of the code's repository, and GitHub would link one of the manifests'
+        // repository.
         Some(_) => escape_text(&commit.subject)
             .replace(" #", &format!(" {}#", plan.repository))
             .replace("(#", &format!("({}#", plan.repository)),
@@ -154,7 +155,7 @@ fn format_duration(from: Timestamp, to: Timestamp) -> String {
     }
 }
 
-/// Anybody's text: shown as it is, and nobody is called by it.
+/// Escapes text from outside: it is shown as written and mentions no one.
 fn escape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -162,7 +163,7 @@ fn escape_text(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // An entity alone would not do: GitHub looks for names in what the mark-up became.
+            // An entity alone is not enough: GitHub searches the rendered text for mentions.
             '@' => out.push_str("@&#8203;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '!' | '~' => {
                 out.push('\\');

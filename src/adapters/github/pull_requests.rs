@@ -1,4 +1,4 @@
-//! Pull requests, their reviews, and the branches that they show. Each write says what became of it; none is repeated here.
+//! Pull requests, their reviews, and their branches. Each write returns its outcome and is never repeated here.
 
 use std::num::NonZeroU32;
 
@@ -14,18 +14,18 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
 const PAGE_SIZE: usize = 100;
-/// More reviews than anybody writes for one change.
+/// A thousand reviews, more than any pull request has.
 const MAX_PAGES: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequest {
     pub pull: PullRequestRef,
     pub title: String,
-    /// The login of who opened it; `None` where the account is gone.
+    /// The login of the author; `None` if the account was deleted.
     pub author: Option<String>,
     pub state: PullRequestState,
     pub head: Sha,
-    /// The branch that it is to be merged into.
+    /// The branch into which the pull request is to be merged.
     pub base: String,
     pub mergeable: MergeReadiness,
 }
@@ -37,23 +37,23 @@ pub enum PullRequestState {
     Merged { commit: Sha, by: Option<String> },
 }
 
-/// What GitHub says of a merge.
+/// Whether GitHub would merge the pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeReadiness {
-    /// It does not know yet: ask again.
+    /// GitHub is still computing it: ask again.
     Computing,
     Conflict,
-    /// Its own rules ask for something that is missing.
+    /// GitHub's own rules require something that is missing.
     Blocked,
     Ready,
 }
 
-/// A review as it was given; whether it counts is not decided here.
+/// A submitted review. Whether it counts as an approval is not decided here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
     pub login: String,
     pub verdict: ReviewVerdict,
-    /// What the reviewer saw.
+    /// The commit that the reviewer saw.
     pub commit: Option<Sha>,
     pub submitted_at: Option<jiff::Timestamp>,
 }
@@ -65,26 +65,26 @@ pub enum ReviewVerdict {
     Dismissed,
 }
 
-/// What became of the wish for a pull request.
+/// The result of opening a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenPullRequestOutcome {
     Done(PullRequestRef),
-    /// One of the same head and base is open.
+    /// A pull request with the same head and base is open.
     AlreadyExists,
-    /// The base has it all.
+    /// The base already has all commits of the head.
     NoCommits,
     Refused(String),
 }
 
-/// What became of the merge of a pull request.
+/// The result of merging a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergePullRequestOutcome {
     Done(Sha),
-    /// The head is not what it should be.
+    /// The head is not the expected commit.
     HeadMoved,
-    /// Not as it stands now; a look tells why.
+    /// Not possible at the moment. The caller must fetch the pull request to learn the reason.
     NotMergeable(String),
-    /// By rules that do not change by waiting.
+    /// By rules that waiting does not change.
     Refused(String),
 }
 
@@ -98,7 +98,7 @@ struct WirePullRequest {
     state: String,
     #[serde(default)]
     draft: bool,
-    /// Missing in lists.
+    /// Missing in lists of pull requests.
     #[serde(default)]
     merged: bool,
     merged_at: Option<String>,
@@ -123,7 +123,7 @@ struct WirePullRequestUser {
 
 #[derive(Deserialize)]
 struct WireReview {
-    /// `null` where the account is gone.
+    /// `null` if the account was deleted.
     user: Option<WirePullRequestUser>,
     state: String,
     commit_id: Option<String>,
@@ -144,9 +144,10 @@ impl WirePullRequest {
             (None, _) | (_, Some("unknown") | None) => MergeReadiness::Computing,
             (_, Some("dirty")) => MergeReadiness::Conflict,
             _ if self.draft => MergeReadiness::Blocked,
-            // `behind`: its rules want it on top of the branch's head, where we put it as soon as that moves.
+            // `behind`: GitHub requires the branch to be up to date with its base. Gantry rebuilds it as soon as the
+            // base moves.
             (_, Some("blocked" | "behind" | "draft")) => MergeReadiness::Blocked,
-            // `unstable` is a check that no rule requires: our own rules say what to do about it.
+            // `unstable`: a check that no GitHub rule requires has failed. Gantry's own rules decide about it.
             _ => MergeReadiness::Ready,
         };
         Ok(PullRequest {
@@ -181,7 +182,7 @@ impl Client {
                     serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
                 OpenPullRequestOutcome::Done(made.into_pull_request()?.pull)
             }
-            // What is wrong stands in `errors`, beside a message that says nothing.
+            // The reason is in `errors`; the message itself is generic.
             422 if answer.contains("A pull request already exists") => OpenPullRequestOutcome::AlreadyExists,
             422 if answer.contains("No commits between") => OpenPullRequestOutcome::NoCommits,
             404 => return Err(GithubError::NotFound(error_message(&answer))),
@@ -189,7 +190,7 @@ impl Client {
         })
     }
 
-    /// The open pull request of that head and base.
+    /// The open pull request with this head and base.
     pub async fn find_open_pull_request(
         &self,
         repository: &Repository,
@@ -203,7 +204,7 @@ impl Client {
         found.into_iter().next().map(WirePullRequest::into_pull_request).transpose()
     }
 
-    /// A pull request by its number; `None` where there is none.
+    /// A pull request by its number; `None` if it does not exist.
     pub async fn fetch_pull_request(
         &self,
         repository: &Repository,
@@ -212,15 +213,15 @@ impl Client {
         let path = format!("/repos/{repository}/pulls/{number}");
         let FetchResult::Found(pull) = self.fetch_json::<WirePullRequest>(&path).await? else { return Ok(None) };
         let pull = pull.into_pull_request()?;
-        // GitHub finds out in the background whether it can be merged, which touches nothing else. Should the ETag not
-        // tell, a yes is still put to the test by the merge itself; anything else would be believed for ever.
+        // GitHub computes mergeability in the background and may keep the `ETag`. A cached `Ready` is safe, because the
+        // merge itself checks it; any other cached state could stay for ever.
         if pull.mergeable != MergeReadiness::Ready {
             self.invalidate_cached(&path);
         }
         Ok(Some(pull))
     }
 
-    /// Oldest first, without mere comments.
+    /// Oldest first, without plain comments.
     pub async fn fetch_reviews(&self, repository: &Repository, number: u64) -> Result<Vec<Review>, GithubError> {
         let mut reviews = Vec::new();
         for page in 1..=MAX_PAGES {
@@ -245,7 +246,7 @@ impl Client {
         Ok(reviews)
     }
 
-    /// Merges by a merge commit, and only if `head` is still the head.
+    /// Merges with a merge commit, and only if `head` is still the head.
     pub async fn merge_pull_request(
         &self,
         repository: &Repository,
@@ -263,7 +264,7 @@ impl Client {
             "sha": head.as_str(), "merge_method": "merge", "commit_title": title, "commit_message": message,
         });
         let path = format!("/repos/{repository}/pulls/{number}");
-        // Whatever comes of it, what we knew is not so any more.
+        // Whether or not the merge succeeds, the cached response may be outdated.
         self.invalidate_cached(&path);
         let (status, answer) = self.send_write(&format!("{path}/merge"), GithubRequest::Put(&body)).await?;
         let why = error_message(&answer);
@@ -277,7 +278,7 @@ impl Client {
             409 => MergePullRequestOutcome::HeadMoved,
             405 if has("not allowed") => MergePullRequestOutcome::Refused(why),
             404 => return Err(GithubError::NotFound(why)),
-            // "Base branch was modified", "is not mergeable", or what a rule still asks for.
+            // "Base branch was modified", "is not mergeable", or a requirement of a rule that is still open.
             405 => MergePullRequestOutcome::NotMergeable(why),
             _ => MergePullRequestOutcome::Refused(why),
         })
@@ -288,13 +289,13 @@ impl Client {
         let path = format!("/repos/{repository}/pulls/{number}");
         let (status, answer) = self.send_write(&path, GithubRequest::Patch(&json!({ "state": "closed" }))).await?;
         match status {
-            // One that is gone is closed enough.
+            // A pull request that does not exist counts as closed.
             200 | 404 => Ok(()),
             _ => Err(GithubError::Other(error_message(&answer))),
         }
     }
 
-    /// Says something on a pull request, unless a comment of ours that has `mark` in it is there already.
+    /// Comments on a pull request, unless a comment that contains `mark` exists already.
     pub async fn comment_once(
         &self,
         repository: &Repository,
@@ -316,7 +317,8 @@ impl Client {
         if status == 201 { Ok(()) } else { Err(GithubError::Other(error_message(&answer))) }
     }
 
-    /// Puts a branch of our own there, whether or not it exists and whatever it holds. Never for anybody else's branch.
+    /// Sets one of Gantry's own branches to a commit, by force if the branch exists. Never to be used for other
+    /// branches.
     pub async fn put_own_branch(&self, repository: &Repository, branch: &str, at: &Sha) -> Result<(), GithubError> {
         self.reserve_writes(const { NonZeroU32::new(2).unwrap() })?;
         let body = json!({ "ref": format!("refs/heads/{branch}"), "sha": at.as_str() });
@@ -336,7 +338,7 @@ impl Client {
         }
     }
 
-    /// A branch of our own that is not there is deleted enough.
+    /// Deletes one of Gantry's own branches. A branch that does not exist counts as deleted.
     pub async fn delete_own_branch(&self, repository: &Repository, branch: &str) -> Result<(), GithubError> {
         self.reserve_writes(NonZeroU32::MIN)?;
         let path = format!("/repos/{repository}/git/refs/heads/{branch}");
@@ -347,7 +349,7 @@ impl Client {
         }
     }
 
-    /// How many approving reviews the repository's own rules want for a merge into the branch.
+    /// The number of approving reviews that the repository's rules require for a merge into the branch.
     pub async fn count_required_reviews(&self, repository: &Repository, branch: &str) -> Result<u64, GithubError> {
         #[derive(Deserialize)]
         struct WireReviewRule {
@@ -369,7 +371,7 @@ impl Client {
         }
     }
 
-    /// May this account write to the repository now?
+    /// Whether this account may write to the repository at this moment.
     pub async fn may_write(&self, repository: &Repository, login: &str) -> Result<bool, GithubError> {
         #[derive(Deserialize)]
         struct WireCollaboratorPermission {
@@ -386,7 +388,7 @@ impl Client {
     }
 }
 
-/// Why GitHub refuses something, with the details that its message leaves out.
+/// The reason of a refusal by GitHub, with the details that its message omits.
 fn error_details(answer: &str) -> String {
     #[derive(Deserialize)]
     struct WireValidationError {

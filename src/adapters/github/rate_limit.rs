@@ -1,5 +1,5 @@
-//! How fast we may ask and write. GitHub allows 900 points a minute for an endpoint, of which a question costs one; and 80
-//! content-creating requests a minute, 500 an hour.
+//! Paces requests to stay below GitHub's limits: 900 points a minute for an endpoint (a read costs one), and 80
+//! content-creating requests a minute or 500 an hour.
 
 use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::clock::Clock;
 use crate::clock::ticks::{GovernorClock, GovernorInstant};
 
-/// A full bucket and what flows into it meanwhile must stay below the limit, so each is half of it.
+/// Half of GitHub's limit: a full bucket plus the refill of the same period must stay below the limit.
 const WRITES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(40).unwrap();
 const WRITES_PER_HOUR: NonZeroU32 = NonZeroU32::new(250).unwrap();
-/// The same for questions: whatever the endpoint, and whether or not GitHub counts those that it answers with 304.
+/// Half of the read limit too. It counts all endpoints together, and responses with status 304 as well.
 const READS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(450).unwrap();
 const READ_BURST: NonZeroU32 = NonZeroU32::new(400).unwrap();
 
@@ -31,7 +31,7 @@ impl GithubPacer {
         let limit = |quota, turn| (RateLimiter::direct_with_clock(quota, GovernorClock::new(clock.clone())), turn);
         let turn = |a_minute: NonZeroU32| SignedDuration::from_millis(60_000 / i64::from(a_minute.get()) + 1);
         Self {
-            // The minute first: what it refuses must not use up the hour.
+            // The limit per minute comes first: a write that it refuses must not use up the hourly limit.
             writes: TurnScheduler {
                 limits: vec![
                     limit(
@@ -53,39 +53,39 @@ impl GithubPacer {
                     turn(READS_PER_MINUTE),
                 )],
                 clock: clock.clone(),
-                // After a minute without questions there is room for most of them at once.
+                // After a minute without reads the bucket is nearly full again.
                 max_wait: SignedDuration::from_mins(1),
                 last_turn: Mutex::default(),
             },
         }
     }
 
-    /// May we write so often now? Yes counts; no says when to come again.
+    /// Takes this number of writes from the limits, or returns the time to retry.
     pub(super) fn acquire_writes(&self, writes: NonZeroU32) -> Result<(), Timestamp> {
         self.writes.try_acquire(writes)
     }
 
-    /// May we ask now? Yes counts; no says when to come again.
+    /// Takes one read from the limit, or returns the time to retry.
     pub(super) fn acquire_read(&self) -> Result<(), Timestamp> {
         self.reads.try_acquire(NonZeroU32::MIN)
     }
 }
 
-/// Limits that all must hold, each with how far apart those are sent who must wait for it: everybody gets a turn of their
-/// own, as of a hundred who came back at the same moment all but one would be sent away again.
+/// Limits that must all hold, each with the interval between the turns of waiting callers. Each waiting caller gets a
+/// turn of its own: if a hundred callers returned at the same time, all but one would have to wait again.
 struct TurnScheduler {
     limits: Vec<(GithubQuotaLimiter, SignedDuration)>,
     clock: Clock,
-    /// Not everybody comes back for their turn: those who did not must not send the others away for ever.
+    /// The longest wait. Some callers never return for their turn, and their turns must not delay the others for ever.
     max_wait: SignedDuration,
-    /// The last turn that was given to somebody who must wait.
+    /// The latest turn that was given to a waiting caller.
     last_turn: Mutex<Timestamp>,
 }
 
 impl TurnScheduler {
     fn try_acquire(&self, count: NonZeroU32) -> Result<(), Timestamp> {
         for (limiter, interval) in &self.limits {
-            // Never more than a bucket holds.
+            // An error means that the bucket is too small for `count`. Callers never ask for that many.
             let Ok(answer) = limiter.check_n(count) else { continue };
             if let Err(not_until) = answer {
                 let mut given = self.last_turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Each of two writes alone would pass half of the time, and neither would ever be done.
+    /// Two separate acquisitions would often get only the first one, and no pair of writes would ever be completed.
     #[test]
     fn what_takes_two_writes_gets_both_or_none() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
@@ -177,7 +177,7 @@ mod tests {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         while pace.acquire_read().is_ok() {}
-        // As many as ask at once.
+        // The number of concurrent reads.
         let turns: Vec<Timestamp> = (0..8).map(|_| pace.acquire_read().unwrap_err()).collect();
         assert!(turns.is_sorted() && turns[7] < clock.now() + SignedDuration::from_secs(3), "{turns:#?}");
         for turn in turns {

@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 
 use super::etag_cache::EtagCache;
 
-/// GitHub allows 100 requests at a time to all who use the token.
+/// GitHub allows 100 concurrent requests for one token, and other programs may share the token.
 pub(super) const MAX_CONCURRENT_READS: usize = 8;
 
 /// State of read requests that all clones of a client share.

@@ -1,4 +1,4 @@
-//! Commits by the names of branches, tags and commits.
+//! Resolves the names of branches, tags and commits to commits.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::request_path::encode_ref;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-/// An annotated tag may name another; nobody means a long chain.
+/// An annotated tag may point to another tag. Longer chains do not occur in practice.
 pub(super) const MAX_TAG_DEPTH: usize = 4;
 const PAGE_SIZE: usize = 100;
 
@@ -27,14 +27,14 @@ struct WireRefObject {
 }
 
 impl Client {
-    /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
+    /// The commit of a branch, a tag or a (short) SHA; `None` if there is no such commit, or more than one.
     pub async fn resolve_commit(
         &self,
         repository: &Repository,
         reference: &str,
     ) -> Result<Option<GithubCommit>, GithubError> {
         let Some(reference) = encode_ref(reference) else { return Ok(None) };
-        // The files of a commit come in pages, and we want none of them.
+        // The files of a commit come in pages, and none of them is needed.
         let path = format!("/repos/{repository}/commits/{reference}?per_page=1");
         match self.fetch_json::<WireCommit>(&path).await? {
             FetchResult::Found(commit) => commit.into_commit().map(Some),
@@ -42,7 +42,7 @@ impl Client {
         }
     }
 
-    /// The one commit whose name begins with `hex`: a branch or a tag of that name does not count.
+    /// The one commit with a SHA that begins with `hex`. A branch or a tag of that name does not count.
     pub async fn find_commit_by_prefix(
         &self,
         repository: &Repository,
@@ -56,7 +56,7 @@ impl Client {
         Ok(commit.filter(|commit| commit.sha.as_str().starts_with(&hex)))
     }
 
-    /// The commit that a tag names, through the tag's own object where it is annotated.
+    /// The commit of a tag, through the tag object if the tag is annotated.
     pub async fn resolve_tag(&self, repository: &Repository, tag: &str) -> Result<Option<Sha>, GithubError> {
         let Some(tag) = encode_ref(tag) else { return Ok(None) };
         let mut path = format!("/repos/{repository}/git/ref/tags/{tag}");
@@ -71,7 +71,7 @@ impl Client {
         Ok(None)
     }
 
-    /// Where a branch stands; `None` where there is none.
+    /// The head of a branch; `None` if the branch does not exist.
     pub async fn fetch_branch_head(&self, repository: &Repository, branch: &str) -> Result<Option<Sha>, GithubError> {
         let Some(name) = encode_ref(branch) else { return Ok(None) };
         match self.fetch_json::<WireRef>(&format!("/repos/{repository}/git/ref/heads/{name}")).await? {
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// The commit on a branch whose message has that line: our own work, after we did not hear of its end.
+    /// The commit on a branch with this line in its message: finds Gantry's own commit after its response was lost.
     pub async fn find_commit_by_line(
         &self,
         repository: &Repository,

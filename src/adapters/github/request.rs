@@ -8,7 +8,7 @@ use tokio::sync::SemaphorePermit;
 use super::client::{Client, GithubRequest, GithubResponse, RESPONSE_TIMEOUT};
 use super::error::{GithubError, error_message};
 
-/// Pauses before a question is asked again; reading twice harms nobody.
+/// Delays before a read is retried. Reads have no side effects, so repeating them is safe.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 /// A request waits at most this long for its turn. A longer wait is an error that says when to retry.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(3);
@@ -23,7 +23,7 @@ pub enum FetchResult<T> {
 }
 
 impl Client {
-    /// A GET, asked again while GitHub is not available.
+    /// A GET request, retried while GitHub is unavailable.
     pub(super) async fn fetch_json<T: DeserializeOwned>(&self, path: &str) -> Result<FetchResult<T>, GithubError> {
         let mut pauses = RETRY_DELAYS.into_iter();
         loop {
@@ -58,12 +58,12 @@ impl Client {
             (304, Some(remembered)) => parse_body(&remembered.body),
             (200, _) => {
                 let found = parse_body(&body);
-                // What cannot be read is not to be repeated.
+                // A response that cannot be parsed is not cached.
                 let etag = etag.filter(|_| found.is_ok());
                 self.read_state.cache().store_response(path, etag, &body);
                 found
             }
-            // 409 is an empty repository, 422 a SHA that names no commit or several.
+            // 409 is an empty repository; 422 is a SHA that matches no commit or several.
             _ => {
                 self.invalidate_cached(path);
                 Ok(FetchResult::Missing(error_message(&body)))
@@ -71,8 +71,8 @@ impl Client {
         }
     }
 
-    /// A place among those who ask, and a turn within the minute. Only who has a place waits for a turn, so nobody is
-    /// overtaken.
+    /// A slot among the concurrent reads, and a turn within the rate limit. Only a request with a slot waits for a
+    /// turn, so requests keep their order.
     async fn acquire_read_slot(&self) -> Result<SemaphorePermit<'_>, GithubError> {
         let slot = tokio::time::timeout(RESPONSE_TIMEOUT, self.read_state.read_slots.acquire()).await;
         let Ok(Ok(place)) = slot else {

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_e
 
 const ENCODED_IN_SEGMENTS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A reference as it stands in a path; `None` for what Git would never take as one.
+/// A reference encoded for a path; `None` if Git would not accept it as a reference.
 pub(super) fn encode_ref(reference: &str) -> Option<String> {
     if reference.is_empty() || reference.len() > 250 || reference.split('/').any(|part| matches!(part, "" | "." | ".."))
     {
@@ -13,7 +13,7 @@ pub(super) fn encode_ref(reference: &str) -> Option<String> {
     Some(percent_encode_path(reference))
 }
 
-/// A path or a part of a query, slashes and all.
+/// A path or a part of a query; slashes stay as they are.
 pub(super) fn percent_encode_path(text: &str) -> String {
     const ENCODED: &AsciiSet = &ENCODED_IN_SEGMENTS.remove(b'/');
     utf8_percent_encode(text, ENCODED).to_string()

@@ -1,4 +1,4 @@
-//! Questions by `ETag`, and how many of them at once, against a small GitHub that answers as it is told.
+//! Tests of conditional requests and of limits, against a small fake of GitHub with scripted responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +57,7 @@ async fn what_changed_takes_the_place_of_what_was() {
     for expected in [SHA, moved, moved, SHA, moved] {
         assert_eq!(client.fetch_branch_head(&shop(), "qa").await, Ok(Some(expected.parse().unwrap())));
     }
-    // What came without an ETag is not remembered, nor is what was there before it.
+    // A response without an `ETag` is not cached, and it removes the older cached response.
     assert_eq!(fake.conditions(), [None, some(FIRST), some(SECOND), some(SECOND), None]);
 }
 
@@ -169,7 +169,7 @@ fn pull(mergeable: Option<bool>, state: &str) -> Value {
     })
 }
 
-/// GitHub computes it without touching the pull request, and nobody promises that the `ETag` tells.
+/// GitHub computes mergeability without updating the pull request, and does not promise a new `ETag` for it.
 #[tokio::test]
 async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
     let fake = FakeGithub::default()
@@ -188,7 +188,7 @@ async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
     assert_eq!(fake.conditions(), [None, None, None, some(FIRST), None, None]);
 }
 
-/// How many are asked at this moment, and how many were at most.
+/// The number of requests at this moment, and the highest number so far.
 #[derive(Clone, Default)]
 struct Busy(Arc<(AtomicUsize, AtomicUsize)>);
 
@@ -227,7 +227,7 @@ async fn many_who_ask_wait_for_each_other() {
 async fn who_asks_too_fast_is_told_when_to_come_again() {
     let (client, _) = slow_client().await;
     while client.pacer.acquire_read().is_ok() {}
-    // The clock stands still, so the turn that is waited for does not come.
+    // The clock stands still, so the turn does not come.
     let error = client.fetch_branch_head(&shop(), "qa").await.unwrap_err();
     let GithubError::Throttled { until } = &error else { panic!("{error}") };
     assert!(error.is_transient());

@@ -1,5 +1,5 @@
-//! A rollback on a branch, and the result of the promotion that undoes it. Nothing here ever forces a branch of an
-//! environment: it is only moved forward, once, to a commit that was made beside it.
+//! Writes a rollback on a branch, and builds the result of the promotion that undoes it. An environment's branch is
+//! never forced: it is moved forward once, to a commit that was made beside it.
 
 use std::num::NonZeroU32;
 
@@ -18,40 +18,40 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::ids::ChangeId;
 use crate::domain::model::version::Sha;
 
-/// What became of moving a branch forward.
+/// The result of moving a branch forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FastForwardOutcome {
     Done,
-    /// It stands elsewhere by now: this would not be forward any more.
+    /// The branch has another head by now, so the move would not be a fast-forward.
     BranchMoved,
     NoBranch,
-    /// By the branch's rules, or by what the token may do.
+    /// By the branch's rules, or because the token has no permission.
     Refused(String),
 }
 
-/// What became of the result of a promotion, made on a branch of our own.
+/// The result of building a promotion on a branch of Gantry's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildPromotionOutcome {
-    /// The last merge; where the branch had the pinned commit all along, that of the last undoing.
+    /// The last merge. If the branch already had the pinned commit, the merge that undid the last rollback.
     Done(Sha),
-    /// The branch has it already, and there was nothing to undo.
+    /// The branch already has the commit, and there was no rollback to undo.
     AlreadyMerged,
     Conflict,
     NoCommit,
     Refused(String),
 }
 
-/// The promotion that a result is made for.
+/// The promotion for which a commit is built.
 #[derive(Clone, Copy, Debug)]
 pub struct PromotionMerge<'a> {
     pub change: ChangeId,
     pub pinned: &'a Sha,
-    /// Of the merge of the pinned commit, with its trailer.
+    /// Message of the merge of the pinned commit, with its trailer.
     pub message: &'a str,
 }
 
 impl Client {
-    /// The name of a commit's tree; `None` where there is no such commit.
+    /// The SHA of a commit's tree; `None` if the commit does not exist.
     pub async fn fetch_tree_sha(&self, repository: &Repository, commit: &Sha) -> Result<Option<Sha>, GithubError> {
         #[derive(Deserialize)]
         struct WireCommitTree {
@@ -63,7 +63,7 @@ impl Client {
         }
     }
 
-    /// A commit of this tree, not yet on any branch.
+    /// Creates a commit with this tree. It is on no branch yet.
     pub async fn commit_tree(
         &self,
         repository: &Repository,
@@ -75,7 +75,7 @@ impl Client {
         self.commit_tree_reserved(repository, tree, parents, message).await
     }
 
-    /// The same, for which there is room already.
+    /// The same for a write that is already reserved.
     pub(super) async fn commit_tree_reserved(
         &self,
         repository: &Repository,
@@ -90,7 +90,8 @@ impl Client {
         parse_created_sha(status, &answer)
     }
 
-    /// Moves a branch to a commit that has the branch's head behind it. Where it stands there already, that is done, too.
+    /// Moves a branch forward to a commit that descends from the branch's head. `Done` also if the branch is already
+    /// there.
     pub async fn fast_forward(
         &self,
         repository: &Repository,
@@ -104,7 +105,7 @@ impl Client {
         let (status, why) = match self.send_write(&path, GithubRequest::Patch(&body)).await {
             Ok((200, _)) => return Ok(FastForwardOutcome::Done),
             Ok((status, answer)) => (status, error_message(&answer)),
-            // A rule of the branch is told by 403 as well as by 422.
+            // GitHub reports a rule of the branch with 403 or with 422.
             Err(GithubError::Unauthorised(why)) if is_rule_violation(&why) => {
                 return Ok(FastForwardOutcome::Refused(why));
             }
@@ -116,7 +117,8 @@ impl Client {
             _ if has("not a fast forward") || has("but expected") => Ok(FastForwardOutcome::BranchMoved),
             _ if has("reference does not exist") => Ok(FastForwardOutcome::NoBranch),
             _ if has("object does not exist") => Err(GithubError::NotFound(format!("the commit {}", to.short()))),
-            // Somebody else moved it at the same moment, or it says nothing: a look tells.
+            // Another process moved the branch at the same moment, or the message is vague. The caller must check the
+            // branch.
             _ if has("update failed") && !is_rule_violation(&why) || has("cannot lock") => {
                 Err(GithubError::Unclear(why))
             }
@@ -124,7 +126,8 @@ impl Client {
         }
     }
 
-    /// One commit on top of `head` with the tree of `restore`, not yet on any branch. `None`: `restore` is gone.
+    /// Creates a commit on top of `head` with the tree of `restore`. It is on no branch yet. `None` if `restore` does
+    /// not exist.
     pub async fn create_rollback_commit(
         &self,
         repository: &Repository,
@@ -138,13 +141,13 @@ impl Client {
         }
     }
 
-    /// Makes on `bench`, a branch of our own that stands at `base`, what the promotion gives: each open rollback undone,
-    /// newest first, then the pinned commit merged. After an error nobody knows how far it came: put the branch back to
-    /// where it began, and begin anew.
+    /// Builds the result of a promotion on `scratch_branch`, a branch of Gantry's own at `base`: undoes each open
+    /// rollback, newest first, then merges the pinned commit. After an error the state of the branch is unknown: reset
+    /// it to `base` and start again.
     ///
-    /// To undo is a commit with the tree from before the rollback on top of the rollback, merged in: Git then sees exactly
-    /// what the rollback took away, and keeps what came since. That commit is merged by its name, with no reference to it:
-    /// GitHub takes any commit that its store has, even one of a fork.
+    /// A rollback is undone by a commit on top of it that has the tree from before it. When that commit is merged, Git
+    /// restores exactly the removed code and keeps later changes. The commit is merged by its SHA and needs no
+    /// reference: GitHub accepts any commit in its object store, even one of a fork.
     pub async fn build_promotion_commit(
         &self,
         repository: &Repository,
@@ -207,7 +210,7 @@ impl Client {
     }
 }
 
-/// The name of an object that was to be made.
+/// The SHA of an object that a write should have created.
 pub(super) fn parse_created_sha(status: u16, answer: &str) -> Result<Sha, GithubError> {
     match status {
         201 => {
@@ -220,7 +223,7 @@ pub(super) fn parse_created_sha(status: u16, answer: &str) -> Result<Sha, Github
     }
 }
 
-/// Words by which GitHub tells of a branch's rules, old and new.
+/// Whether a message is about a branch's rules, in GitHub's old and new wording.
 fn is_rule_violation(why: &str) -> bool {
     let why = why.to_ascii_lowercase();
     [

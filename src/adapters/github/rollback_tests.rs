@@ -1,4 +1,5 @@
-//! Rollbacks and results against a GitHub that answers as it is told; what Git makes of them is proven end to end.
+//! Tests of rollbacks and promotion results against a fake of GitHub. The end-to-end tests prove the effects in real
+//! Git.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
-//! Which commit an image's tag may name. A guess by its form; GitHub must confirm it.
+//! Guesses the commit of an image from the form of its tag. GitHub must confirm the guess.
 
-/// The hex string of 7 to 40 digits at a tag's end. It counts only if it names exactly one commit, which also sorts
-/// out dates and numbers: ask [`super::Client::find_commit_by_prefix`].
+/// The hex string of 7 to 40 digits at the end of a tag. It counts only if exactly one commit begins with it, which
+/// also excludes dates and numbers: see [`super::Client::find_commit_by_prefix`].
 pub fn extract_sha_candidate(tag: &str) -> Option<&str> {
     let start = tag.bytes().rposition(|byte| !byte.is_ascii_hexdigit()).map_or(0, |at| at + 1);
-    // The byte before may be the last one of a longer character, so `start` is always between two.
+    // The byte before `start` may end a multi-byte character, so `start` is always a character boundary.
     tag.get(start..).filter(|hex| (7..=40).contains(&hex.len()))
 }
 

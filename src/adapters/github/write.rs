@@ -1,4 +1,4 @@
-//! What we write on GitHub: merges and tags. Each says what became of it; none is repeated here.
+//! Writes to GitHub: merges and tags. Each write returns its outcome and is never repeated here.
 
 use std::num::NonZeroU32;
 
@@ -13,7 +13,7 @@ use super::request_path::encode_ref;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-/// What became of a merge.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
     Done {
@@ -25,11 +25,11 @@ pub enum MergeOutcome {
     Conflict,
     NoBranch,
     NoCommit,
-    /// By the branch's rules, or by what the token may do.
+    /// By the branch's rules, or because the token has no permission.
     Refused(String),
 }
 
-/// What became of a tag.
+/// The result of creating a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CreateTagOutcome {
     Done,
@@ -38,7 +38,7 @@ pub enum CreateTagOutcome {
 }
 
 impl Client {
-    /// Merges exactly `head` into the branch, by a merge commit.
+    /// Merges exactly `head` into the branch with a merge commit.
     pub async fn merge_into_branch(
         &self,
         repository: &Repository,
@@ -50,7 +50,7 @@ impl Client {
         self.merge_into_branch_reserved(repository, branch, head, message).await
     }
 
-    /// The same, for which there is room already.
+    /// The same for a write that is already reserved.
     pub(super) async fn merge_into_branch_reserved(
         &self,
         repository: &Repository,
@@ -70,7 +70,7 @@ impl Client {
                 MergeOutcome::Done { commit: made.sha, parents: made.parents }
             }
             204 => MergeOutcome::AlreadyMerged,
-            // 409 is a conflict, or that we may not push there: only the message tells.
+            // 409 is a conflict or a missing permission to push. Only the message tells them apart.
             409 if why().to_ascii_lowercase().contains("conflict") => MergeOutcome::Conflict,
             404 if why().contains("Base") => MergeOutcome::NoBranch,
             404 if why().contains("Head") => MergeOutcome::NoCommit,
@@ -79,7 +79,7 @@ impl Client {
         })
     }
 
-    /// An annotated tag: its object, and the reference that names it.
+    /// Creates an annotated tag: the tag object, and the reference to it.
     pub async fn create_tag(
         &self,
         repository: &Repository,
@@ -111,7 +111,7 @@ impl Client {
         })
     }
 
-    /// The names of all tags that begin so.
+    /// The names of all tags with this prefix.
     pub async fn list_tags_with_prefix(
         &self,
         repository: &Repository,
