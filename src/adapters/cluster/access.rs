@@ -1,13 +1,14 @@
-//! What we ask of a cluster, and whether it lets us. The rules are those of the chart's Role, so that neither can drift.
+//! The permissions that Gantry needs in a namespace. They are read from the chart's rules, so that code and chart
+//! cannot differ.
 
 use serde::Deserialize;
 
 const RBAC_RULES: &str = include_str!("../../../deploy/helm/gantry/files/rules.yaml");
 
-/// One kind of question to a cluster, as its rules name it.
+/// One kind of request to a cluster, as RBAC rules name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterPermission {
-    /// The core's group is empty.
+    /// Empty for the core group.
     pub group: String,
     pub resource: String,
     pub verb: String,
@@ -28,7 +29,7 @@ struct RbacRule {
     verbs: Vec<String>,
 }
 
-/// Everything that we ask of a namespace, in the order of the rules.
+/// All permissions that Gantry needs in a namespace, in the order of the rules.
 pub fn list_required_permissions() -> Vec<ClusterPermission> {
     let rules: Vec<RbacRule> = match serde_saphyr::from_str(RBAC_RULES) {
         Ok(rules) => rules,

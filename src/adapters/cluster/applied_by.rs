@@ -1,4 +1,4 @@
-//! Who applied a workload, by the marks that controllers leave on what they apply.
+//! Finds the controller object that applied a workload, by the labels and annotations that controllers set.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::domain::runtime::attribution::ControllerObject;
 
-/// The object in one word, as in `Kustomization/flux-system/checkout`.
+/// The object as one string, for example `Kustomization/flux-system/checkout`.
 pub(super) fn detect_applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
     let label = |key: &str| find_value(metadata.labels.as_ref(), key);
     let annotation = |key: &str| find_value(metadata.annotations.as_ref(), key);
@@ -20,7 +20,7 @@ pub(super) fn detect_applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
         let namespace = annotation("meta.helm.sh/release-namespace").unwrap_or_default();
         ControllerObject::new("HelmRelease", namespace, annotation("meta.helm.sh/release-name")?)
     };
-    // Argo CD's older mark; charts write the same label for their own ends, so everything else comes before it.
+    // The older label of Argo CD. Charts set the same label for other purposes, so it is tried last.
     let instance = || parse_application(label("argocd.argoproj.io/instance").or(label("app.kubernetes.io/instance"))?);
     let found = flux("Kustomization", "kustomize")
         .or_else(|| flux("HelmRelease", "helm"))
@@ -30,7 +30,7 @@ pub(super) fn detect_applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
     found.map(|object| object.to_reference().into())
 }
 
-/// `checkout`, or `team_checkout` where applications live in other namespaces than Argo CD's own.
+/// `checkout`, or `team_checkout` if applications live in other namespaces than Argo CD's own.
 fn parse_application(name: &str) -> Option<ControllerObject> {
     let (namespace, name) = name.split_once('_').unwrap_or(("", name));
     ControllerObject::new("Application", namespace, name)

@@ -1,5 +1,5 @@
-//! Connections to the clusters, one for each kubeconfig context, made when first needed.
-//! A cluster that cannot be reached is an error of that call and of nobody else.
+//! Connections to the clusters, one for each kubeconfig context, made at the first use. If a cluster is unreachable,
+//! only the call to it fails.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,10 @@ const CREDENTIALS_TIMEOUT: Duration = Duration::from_secs(20);
 #[error("{0}")]
 pub struct ClusterError(pub(super) String);
 
-/// A client by `kubeconfig` and `context`; without a kubeconfig, the cluster that we run in.
+/// A client for `kubeconfig` and `context`; without a kubeconfig, for the cluster in which Gantry runs.
 ///
-/// There is no read timeout, because watches stay silent for minutes: whoever reads once sets a limit around it.
+/// The client has no read timeout, because watches are silent for minutes. Callers that read once set a timeout
+/// themselves.
 pub async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<kube::Client, ClusterError> {
     let mut config = match (kubeconfig, context) {
         (Some(path), context) => load_kubeconfig(path, context).await?,
@@ -38,9 +39,9 @@ pub async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result
         }
     };
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // Its retries would hide for a while that a cluster is down; the watch has its own.
+    // kube's retries would hide for a while that a cluster is down. The watch has its own retries.
     config.default_retry = false;
-    // Credentials may come from a program, which kube runs without giving way to other tasks.
+    // Credentials may come from a program, and kube blocks the thread while it runs.
     let build = tokio::task::spawn_blocking(move || kube::Client::try_from(config));
     match tokio::time::timeout(CREDENTIALS_TIMEOUT, build).await {
         Ok(Ok(Ok(client))) => Ok(client),
@@ -74,10 +75,10 @@ async fn load_kubeconfig(path: &Path, context: Option<&str>) -> Result<kube::Con
     kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(unusable)
 }
 
-/// One connects, and whoever comes meanwhile waits for it.
+/// The first caller connects; callers that come meanwhile wait for the same connection.
 type ClientCell = Arc<OnceCell<kube::Client>>;
 
-/// The clients in use, by context. Cheap to clone; connects at the first use and again after a failure.
+/// The clients in use, by context. Cheap to clone. Connects at the first use, and again after a failure.
 #[derive(Clone)]
 pub struct ClusterClients {
     kubeconfig: Option<Arc<PathBuf>>,
@@ -90,8 +91,8 @@ impl ClusterClients {
     }
 
     pub(super) async fn connect_to_context(&self, context: Option<&Arc<str>>) -> Result<kube::Client, ClusterError> {
-        // All watches of a cluster ask at once: one connects and the others wait for it, so that they share its
-        // connections, and the system's root certificates are not read for each.
+        // All watches of a cluster start at the same time. One connects and the others wait for it, so that they share
+        // its connections, and the system's root certificates are read only once.
         let connecting = {
             let mut connected = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
             connected.entry(context.cloned()).or_default().clone()
@@ -105,7 +106,7 @@ impl ClusterClients {
 pub(super) mod tests {
     use super::*;
 
-    /// A kubeconfig that leads to `server`, for as long as the file is held.
+    /// A kubeconfig for `server`. The file exists as long as the return value is held.
     pub(in crate::adapters::cluster) fn kubeconfig(server: &str) -> tempfile::NamedTempFile {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let file = tempfile::NamedTempFile::new().unwrap();

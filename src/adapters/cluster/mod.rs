@@ -1,5 +1,5 @@
-//! What the clusters run: watched, and kept as the few bytes per workload that people and rules need.
-//! Reads only. Knows nothing of Slack, GitHub or the store; kube's types stay in this folder.
+//! Watches the workloads of the clusters and keeps a compact view of them. Reads only; kube's types stay in this
+//! folder.
 
 pub mod access;
 mod applied_by;
@@ -21,7 +21,7 @@ pub use revision_history::fetch_image_history;
 pub use view::{ClusterView, NamespaceReadability, ViewSubscription, WatchHealth};
 pub use workload_status::Container;
 
-/// What a refusal or a failure comes to, for people; `verbs` are those that were needed.
+/// A sentence about an error, for operators. `verbs` are the permissions that the request needs.
 fn describe_error<K: kube::Resource<DynamicType = ()>>(
     error: &kube::Error,
     verbs: &str,
@@ -48,7 +48,7 @@ fn describe_timeout(within: Duration) -> String {
     format!("unreachable: no answer in {} s", within.as_secs())
 }
 
-/// Messages of a cluster may be long or hostile; what we keep and show of them is short, and cut between characters.
+/// Messages of a cluster may be long or hostile, so only a short part is kept. The cut is at a character boundary.
 fn truncate_text(text: &str, limit: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(limit) {
@@ -57,7 +57,7 @@ fn truncate_text(text: &str, limit: usize) -> String {
     }
 }
 
-/// The cause at the bottom of a chain: the layers above it only say that something failed.
+/// The last cause in the chain. The causes above it only say that a request failed.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {

@@ -1,4 +1,5 @@
-//! Why a rollout fails, read from its pods: only on demand, because pods are many and their reasons short-lived.
+//! Reads the reason of a failed rollout from its pods. Only on demand, because there are many pods and their states
+//! change often.
 
 use std::time::Duration;
 
@@ -14,10 +15,10 @@ use super::truncate_text;
 use crate::domain::model::workload::{Namespace, Workload, WorkloadKind};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Enough to meet a failing one; a workload may have thousands.
+/// Enough to include a failing pod; a workload may have thousands.
 const MAX_PODS: u32 = 50;
 
-/// A short sentence about the newest pod that has something to complain of; `None` where none has, or none can be read.
+/// A short sentence about the newest failing pod; `None` if no pod fails or the pods cannot be read.
 pub async fn find_failure_reason(
     clients: &ClusterClients,
     namespace: &Namespace,
@@ -57,7 +58,7 @@ async fn list_pods(clients: &ClusterClients, namespace: &Namespace, workload: &W
     pods.map(|pods| pods.items).map_err(|error| error.to_string())
 }
 
-/// The selector as the API server takes it in a query; `None` where it would select everything.
+/// The selector in the syntax of a query; `None` if it would select everything.
 pub(super) fn format_selector(selector: &LabelSelector) -> Option<String> {
     let equal = selector.match_labels.iter().flatten().map(|(key, value)| format!("{key}={value}"));
     let expressions = selector.match_expressions.iter().flatten().filter_map(|expression| {
@@ -76,7 +77,7 @@ pub(super) fn format_selector(selector: &LabelSelector) -> Option<String> {
 
 fn explain_failure(pods: &[Pod]) -> Option<String> {
     let mut pods: Vec<&Pod> = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect();
-    // The newest belong to the newest version, which is the one that is asked about.
+    // The newest pods belong to the newest version, which is the one in question.
     let born = |pod: &&Pod| pod.metadata.creation_timestamp.as_ref().map_or(Timestamp::MIN, |time| time.0);
     pods.sort_by_key(|pod| std::cmp::Reverse(born(pod)));
     pods.into_iter().find_map(describe_pod_failure)
@@ -120,7 +121,7 @@ fn describe_container_failure(status: &ContainerStatus) -> Option<String> {
         }
         _ => {}
     }
-    // Having run out of memory once, long ago, is no reason for anything.
+    // A single OOM kill long ago is not the reason of the failure.
     if out_of_memory && (waiting_for == Some("CrashLoopBackOff") || now.is_some()) {
         return Some(format!("OOMKilled: container {name} ran out of memory, {restarts}"));
     }

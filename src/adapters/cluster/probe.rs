@@ -1,5 +1,5 @@
-//! The requests that only `doctor` sends: for a cluster's version, our permissions, and the containers of a workload. The caller
-//! sets the limit of time.
+//! The requests that only `doctor` sends: for a cluster's version, Gantry's permissions, and the containers of a
+//! workload. The caller sets the timeout.
 
 use axum::http::{Request, header};
 use jiff::Timestamp;
@@ -45,7 +45,7 @@ impl ClusterClients {
         Ok(ClusterInfo { version: truncate_text(&info.version, 40), server_time: date })
     }
 
-    /// Asks the cluster's own review of access.
+    /// Asks the cluster itself, by a `SelfSubjectAccessReview`.
     pub async fn is_permitted(&self, namespace: &Namespace, ask: &ClusterPermission) -> Result<bool, ClusterError> {
         let client = self.connect_to_context(namespace.context.as_ref()).await?;
         let attributes = ResourceAttributes {

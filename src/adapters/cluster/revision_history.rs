@@ -1,5 +1,5 @@
-//! What a workload ran before, as far as the cluster keeps it: ten templates by default, good ones and bad ones alike.
-//! Read on demand only, for a rollback that nobody else can tell where to.
+//! The former images of a workload, as far as the cluster keeps its templates: ten by default, whether they worked or
+//! not. Read on demand only, for a rollback for which ledger and Git have no candidate.
 
 use std::time::Duration;
 
@@ -21,22 +21,22 @@ use crate::domain::model::version::Image;
 use crate::domain::model::workload::{Namespace, Workload, WorkloadKind};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// More than anybody keeps, even where several workloads have the same labels.
+/// More templates than a workload has, even if several workloads share its labels.
 const MAX_TEMPLATES: u32 = 500;
 const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
 
-/// An image that the workload was asked to run.
+/// An image of a former template of the workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastImage {
     pub image: Image,
-    /// Counts the workload's templates. One that comes back gets a new number.
+    /// The number of the template. A template that returns gets a new number.
     pub revision: i64,
-    /// When its template was first asked for.
+    /// The time of the template's first use.
     pub created_at: Option<Timestamp>,
 }
 
-/// The images before the present one, newest first, each once; none of a workload that is not there. Which container is
-/// meant is chosen as in [`super::ClusterView::read_rollout`].
+/// The images before the current one, newest first, each once; empty if the workload does not exist. The container is
+/// chosen as in [`super::ClusterView::read_rollout`].
 pub async fn fetch_image_history(
     clients: &ClusterClients,
     namespace: &Namespace,
@@ -63,15 +63,15 @@ pub async fn fetch_image_history(
     tokio::time::timeout(TIMEOUT, reading).await.unwrap_or_else(|_| Err(ClusterError(describe_timeout(TIMEOUT))))
 }
 
-/// What a workload says of itself.
+/// The parts of a workload that identify its templates.
 struct WorkloadIdentity {
     uid: String,
-    /// Its selector, which its templates fit as well as its pods.
+    /// Matches the workload's templates as well as its pods.
     selector: String,
     containers: Box<[Container]>,
 }
 
-/// A template that was kept.
+/// A template that the cluster kept.
 struct RevisionTemplate {
     owner_uids: Vec<String>,
     revision: i64,
@@ -79,7 +79,7 @@ struct RevisionTemplate {
     containers: Box<[Container]>,
 }
 
-/// `None` where there is no such workload.
+/// `None` if the workload does not exist.
 async fn fetch_identity<K: WorkloadResource>(
     client: &kube::Client,
     namespace: &Namespace,
@@ -121,12 +121,12 @@ fn collect_past_images(
     templates.retain(|template| template.owner_uids.contains(&own.uid));
     templates.sort_by_key(|template| std::cmp::Reverse((template.revision, template.created_at)));
     let present = find_container(&own.containers, container, image);
-    // The same container as now: by its image alone, a template from before it was added would tell of another.
+    // The same container as now: a template from before it was added may have another container with a matching image.
     let container = container.or(present.map(|present| &*present.name));
     let mut past: Vec<PastImage> = Vec::new();
     for RevisionTemplate { revision, created_at: created, containers, .. } in templates {
         let Some(Container { image, .. }) = find_container(&containers, container, image) else { continue };
-        // Another template may have the same image: a changed variable or limit makes one too.
+        // Several templates may have the same image: a changed variable or limit makes a new template too.
         if present.is_none_or(|present| present.image != *image) && past.iter().all(|known| known.image != *image) {
             past.push(PastImage { image: image.clone(), revision, created_at: created });
         }
@@ -152,7 +152,7 @@ impl From<ReplicaSet> for RevisionTemplate {
 
 impl From<ControllerRevision> for RevisionTemplate {
     fn from(kept: ControllerRevision) -> Self {
-        // What it keeps is a patch of the workload: `{"spec": {"template": {..., "$patch": "replace"}}}`.
+        // The data is a patch of the workload: `{"spec": {"template": {..., "$patch": "replace"}}}`.
         let template = kept.data.and_then(|mut data| {
             let template = data.0.pointer_mut("/spec/template")?.take();
             serde_json::from_value::<PodTemplateSpec>(template).ok()
@@ -209,7 +209,7 @@ mod tests {
             replica_set("u", "2", &["checkout:2"]),
             replica_set("u", "10", &["checkout:3"]),
             replica_set("u", "11", &["checkout:4"]),
-            // The present image under an older template, and an older image under two.
+            // The current image in an older template, and an older image in two templates.
             replica_set("u", "9", &["checkout:4"]),
             replica_set("u", "1", &["checkout:3"]),
             replica_set("another's", "12", &["checkout:5"]),

@@ -1,5 +1,5 @@
-//! The compact picture of all watched workloads, read by everybody and fed by the watches.
-//! No object of Kubernetes is kept in it, and reading asks nobody.
+//! The compact view of all watched workloads. The watches write it; all other parts read it. It holds no Kubernetes
+//! objects, and reading it sends no request.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -24,7 +24,7 @@ struct Inner {
     started_at: Timestamp,
     namespaces: RwLock<HashMap<Namespace, NamespaceState>>,
     string_pool: Mutex<StringPool>,
-    /// Counts changes; a shelf notes the count of its last one.
+    /// Counts changes. Each namespace notes the count of its last change.
     change_count: watch::Sender<u64>,
 }
 
@@ -37,15 +37,15 @@ struct NamespaceState {
 
 #[derive(Default)]
 struct WorkloadCollection {
-    /// `None`: nobody watches this kind here.
+    /// `None`: no watch exists for this kind in this namespace.
     readability: Option<NamespaceReadability>,
     resource_version: u64,
-    /// When the cluster last said anything of it.
+    /// Time of the last list or event.
     last_event_at: Option<Timestamp>,
     workloads: HashMap<Arc<str>, WorkloadEntry>,
 }
 
-/// How well a namespace can be read.
+/// Whether a namespace can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamespaceReadability {
     Readable { since: Timestamp },
@@ -53,18 +53,18 @@ pub enum NamespaceReadability {
     Unreadable { why: Arc<str>, since: Timestamp },
 }
 
-/// One watch: of a kind of workload in a namespace.
+/// The health of one watch: a kind of workload in a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchHealth {
     pub namespace: Namespace,
     pub kind: WorkloadKind,
     pub is_readable: bool,
-    /// How long the cluster has said nothing; since the start, where it never said anything.
+    /// Time since the last list or event; since the start if there was none.
     pub silent_for: SignedDuration,
 }
 
 impl NamespaceReadability {
-    /// The worse of two, and of equally bad ones the older.
+    /// Orders by severity, and among equal ones by age.
     fn severity_key(&self) -> (u8, Reverse<Timestamp>) {
         match self {
             Self::Readable { since } => (0, Reverse(*since)),
@@ -78,11 +78,11 @@ impl NamespaceReadability {
 struct WorkloadEntry {
     containers: Box<[Container]>,
     state: RolloutState,
-    /// Since when it asks for these images.
+    /// Since when the workload's specification has these images.
     since: Option<Timestamp>,
     /// Since when the rollout of these images is incomplete; `None` while it is complete.
     incomplete_since: Option<Timestamp>,
-    /// The object by which a controller applied it, in one word.
+    /// The controller object that applied the workload, as one string.
     applier: Option<Arc<str>>,
 }
 
@@ -90,7 +90,8 @@ impl WorkloadEntry {
     fn new(kind: WorkloadKind, now: WorkloadStatus, before: Option<&Self>, at: Timestamp) -> Self {
         let same = before.filter(|before| before.containers == now.containers);
         let since = match (before, same) {
-            // Deployments tell it themselves; of the others we know at best the last time somebody wrote to them.
+            // The status of a Deployment has this time. For the other kinds, the best source is the last write to the
+            // object.
             (Some(_), Some(same)) if kind != WorkloadKind::Deployment => same.since,
             (Some(before), None) if kind != WorkloadKind::Deployment => {
                 now.since.filter(|told| Some(*told) > before.since).or(Some(at))
@@ -145,8 +146,8 @@ impl ClusterView {
         }))
     }
 
-    /// What the cluster is doing with an artefact in a place. While a rollout is incomplete, `since` tells since when;
-    /// of a namespace that cannot be read, the last known version stays.
+    /// The rollout of an artefact in a place. While the rollout is incomplete, `since` is the time when it became so.
+    /// If the namespace cannot be read, the last known version stays.
     pub fn read_rollout(&self, place: &Place, image: &str) -> Rollout {
         let known = self.namespaces();
         let Some(here) = known.get(&place.namespace) else { return unread_rollout(self.0.started_at) };
@@ -160,7 +161,7 @@ impl ClusterView {
         }))
     }
 
-    /// Who applied the workloads of a place that run the artefact's image now, and which version that is.
+    /// The objects that applied the workloads of a place that run the artefact's image, and the version of that image.
     pub fn find_appliers(&self, place: &Place, image: &str) -> AppliedWorkload {
         let mut applied = AppliedWorkload::default();
         let known = self.namespaces();
@@ -175,17 +176,17 @@ impl ClusterView {
         applied
     }
 
-    /// Wakes whoever follows the view. The first wake-up tells of all that happened before.
+    /// A subscription that is woken by changes. The first wake-up covers all earlier changes.
     pub fn subscribe_changes(&self) -> ViewSubscription {
         ViewSubscription { view: self.clone(), change_count: self.0.change_count.subscribe(), last_seen: 0 }
     }
 
-    /// The resource version up to which the watch of this kind has come; 0 before the first list.
+    /// The resource version that the watch of this kind has reached; 0 before the first list.
     pub fn resource_version(&self, namespace: &Namespace, kind: WorkloadKind) -> u64 {
         self.namespaces().get(namespace).map_or(0, |state| read_collection(state, kind).resource_version)
     }
 
-    /// Every watched namespace with the worst reading of its kinds, in order.
+    /// Every watched namespace with the worst readability of its kinds, sorted.
     pub fn list_readability(&self) -> Vec<(Namespace, NamespaceReadability)> {
         let worst = |state: &NamespaceState| {
             let readings =
@@ -201,7 +202,7 @@ impl ClusterView {
         health
     }
 
-    /// Every watch, in order: what it watches, whether that can be read, and how long nothing was heard of it.
+    /// All watches, sorted: whether their namespace is readable, and the time since their last event.
     pub fn list_watch_health(&self) -> Vec<WatchHealth> {
         let now = self.0.clock.now();
         let mut watches = Vec::new();
@@ -223,7 +224,7 @@ impl ClusterView {
         watches
     }
 
-    /// Was everything of this place looked at since we started, with or without success?
+    /// Whether all kinds of this place were read since the start, with or without success.
     pub fn has_been_read(&self, place: &Place) -> bool {
         self.namespaces().get(&place.namespace).is_some_and(|state| {
             let looked_at = |kind| {
@@ -236,7 +237,7 @@ impl ClusterView {
         })
     }
 
-    /// This kind will be read here: until then it is `NotYet`, and not missing.
+    /// Announces that this kind will be watched. Until the first list it is `NotReadYet`, not missing.
     pub fn expect_kind(&self, namespace: &Namespace, kind: WorkloadKind) {
         let since = self.0.started_at;
         self.update_collection(namespace, kind, |collection| {
@@ -273,7 +274,7 @@ impl ClusterView {
         });
     }
 
-    /// The watch stands: what is kept is what the cluster says.
+    /// The watch is established, so the stored state is the cluster's.
     pub fn mark_readable(&self, namespace: &Namespace, kind: WorkloadKind) {
         let since = self.0.clock.now();
         self.update_collection(namespace, kind, |collection| {
@@ -341,7 +342,7 @@ impl ClusterView {
         });
     }
 
-    /// `work` says whether there is something new for those who follow.
+    /// `work` returns whether subscribers must be woken.
     fn update_collection(
         &self,
         namespace: &Namespace,
@@ -355,7 +356,8 @@ impl ClusterView {
         let known = self.namespaces();
         let Some(here) = known.get(namespace) else { return };
         if work(&mut write_collection(here, kind)) {
-            // The count and the note of it change under one lock: who sees the count finds the note.
+            // The count and the namespace's note of it change under one lock: a reader of the count always finds the
+            // note.
             self.0.change_count.send_modify(|count| {
                 *count += 1;
                 here.changed.store(*count, Ordering::Release);
@@ -367,7 +369,8 @@ impl ClusterView {
         self.0.namespaces.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Container and image names repeat in every environment, and one object may apply many: they are kept once.
+    /// Container and image names repeat in every environment, and one object may apply many workloads, so each string
+    /// is stored once.
     fn intern_strings(&self, mut status: WorkloadStatus) -> WorkloadStatus {
         let mut pool = self.0.string_pool.lock().unwrap_or_else(PoisonError::into_inner);
         for container in &mut status.containers {
@@ -380,7 +383,7 @@ impl ClusterView {
         status
     }
 
-    /// About how many bytes the view takes: tables as they are allocated, and every shared string once.
+    /// Approximate size of the view in bytes: tables as allocated, and every shared string once.
     pub fn estimate_bytes(&self) -> usize {
         let mut counted = HashSet::new();
         let mut text = |word: &Arc<str>| {
@@ -416,7 +419,7 @@ impl ClusterView {
     }
 }
 
-/// What a hash table of this capacity allocates: seven of eight slots are used, and each has a byte beside it.
+/// The allocation of a hash table with this capacity: 7 of 8 slots are usable, and each slot has one control byte.
 fn estimate_table_bytes(capacity: usize, entry: usize) -> usize {
     if capacity == 0 { 0 } else { (capacity * 8 / 7).next_power_of_two() * (entry + 1) }
 }
@@ -438,7 +441,7 @@ fn write_collection(state: &NamespaceState, kind: WorkloadKind) -> RwLockWriteGu
     collection_slot(state, kind).write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One follower of the view. Wake-ups coalesce, and none is lost.
+/// A subscription to changes of the view. Wake-ups coalesce, and none is lost.
 pub struct ViewSubscription {
     view: ClusterView,
     change_count: watch::Receiver<u64>,
@@ -446,7 +449,7 @@ pub struct ViewSubscription {
 }
 
 impl ViewSubscription {
-    /// The namespaces that changed since the last call, as soon as there are any. Safe to drop while waiting.
+    /// Waits for changes, and returns the namespaces that changed since the last call. Cancel-safe.
     pub async fn next_changed_namespaces(&mut self) -> BTreeSet<Namespace> {
         loop {
             let count = *self.change_count.borrow_and_update();
@@ -460,14 +463,14 @@ impl ViewSubscription {
                 return changed;
             }
             if self.change_count.changed().await.is_err() {
-                // The sender lives in the view that we hold.
+                // Unreachable: `self.view` holds the sender.
                 std::future::pending::<()>().await;
             }
         }
     }
 }
 
-/// Strings that many workloads have in common.
+/// Strings that many workloads share.
 #[derive(Default)]
 struct StringPool {
     strings: HashSet<Arc<str>>,
@@ -481,7 +484,7 @@ impl StringPool {
             return;
         }
         if self.strings.len() >= self.sweep_threshold {
-            // Those that nobody else holds belong to workloads that are gone.
+            // Strings without another owner belong to workloads that are gone.
             self.strings.retain(|word| Arc::strong_count(word) > 1);
             self.sweep_threshold = (2 * self.strings.len()).max(1024);
         }
@@ -647,7 +650,7 @@ mod tests {
             clock.advance(SignedDuration::from_secs(10));
             view.apply_workload(&namespace("qa"), kind, "mailer", standing.clone(), version);
             assert_eq!(since(&view), Some(at(expected)), "{why}");
-            // A relist in between must not make anything younger.
+            // A relist in between must not reset the time.
             view.replace_workloads(&namespace("qa"), kind, [("mailer".to_owned(), standing)], version);
             assert_eq!(since(&view), Some(at(expected)), "{why}, after a relist");
         }
@@ -737,7 +740,7 @@ mod tests {
             let workloads = (0..10_000).map(|n| {
                 let image = format!("ghcr.io/acme/artefact-{n:05}:1.{n}.0-9be01d7");
                 let ready = RolloutState::Running { ready: 3 };
-                // One object for each is the most that there can be.
+                // One object for each workload is the worst case.
                 let applier = Some(format!("Kustomization/{environment}/artefact-{n:05}").into());
                 let standing = standing(&[("app", &image), ("proxy", "envoy:9")], ready, Some(n));
                 (format!("artefact-{n:05}"), WorkloadStatus { applier, ..standing })

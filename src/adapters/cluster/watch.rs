@@ -1,5 +1,5 @@
-//! Feeds the view: one list and watch for each namespace and kind in use, repaired for ever, each for itself.
-//! What to do about a change is decided elsewhere.
+//! Lists and watches each namespace and kind in use, and writes the results to the view. Each watch recovers by itself,
+//! for ever. Knows nothing of the reactions to a change.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -18,21 +18,21 @@ use super::{describe_error, describe_timeout, root_cause, truncate_text};
 use crate::adapters::cluster::workload_status::{WorkloadResource, WorkloadStatus};
 use crate::domain::model::workload::{Namespace, WorkloadKind};
 
-/// Workloads take about 50 KB each on the wire and in memory until they are read, so pages are small.
+/// Workloads take about 50 KB each on the wire and in memory until they are converted, so pages are small.
 const PAGE_SIZE: u32 = 100;
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the server keeps a watch open.
 const WATCH_SECONDS: u32 = 290;
-/// A silent connection that outlives its watch is dead.
+/// A connection that is silent for longer than its watch may last is dead.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// Watches until it is cancelled. Returns at once where nothing is wanted.
+/// Watches until it is cancelled. Returns at once if `wanted` is empty.
 ///
-/// This lists and watches by itself instead of through kube's `watcher`, because that one (5.0) lists without a
-/// timeout, never tells that a broken watch was mended, repeats a watch that was answered with 410 for ever, and
-/// starts its backoff anew with each attempt.
+/// Uses `list` and `watch` directly instead of kube's `watcher`, because the latter (5.0) lists without a timeout, does
+/// not report that a broken watch has recovered, repeats a watch that got status 410 for ever, and restarts its backoff
+/// with each attempt.
 pub async fn run(
     clients: ClusterClients,
     wanted: Vec<(Namespace, Vec<WorkloadKind>)>,
@@ -54,14 +54,15 @@ pub async fn run(
     if watches.is_empty() {
         return;
     }
-    // No watch ends by itself, so one that did has panicked. Dropping the set ends them all.
+    // A watch never returns, so an ended one has panicked. Dropping the set ends the others.
     tokio::select! {
         () = cancel.cancelled() => {}
         ended = watches.join_next() => resume_panic(ended),
     }
 }
 
-/// Passes the panic of a watch on, so that the process ends. Without its watch, a namespace would show its last state for ever.
+/// Resumes the panic of a watch, so that the process ends. Without its watch, a namespace would show its last state for
+/// ever.
 fn resume_panic(ended: Option<Result<(), JoinError>>) {
     if let Some(Err(error)) = ended
         && let Ok(panic) = error.try_into_panic()
@@ -75,7 +76,7 @@ async fn watch_forever<K: WorkloadResource>(clients: ClusterClients, namespace: 
     loop {
         let watch = WorkloadWatch { clients: &clients, namespace: &namespace, view: &view };
         match watch.run_once::<K>(&mut pause).await {
-            // A history that is gone is nobody's failure; only a list can help.
+            // An expired resource version is no failure. A new list repairs it.
             WatchError::Gone => {}
             WatchError::Broken(why) => {
                 tracing::debug!(%namespace, kind = K::KIND.as_str(), why, "the watch broke, listing anew");
@@ -91,9 +92,9 @@ async fn watch_forever<K: WorkloadResource>(clients: ClusterClients, namespace: 
 }
 
 enum WatchError {
-    /// 410: what we have is too old to go on from.
+    /// 410: the resource version is too old to continue.
     Gone,
-    /// A watch that stood has ended badly. It counts as unreadable only when it cannot be set up again.
+    /// An established watch failed. The namespace becomes unreadable only if the next list or watch fails.
     Broken(String),
     Unreadable(String),
 }
@@ -105,7 +106,7 @@ struct WorkloadWatch<'a> {
 }
 
 impl WorkloadWatch<'_> {
-    /// A list, and watches from there on until one fails.
+    /// Lists, then watches until a request fails.
     async fn run_once<K: WorkloadResource>(&self, pause: &mut Duration) -> WatchError {
         match self.list_and_watch::<K>(pause).await {
             Ok(never) => match never {},
@@ -128,7 +129,7 @@ impl WorkloadWatch<'_> {
             self.view.mark_readable(self.namespace, K::KIND);
             let began = Instant::now();
             let end = self.apply_events::<K>(pin!(events), &mut version).await;
-            // One that ends as soon as it stands must not become a busy loop.
+            // A watch that ends immediately must not become a busy loop.
             if began.elapsed() > MAX_BACKOFF {
                 *pause = MIN_BACKOFF;
             } else if end.is_ok() {
@@ -164,7 +165,7 @@ impl WorkloadWatch<'_> {
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(kube::Error::Api(status)))) if status.code == 410 => return Err(WatchError::Gone),
                 Ok(Some(Err(error))) => return Err(WatchError::Broken(root_cause(&error))),
-                // The server ends every watch in time: go on from where we are.
+                // The server ends every watch after its timeout. The next watch continues from the same version.
                 Ok(None) | Err(_) => return Ok(()),
             };
             match event {
@@ -212,7 +213,7 @@ impl WorkloadWatch<'_> {
     }
 }
 
-/// Resource versions are opaque by contract and numbers in practice; we only use them to tell how far a watch is.
+/// Resource versions are opaque by contract and numbers in practice. They are used only to compare progress.
 fn parse_resource_version(version: &str) -> u64 {
     version.parse().unwrap_or(0)
 }
@@ -237,7 +238,7 @@ mod tests {
     use crate::domain::model::artefact::Place;
     use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
-    /// Lists and watches one collection, and fails as it is told.
+    /// A fake API server for one collection, with failures that a test can set.
     #[derive(Clone, Default)]
     struct Fake(Arc<Mutex<Collection>>);
 
@@ -246,12 +247,12 @@ mod tests {
         version: u64,
         objects: BTreeMap<String, Value>,
         events: Vec<(u64, Value)>,
-        /// Moves with every event and every end of the streams.
+        /// Changes with every event and whenever the streams are ended.
         moved: Option<tokio::sync::watch::Sender<u64>>,
         epoch: u64,
         refuse_list: Option<u16>,
         refuse_watch: Option<u16>,
-        /// Watches from before this version are answered with 410, inside the stream or as the answer.
+        /// A watch from an older version gets 410, as an event in the stream or as the response.
         oldest: u64,
         gone_as_status: bool,
         lists: usize,
@@ -418,7 +419,7 @@ mod tests {
             let mut changes = self.view.subscribe_changes();
             let waited = timeout(Duration::from_secs(20), async {
                 while !holds(self) {
-                    // Not every state is a change of the view, as how far a watch has come.
+                    // Progress of a watch alone does not wake subscribers, so this polls too.
                     let _ = timeout(Duration::from_millis(20), changes.next_changed_namespaces()).await;
                 }
             });

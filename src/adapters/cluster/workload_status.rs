@@ -1,5 +1,5 @@
-//! From a workload as the API server tells it to the little that is kept of it: images, state, since when.
-//! The rules are those of `kubectl rollout status`, with what it leaves out decided here.
+//! Converts a workload of the API server to the few values that the view keeps: images, rollout state and times. The
+//! rules are those of `kubectl rollout status`, plus decisions for the cases that it leaves open.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::domain::model::version::Image;
 use crate::domain::model::workload::WorkloadKind;
 use crate::domain::runtime::rollout::RolloutState;
 
-/// What one look at a workload told.
+/// The observed status of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadStatus {
     pub containers: Box<[Container]>,
-    /// Only `Running`, `RollingOut` and `Degraded`: a workload that stands here is neither missing nor unreadable.
+    /// Only `Running`, `RollingOut` or `Degraded`: an observed workload is neither missing nor unreadable.
     pub state: RolloutState,
-    /// Since when it asks for these images, as far as the cluster tells.
+    /// Since when the specification has these images, as far as the cluster records it.
     pub since: Option<Timestamp>,
-    /// The object by which a controller applied it, in one word.
+    /// The controller object that applied the workload, as one string.
     pub applier: Option<Arc<str>>,
 }
 
@@ -32,7 +32,7 @@ pub struct Container {
     pub image: Image,
 }
 
-/// The three kinds of workload, read alike.
+/// The common interface of the three kinds of workload.
 pub trait WorkloadResource:
     kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
     + Clone
@@ -45,7 +45,7 @@ pub trait WorkloadResource:
 
     fn to_workload_status(&self) -> WorkloadStatus;
 
-    /// Which pods and templates are its own.
+    /// The selector of the workload's pods and templates.
     fn selector(&self) -> Option<&LabelSelector>;
 }
 
@@ -60,7 +60,7 @@ impl WorkloadResource for Deployment {
         let wanted = to_replica_count(spec.and_then(|spec| spec.replicas).or(Some(1)));
         let (replicas, updated) = (to_replica_count(status.replicas), to_replica_count(status.updated_replicas));
         let available = to_replica_count(status.available_replicas);
-        // Old replicas are taken to be available, so this is what the new ones have at least.
+        // Assumes that all old replicas are available, so this is a lower bound for the new ones.
         let ready = available.saturating_sub(replicas.saturating_sub(updated)).min(wanted);
 
         // `ReplicaFailure` (an exceeded quota, for example) is a delay and not a failure: the controller keeps trying, and `kubectl
@@ -78,8 +78,8 @@ impl WorkloadResource for Deployment {
         } else {
             RolloutState::RollingOut { ready, wanted, delayed_by }
         };
-        // While a rollout is complete, nothing touches this condition: it keeps the moment of completion.
-        // Before, it is the last sign of progress.
+        // While a rollout is complete, nothing updates this condition: its time is that of the completion. Before that,
+        // it is the time of the last progress.
         let progressed_at = progressing.and_then(|c| c.last_update_time.as_ref().or(c.last_transition_time.as_ref()));
         WorkloadStatus {
             containers: read_containers(spec.map(|spec| &spec.template)),
@@ -109,10 +109,10 @@ impl WorkloadResource for StatefulSet {
         let one_revision = status.update_revision == status.current_revision;
 
         let new_ones_stand = if by_hand {
-            // `kubectl` refuses to judge; the new version runs once every pod was deleted by hand.
+            // `kubectl` rejects `OnDelete`. Here the new version runs once every pod was deleted by a person.
             one_revision || updated >= replicas
         } else if rolling.is_some() {
-            // A partition that holds all pods back runs nothing new, though `kubectl` calls it complete.
+            // A partition that holds back all pods runs nothing new, although `kubectl` calls it complete.
             updated >= wanted && (wanted > 0 || replicas == 0 || one_revision)
         } else {
             one_revision
@@ -144,7 +144,7 @@ impl WorkloadResource for DaemonSet {
     const KIND: WorkloadKind = WorkloadKind::DaemonSet;
 
     fn to_workload_status(&self) -> WorkloadStatus {
-        // The same figures hold for `OnDelete`, which `kubectl` refuses to judge.
+        // The same numbers apply to `OnDelete`, which `kubectl` rejects.
         let status = self.status.clone().unwrap_or_default();
         let wanted = to_replica_count(Some(status.desired_number_scheduled));
         let updated = to_replica_count(status.updated_number_scheduled);
@@ -170,7 +170,7 @@ impl WorkloadResource for DaemonSet {
     }
 }
 
-/// What the status says is about the specification as it stands now, not about an earlier one.
+/// Whether the status describes the current specification and not an earlier one.
 fn is_observed(metadata: &ObjectMeta, seen: Option<i64>) -> bool {
     metadata.generation.unwrap_or(0) <= seen.unwrap_or(0)
 }
@@ -179,7 +179,7 @@ pub(super) fn creation_time(metadata: &ObjectMeta) -> Option<Timestamp> {
     metadata.creation_timestamp.as_ref().map(|time| time.0)
 }
 
-/// When somebody last wrote the object, other than its status: the only trace these kinds keep of a new version.
+/// The last write to the object except its status: these kinds keep no other record of a new version.
 fn find_last_spec_write(metadata: &ObjectMeta) -> Option<Timestamp> {
     let writes = metadata.managed_fields.iter().flatten().filter(|write| write.subresource.is_none());
     writes.filter_map(|write| write.time.as_ref()).map(|time| time.0).max()
@@ -194,7 +194,7 @@ fn describe_condition(condition: &DeploymentCondition, otherwise: &str) -> Arc<s
     truncate_text(message.unwrap_or(otherwise), 200).into()
 }
 
-/// The container that is meant: the named one, else the one with the artefact's image, else the only one.
+/// The named container; without a name the only one, or among several the one with the artefact's image.
 pub(super) fn find_container<'a>(
     containers: &'a [Container],
     name: Option<&str>,
@@ -254,7 +254,7 @@ mod tests {
         RolloutState::Degraded { reason: reason.into() }
     }
 
-    /// Figures in the order observed generation (the newest is 4), replicas, updated, available.
+    /// Numbers in the order observed generation (the newest is 4), replicas, updated, available.
     fn deployed([observed, replicas, updated, available]: [i32; 4], conditions: &Value) -> Value {
         json!({ "observedGeneration": observed, "replicas": replicas, "updatedReplicas": updated,
             "availableReplicas": available, "conditions": conditions })
