@@ -23,10 +23,10 @@ use stored::StoredChange;
 pub struct Claim {
     pub change: Change,
     pub fence: Fence,
-    /// The person that asked to cancel the change.
+    /// The person who asked to cancel the change.
     pub cancel_requested_by: Option<PersonId>,
     pub due_at: Option<Timestamp>,
-    /// Another change has not ended the watch over it.
+    /// `false` if a newer change on the same branch or file has closed this one.
     pub is_open: bool,
 }
 
@@ -53,7 +53,8 @@ impl Store {
         Ok(rows.iter().filter_map(|id| ChangeId::parse(id)).collect())
     }
 
-    /// The earliest due time later than `after`. The caller reads the clock for `after` before it calls `due_changes`.
+    /// The earliest due time later than `after`. The caller reads the clock for `after` before it calls
+    /// `list_due_changes`.
     pub async fn find_next_change_due(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let due: Option<i64> = sqlx::query_scalar("SELECT MIN(due_at) FROM change WHERE due_at > $1")
             .bind(to_micros(after))
@@ -62,7 +63,7 @@ impl Store {
         Ok(due.map(to_timestamp))
     }
 
-    /// Everything that is under way or still watched.
+    /// The changes that are active, or still watched for a late proof.
     pub async fn list_open_changes(&self) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT body FROM change WHERE open ORDER BY id").fetch_all(&self.0.readers).await?;
@@ -78,7 +79,7 @@ impl Store {
         Ok(body.as_deref().and_then(read_change))
     }
 
-    /// The changes that people call by these last digits: one, but for chance.
+    /// The changes with this short id. More than one only by coincidence.
     pub async fn find_changes_by_short(&self, short: &str) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> = sqlx::query_scalar("SELECT body FROM change WHERE short = $1 ORDER BY id DESC")
             .bind(short.to_ascii_lowercase())
@@ -123,22 +124,24 @@ impl Store {
     }
 }
 
-/// A change that another version of Gantry wrote and we cannot read is left alone.
+/// A change that another version of Gantry wrote and this one cannot read is skipped.
 pub(super) fn read_change(body: &str) -> Option<Change> {
     read_or_log::<StoredChange>("change", body)
 }
 
-/// Fence, body, the person that asked to cancel the change, due time, and whether the change is open.
+/// Fence, body, the person who asked to cancel the change, due time, and whether the change is open.
 type ClaimRow = (i64, String, Option<String>, Option<i64>, bool);
 
 impl Transaction {
-    /// A new change locks the branch or file that it moves. The transaction fails with `Held` if another change holds the lock.
+    /// A new change locks the branch or file that it moves. The transaction fails with `ChangeLockHeld` if another
+    /// change holds the lock.
     #[must_use]
     pub fn begin_change(self, change: Change) -> Self {
         self.with_operation(BeginChange(Box::new(change)))
     }
 
-    /// Stores the change, and makes it due at `due_at`. The transaction fails with `Overtaken` if another claim was made since.
+    /// Stores the change, and makes it due at `due_at`. The transaction fails with `Overtaken` if there is a newer
+    /// claim.
     #[must_use]
     pub fn advance_change(self, change: Change, fence: Fence, due_at: Option<Timestamp>) -> Self {
         self.with_operation(AdvanceChange { change: Box::new(change), fence, due_at })
@@ -188,8 +191,8 @@ impl Operation for BeginChange {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let change = &self.0;
-        // Only failed and stalled changes end here. A deployed one may still lack its tag, and an ended one may still have a
-        // branch to delete.
+        // Only failed and stalled changes are closed here. A deployed change may still lack its tag, and an ended one
+        // may still have a branch to delete.
         sqlx::query(
             "UPDATE change SET open = FALSE, due_at = NULL, fence = fence + 1
              WHERE moves = $1 AND open AND stage IN ('failed', 'stalled')",
@@ -238,7 +241,7 @@ impl Operation for AdvanceChange {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let change = &self.change;
-        // A change that is not open must not be due: it would be claimed again and again.
+        // A change that is not open must not be due: the runner would claim it again and again.
         let due_at = self.due_at.filter(|_| change.is_open());
         let written = sqlx::query(
             "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5, waits = $8,
@@ -292,7 +295,7 @@ impl Operation for RequestCancel {
     }
 }
 
-/// Makes waiting changes of an environment, or of all, due: a lock or a quarantine that they waited for has ended.
+/// Makes the waiting changes of an environment, or of all, due: a lock or a quarantine for which they waited has ended.
 pub(super) async fn wake_waiting_changes(
     connection: &mut SqliteConnection,
     environment: Option<&str>,

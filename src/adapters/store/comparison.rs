@@ -1,4 +1,4 @@
-//! How commits stand to each other, kept for ever, so that GitHub is asked once for each two.
+//! Comparisons of commits. They never change, so GitHub is asked only once for each pair.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// The messages are sentences. Callers tell only these cases apart, not the kinds of a database's failure.
+/// The messages are sentences. Callers distinguish only these cases, not the kinds of database failures.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{0}")]
@@ -24,7 +24,7 @@ impl From<sqlx::Error> for StoreError {
         match error {
             sqlx::Error::PoolClosed => Self::Closed,
             sqlx::Error::RowNotFound => Self::Overtaken,
-            // SQLite names the columns of a violated constraint, not the constraint.
+            // SQLite names the columns of a violated constraint, not the constraint itself.
             sqlx::Error::Database(error) if error.is_unique_violation() && error.message().contains("change.moves") => {
                 Self::ChangeLockHeld
             }
@@ -37,7 +37,7 @@ pub(super) fn to_encode_error(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Encode(Box::new(error))
 }
 
-/// Fails with `RowNotFound`, which callers see as [`StoreError::Overtaken`], where a statement changed no row.
+/// Fails with `RowNotFound`, which callers see as [`StoreError::Overtaken`], if a statement changed no row.
 pub(super) fn require_changed_row(result: &sqlx::sqlite::SqliteQueryResult) -> Result<(), sqlx::Error> {
     if result.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
 }

@@ -17,32 +17,33 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::{Commit, Sha};
 use crate::domain::view::where_query::QueryInterpretation;
 
-/// The limit of candidates. A name with more of them is too vague.
+/// The maximum number of candidates. A name with more of them is too vague.
 const MAX_CANDIDATES: i64 = 50;
-/// How many names stand in one question.
+/// The number of commits in one query.
 const COMMITS_PER_QUERY: usize = 500;
 
-/// A candidate for a named commit, with the place that mentions it.
+/// A candidate for a named commit, and the row that mentions it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitCandidate {
     pub mentioned_by: CommitMention,
-    /// `None`: an image that was seen, of which nothing tells the commit.
+    /// `None`: an image that was seen, and no source names its commit.
     pub sha: Option<Sha>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitMention {
     Repository(String),
-    /// One that was seen to run it.
+    /// An artefact that was seen to run the commit.
     Artefact(String),
-    /// One that was built from it.
+    /// An image that was built from the commit.
     Image(String),
 }
 
 type Row = (String, String, Option<String>);
 
 impl Store {
-    /// All that is kept and can be meant. A tag of Git may be moved: it is believed if it was found since `tags_since`.
+    /// All stored candidates for a name. A Git tag can be moved, so a tag counts only if it was found since
+    /// `tags_since`.
     pub async fn find_commit_candidates(
         &self,
         kind: &QueryInterpretation,
@@ -50,7 +51,7 @@ impl Store {
     ) -> Result<Vec<CommitCandidate>, StoreError> {
         let rows: Vec<Row> = match kind {
             QueryInterpretation::Commit(hex) => {
-                // No digit is greater than `f`. Not by LIKE, which no index serves.
+                // No hex digit is greater than `f`. `LIKE` would not use an index.
                 let end = format!("{hex}g");
                 sqlx::query_as(
                     "SELECT 'repository', repository, sha FROM compared_commit WHERE sha >= $1 AND sha < $2
@@ -97,7 +98,7 @@ impl Store {
         Ok(rows.into_iter().filter_map(parse_candidate).collect())
     }
 
-    /// The commit that GitHub named for a pull request.
+    /// The commit that GitHub returned for a pull request.
     pub async fn find_pull_commit(&self, repository: &Repository, number: u64) -> Result<Option<Sha>, StoreError> {
         let sha: Option<String> = sqlx::query_scalar("SELECT sha FROM found_name WHERE repository = $1 AND name = $2")
             .bind(repository.to_string())
@@ -107,7 +108,7 @@ impl Store {
         Ok(sha.and_then(|sha| sha.parse().ok()))
     }
 
-    /// A commit as people know it, where anybody told.
+    /// A commit with its subject and author, if a comparison or a search has stored it.
     pub async fn find_commit(&self, repository: &Repository, sha: &Sha) -> Result<Option<Commit>, StoreError> {
         let found: Option<String> =
             sqlx::query_scalar("SELECT body FROM found_commit WHERE repository = $1 AND sha = $2")
@@ -118,7 +119,7 @@ impl Store {
         if let Some(commit) = found.and_then(|body| read_body::<StoredCommit>(&body).ok()) {
             return Ok(Some(commit));
         }
-        // The shortest is read fastest; its body only then.
+        // The shortest comparison is the fastest to read. Only its body is fetched.
         let listed: Option<(String, String)> = sqlx::query_as(
             "SELECT one.base, one.head FROM compared_commit AS one
              JOIN comparison AS whole
@@ -136,7 +137,7 @@ impl Store {
         Ok(lone.map(|lone| lone.commit))
     }
 
-    /// How some commits stand to each other and to the one that is sought, as far as that was compared.
+    /// The stored comparisons among some commits, and those that list the commit that is sought.
     pub async fn list_compared_pairs(
         &self,
         repository: &Repository,
@@ -178,7 +179,7 @@ impl Store {
                 })
             })
             .collect();
-        // A comparison that lists the commit tells where it is, even if its base is not one of `commits`.
+        // A comparison that lists the commit shows where it is, even if its base is not one of `commits`.
         pairs.extend(listing.into_iter().filter_map(|(base, head)| {
             let (base, head) = (base.parse().ok()?, head.parse().ok()?);
             Some(CommitPair { base, head, ahead_by: 1, behind_by: 1, is_complete: false, lists_sought: true })
@@ -238,14 +239,14 @@ impl StoredBody for StoredCommit {
 }
 
 impl Transaction {
-    /// Records a commit that GitHub found by that name.
+    /// Records a commit that GitHub found by this name.
     #[must_use]
     pub fn record_found_commit(self, repository: Repository, commit: Commit, by: QueryInterpretation) -> Self {
         self.with_operation(RecordFoundCommit { repository, commit: Box::new(commit), found_by: by })
     }
 }
 
-/// Keeps a commit that was found, with the name by which it was looked for, unless that is its own.
+/// Stores a found commit, and the name by which it was found, unless that is its hash.
 #[derive(Debug)]
 struct RecordFoundCommit {
     repository: Repository,

@@ -1,4 +1,4 @@
-//! The handle by which every other part uses the store. The tables' files add their queries and operations to it.
+//! The handle through which other parts use the store. The files of the tables add their queries and operations to it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::transaction::{Operation, Transaction, Wakeups};
 use super::writer::{QueuedOperation, WriteJob, WriterMetrics};
 use crate::clock::Clock;
 
-/// Clones share one database. [`Store::close`] ends it for all of them.
+/// Clones share one database. [`Store::close`] closes it for all of them.
 #[derive(Clone, Debug)]
 pub struct Store(pub(super) Arc<Inner>);
 
@@ -22,7 +22,7 @@ pub(super) struct Inner {
     pub(super) jobs: mpsc::Sender<Box<dyn WriteJob>>,
     pub(super) wakeups: watch::Receiver<Wakeups>,
     pub(super) closing: CancellationToken,
-    /// Cancelled when the writer ends in a panic.
+    /// Cancelled if the writer panics.
     pub(super) panicked: CancellationToken,
     pub(super) writer: Mutex<Option<JoinHandle<()>>>,
     pub(super) clock: Clock,
@@ -30,7 +30,7 @@ pub(super) struct Inner {
 }
 
 impl Store {
-    /// Stores all of the transaction or nothing of it, durably.
+    /// Stores the whole transaction or nothing of it, durably.
     pub async fn commit(&self, transaction: Transaction) -> Result<(), StoreError> {
         if transaction.is_empty() {
             return Ok(());
@@ -49,7 +49,7 @@ impl Store {
         result.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Counters that grow when there is new work, so that the loops need not poll.
+    /// Counters that grow when there is new work, so that loops need not poll.
     pub fn subscribe_wakeups(&self) -> watch::Receiver<Wakeups> {
         self.0.wakeups.clone()
     }
@@ -58,7 +58,7 @@ impl Store {
         &self.0.metrics
     }
 
-    /// Waits until the writer ends in a panic: from then on nothing can be stored.
+    /// Waits until the writer panics. After that, nothing can be stored.
     pub async fn wait_for_writer_panic(&self) {
         self.0.panicked.cancelled().await;
     }

@@ -1,5 +1,5 @@
-//! The rows of holds. A rollback leaves one on its environment; the next promotion of the same artefacts asks once more and
-//! lifts it.
+//! The rows of holds. A rollback leaves a hold on its environment. The next promotion of the same artefacts asks for
+//! one more confirmation and lifts it.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;

@@ -1,4 +1,4 @@
-//! The rows that say which commit an image was built from.
+//! The rows that record the commit of each image.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
@@ -9,7 +9,7 @@ use super::time::to_micros;
 use super::transaction::{Operation, Transaction};
 use crate::domain::model::version::Sha;
 
-/// The commit that an image was built from; `None` if no source tells it.
+/// The commit from which an image was built; `None` if no source names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageCommit {
     pub image: String,

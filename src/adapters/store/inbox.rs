@@ -1,4 +1,4 @@
-//! The inbox's rows: requests and webhooks that were received and must be worked on. A done row keeps its key, so that a
+//! The rows of the inbox: received requests and webhooks that must be handled. A done row keeps its key, so that a
 //! replay has no effect.
 
 use crate::telemetry;
@@ -13,7 +13,7 @@ use super::stored::stored_by_name;
 use super::time::{to_micros, to_micros_ceil, to_timestamp};
 use super::transaction::{Operation, Transaction, Wakeups};
 
-/// Slack's and every webhook sender's retries are over long before.
+/// By then, the retries of Slack and of all webhook senders have ended.
 const DONE_RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 stored_by_name! {
@@ -39,12 +39,12 @@ impl InboxOrigin {
     }
 }
 
-/// The inbox has two lines, so that commands do not wait behind a burst of webhooks.
+/// The inbox has two queues, so that commands do not wait behind a burst of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboxQueue {
-    /// Handled one by one, because an answer may need slow services.
+    /// Handled one at a time, because an answer may need slow services.
     Requests,
-    /// Handled in groups, without asking other services.
+    /// Handled in groups, without requests to other services.
     Webhooks,
 }
 
@@ -54,7 +54,7 @@ pub struct InboxId(pub(super) i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
     New(InboxId),
-    /// The same source sent the same key, or the same id of its own, before.
+    /// The same source has sent the same key, or the same id of its own, before.
     Replay,
 }
 
@@ -66,7 +66,7 @@ pub struct InboxItem {
     pub key: String,
     pub body: Value,
     pub received_at: Timestamp,
-    /// How often it was postponed.
+    /// The number of times it was postponed after a failure.
     pub attempts: u32,
 }
 
@@ -76,14 +76,14 @@ impl InboxItem {
         telemetry::derive_request_id(self.origin.as_str(), &self.key)
     }
 
-    /// The span of everything that is done for this row.
+    /// The tracing span of all work on this row.
     pub fn create_span(&self) -> Span {
         let source = self.origin.as_str();
         tracing::error_span!("request", request.id = self.request_id(), source, change.id = field::Empty)
     }
 }
 
-/// Reads along the index of waiting rows: no more than `limit` of them, however long the line is.
+/// Reads the index of waiting rows: at most `limit` of them, however long the queue is.
 pub(super) fn build_due_query(query: &mut QueryBuilder<Sqlite>, line: InboxQueue, now: Timestamp, limit: u32) {
     query.push("SELECT id, source, key, body, received_at, attempts FROM inbox WHERE done_at IS NULL AND due_at <= ");
     query.push_bind(to_micros(now));
@@ -92,7 +92,7 @@ pub(super) fn build_due_query(query: &mut QueryBuilder<Sqlite>, line: InboxQueue
 }
 
 fn push_queue_filter(line: InboxQueue, query: &mut QueryBuilder<Sqlite>) {
-    // `|| ''` avoids the index on the source, which also holds all done rows.
+    // `|| ''` keeps SQLite from using the index on the source, which also holds all done rows.
     query.push(" AND source || '' IN (");
     let mut sources = query.separated(", ");
     for source in InboxOrigin::ALL.iter().filter(|source| source.queue() == line) {
@@ -114,7 +114,7 @@ impl Store {
         self.receive_with_sender_id(source, key, None, body).await
     }
 
-    /// The same for an event with an id of its sender: a repeated key and a repeated id are both replays.
+    /// The same for an event with an id from its sender: a repeated key and a repeated id are both replays.
     pub async fn receive_with_sender_id(
         &self,
         source: InboxOrigin,
@@ -125,12 +125,12 @@ impl Store {
         self.execute(ReceiveInboxItem { origin: source, key: key.to_owned(), sender_id, body: body.to_string() }).await
     }
 
-    /// Makes the row due later, and keeps the reason.
+    /// Makes the row due later, and stores the reason.
     pub async fn postpone_inbox_item(&self, id: InboxId, until: Timestamp, error: &str) -> Result<(), StoreError> {
         self.commit(Transaction::new().postpone_inbox_item(id, until, error)).await
     }
 
-    /// The due rows of a line, the longest due first.
+    /// The due rows of a queue, the longest due first.
     pub async fn list_due_inbox_items(&self, line: InboxQueue, limit: u32) -> Result<Vec<InboxItem>, StoreError> {
         let mut query = QueryBuilder::default();
         build_due_query(&mut query, line, self.0.clock.now(), limit);
@@ -138,8 +138,8 @@ impl Store {
         Ok(rows.into_iter().filter_map(parse_inbox_row).collect())
     }
 
-    /// The earliest due time of a line later than `after`. The caller reads the clock for `after` before it calls `waiting`, so
-    /// that a row which becomes due between the two queries is in at least one result.
+    /// The earliest due time of a queue later than `after`. The caller reads the clock for `after` before it calls
+    /// `list_due_inbox_items`, so that a row which becomes due between the two queries is in at least one result.
     pub async fn find_next_inbox_due(
         &self,
         line: InboxQueue,
@@ -153,14 +153,15 @@ impl Store {
     }
 }
 
-/// A row of a source that only another version of Gantry knows is in neither line, and blocks no other row.
+/// `None` for a source that only another version of Gantry knows. Such a row is in neither queue and blocks no other
+/// row.
 fn parse_inbox_row((id, source, key, body, received_at, attempts): InboxRow) -> Option<InboxItem> {
     let source = InboxOrigin::parse(&source)?;
     Some(InboxItem {
         id: InboxId(id),
         origin: source,
         key,
-        // A body that is no JSON becomes null; its handler then finishes the row.
+        // A body that is not JSON becomes null, and its handler then finishes the row.
         body: serde_json::from_str(&body).unwrap_or_default(),
         received_at: to_timestamp(received_at),
         attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
@@ -168,7 +169,7 @@ fn parse_inbox_row((id, source, key, body, received_at, attempts): InboxRow) -> 
 }
 
 impl Transaction {
-    /// Marks the row as done. Its key stays for a while, its body is deleted.
+    /// Marks the row as done. Its key stays for a while; its body is deleted.
     #[must_use]
     pub fn finish_inbox_item(self, id: InboxId) -> Self {
         self.with_operation(FinishInboxItem(id))

@@ -1,4 +1,4 @@
-//! The ledger's rows: one for each event, never changed. Each query uses an index.
+//! The rows of the ledger: one for each event, never changed. Each query uses an index.
 
 use std::collections::HashMap;
 
@@ -29,21 +29,21 @@ use crate::domain::view::history::{ArrivalDetails, LedgerPosition};
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order};
 
-/// `history` does not show reports; they are read for the last report of an environment and at the start.
+/// `history` does not show reports. They are read for the last report of an environment, and at the start.
 const REPORT_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Spelled as in the partial indexes; `SQLite` would not use them otherwise.
+/// Spelled exactly as in the partial indexes; otherwise `SQLite` would not use them.
 const HISTORY_KINDS: &str =
     "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released')";
 const ARTEFACT_HISTORY_KINDS: &str =
     "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released', 'carried')";
 
-/// The kinds that mark a change's way to its current stage.
+/// The kinds that mark the start of a change's current stage.
 const STAGE_KINDS: &str = "kind IN ('begun', 'retried', 'awaiting_approval', 'merging', 'deploying', 'deployed', 'failed', \
                       'stalled')";
 
 stored_by_name! {
-    /// The kind of an event. The table's indexes spell the names, so a name never changes.
+    /// The kind of an event. The table's indexes contain the names, so a name never changes.
     pub enum LedgerKind {
         Begun => "begun",
         Retried => "retried",
@@ -78,7 +78,7 @@ stored_by_name! {
     }
 }
 
-/// A change came to a stage.
+/// The kind of the event that a change entered a stage.
 impl From<&Stage> for LedgerKind {
     fn from(stage: &Stage) -> Self {
         match stage {
@@ -101,7 +101,7 @@ impl From<&Stage> for LedgerKind {
 /// The details of an event, beside its time, place and actor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LedgerDetails {
-    /// The change as it stood.
+    /// The change at the time of the event.
     Change {
         stage: Box<Stage>,
         pinned: Option<Sha>,
@@ -117,15 +117,15 @@ pub enum LedgerDetails {
         version: Version,
     },
     Arrival(Box<ArrivalDetails>),
-    /// A report as its adapter understood it, and the artefacts that it was attributed to, with the reason.
+    /// A report as its adapter parsed it, the artefacts to which it was attributed, and the reason.
     Report {
         report: Value,
         artefacts: Option<Vec<ArtefactName>>,
         by: Option<String>,
     },
-    /// A build as its adapter understood it.
+    /// A build as its adapter parsed it.
     Build(Value),
-    /// A message or a file that Slack did not take.
+    /// A message or a file that Slack did not accept.
     Undelivered {
         queue: String,
         key: Option<MessageKey>,
@@ -135,7 +135,7 @@ pub enum LedgerDetails {
     },
 }
 
-/// One thing that happened; never changed afterwards.
+/// One event; never changed afterwards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedgerEntry {
     pub at: Timestamp,
@@ -144,11 +144,11 @@ pub struct LedgerEntry {
     pub artefact: Option<ArtefactName>,
     pub environment: Option<EnvironmentName>,
     pub actor: Option<Actor>,
-    /// `None` where nothing more is kept, or where another version of Gantry wrote it.
+    /// `None` if the event has no details, or if another version of Gantry wrote them.
     pub details: Option<LedgerDetails>,
 }
 
-/// Which entries of the ledger; `None` matches all.
+/// A filter for entries of the ledger; `None` matches all.
 #[derive(Clone, Debug, Default)]
 pub struct LedgerFilter {
     pub change: Option<String>,
@@ -187,7 +187,7 @@ impl LedgerEntryRow {
     }
 }
 
-/// Something that happened, with the change that it began, as that stands now.
+/// An event, and for the begin of a change also the change in its current state.
 #[derive(Clone, Debug)]
 pub struct NumberedEntry {
     pub number: LedgerPosition,
@@ -204,12 +204,12 @@ struct NumberedEntryRow {
 }
 
 impl Store {
-    /// All of one kind, newest first, by the index that it has.
+    /// The newest entries of one kind, newest first. Each kind that is read this way has an index.
     pub async fn list_newest_entries(&self, kind: LedgerKind, limit: u32) -> Result<Vec<LedgerEntry>, StoreError> {
         let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
             "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE kind = '",
         );
-        // Spelled out as in the index.
+        // A literal, as in the index.
         query.push(kind.as_str()).push("' ORDER BY id DESC LIMIT ").push_bind(i64::from(limit));
         let rows: Vec<LedgerEntryRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
         Ok(rows.into_iter().filter_map(LedgerEntryRow::into_entry).collect())
@@ -233,7 +233,7 @@ impl Store {
         Ok(rows.into_iter().filter_map(LedgerEntryRow::into_entry).collect())
     }
 
-    /// The events of `history`: `limit` of them from the cursor on, the nearest first.
+    /// The events of `history`: at most `limit` from the cursor on, the nearest first.
     pub async fn list_history_entries(
         &self,
         filter: &ListFilter,
@@ -252,7 +252,7 @@ impl Store {
                 Some(artefact) => query.push(" AND artefact = ").push_bind(artefact.as_str().to_owned()),
             };
             if let Some(environment) = &filter.environment {
-                // By the plain column SQLite would take the index of all entries, among them every report.
+                // With the plain column, SQLite would use the index of all entries, which includes every report.
                 query.push(if environment_wide { " AND COALESCE(environment, '') = " } else { " AND environment = " });
                 query.push_bind(environment.as_str().to_owned());
             }
@@ -288,7 +288,7 @@ impl Store {
             .collect())
     }
 
-    /// Since when each of these changes stands where it does.
+    /// The time at which each of these changes entered its current stage.
     pub async fn find_stage_starts(&self, changes: &[ChangeId]) -> Result<HashMap<ChangeId, Timestamp>, StoreError> {
         if changes.is_empty() {
             return Ok(HashMap::new());
@@ -304,12 +304,12 @@ impl Store {
     }
 }
 
-/// The last report that came for an environment.
+/// The last report for an environment.
 pub(super) async fn find_last_report(
     database: impl sqlx::SqliteExecutor<'_>,
     environment: &EnvironmentName,
 ) -> Result<Option<LedgerEntry>, sqlx::Error> {
-    // The kind is spelled out as in the index that this uses.
+    // The kind is a literal, as in the index that this query uses.
     let row: Option<LedgerEntryRow> = sqlx::query_as(
         "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
          WHERE kind = 'report' AND environment = $1 ORDER BY id DESC LIMIT 1",

@@ -1,4 +1,5 @@
-//! The rows of locks: at most one in force for each environment or artefact there, and when its owner is reminded.
+//! The rows of locks: at most one in force for each environment or artefact in it, and the time of the owner's next
+//! reminder.
 
 use jiff::{SignedDuration, Timestamp};
 use sqlx::SqliteConnection;
@@ -14,7 +15,7 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::LockId;
 use crate::domain::rules::lock::Lock;
 
-/// How long a lock may stand before its owner is asked about it, and then again.
+/// The interval after which the owner of a lock is asked about it, again and again.
 const REMIND_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(sqlx::FromRow)]
@@ -56,7 +57,7 @@ impl Store {
         Ok(rows.into_iter().filter_map(Row::into_lock).collect())
     }
 
-    /// The lock of that id, if it is in force.
+    /// The lock with this id, if it is in force.
     pub async fn find_lock(&self, id: LockId) -> Result<Option<Lock>, StoreError> {
         let row: Option<Row> = sqlx::query_as(
             "SELECT id, environment, artefact, person, reason, since, until FROM lock
@@ -81,7 +82,8 @@ impl Store {
         Ok(rows.into_iter().filter_map(Row::into_lock).collect())
     }
 
-    /// The earliest reminder later than `after`. The caller reads the clock for `after` before it asks for the locks to remind of.
+    /// The earliest reminder later than `after`. The caller reads the clock for `after` before it calls
+    /// `list_locks_to_remind`.
     pub async fn find_next_reminder(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let next: Option<i64> = sqlx::query_scalar(
             "SELECT MIN(nudge_at) FROM lock WHERE nudge_at > $1 AND (until IS NULL OR until > nudge_at)",
@@ -94,19 +96,19 @@ impl Store {
 }
 
 impl Transaction {
-    /// The transaction fails with `Overtaken` where another lock is in force there.
+    /// The transaction fails with `Overtaken` if another lock of the same scope is in force.
     #[must_use]
     pub fn insert_lock(self, lock: Lock) -> Self {
         self.with_operation(InsertLock(Box::new(lock)))
     }
 
-    /// The transaction fails with `Overtaken` at a second click.
+    /// The transaction fails with `Overtaken` if the lock was already removed, for example by a first click.
     #[must_use]
     pub fn remove_lock(self, lock: LockId) -> Self {
         self.with_operation(RemoveLock(lock))
     }
 
-    /// Its owner was reminded of it, and will be again in a day. The transaction fails with `Overtaken` where it was ended.
+    /// Schedules the next reminder in a day. The transaction fails with `Overtaken` if the lock was removed.
     #[must_use]
     pub fn postpone_lock_reminder(self, lock: LockId) -> Self {
         self.with_operation(PostponeLockReminder(lock))

@@ -1,4 +1,4 @@
-//! How much work waits in the store, for metrics and for tests.
+//! The amount of waiting work in the store, for metrics and for tests.
 
 use jiff::Timestamp;
 
@@ -7,14 +7,14 @@ use super::handle::Store;
 use super::inbox::{InboxOrigin, InboxQueue};
 use super::time::{to_micros, to_timestamp};
 
-/// How much waits, and since when the oldest of it does.
+/// The number of waiting rows, and the time of the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueDepth {
     pub count: u64,
     pub oldest: Option<Timestamp>,
 }
 
-/// The waiting rows of the inbox's lines and of the outbox.
+/// The waiting rows of the inbox's queues and of the outbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     pub requests: QueueDepth,
@@ -47,7 +47,7 @@ impl Store {
                     (SELECT MIN(due_at) FROM change WHERE NOT waits OR due_at <= $1),
                     (SELECT MIN(nudge_at) FROM lock WHERE nudge_at <= $1 AND (until IS NULL OR until > $1))",
         )
-        // A reminder of tomorrow is nothing that is still to be done.
+        // A reminder of tomorrow is not outstanding work.
         .bind(to_micros(self.0.clock.now()))
         .fetch_one(&self.0.readers)
         .await?;
@@ -59,7 +59,7 @@ impl Store {
         })
     }
 
-    /// Reads the index of waiting rows, not the done ones.
+    /// Reads the index of waiting rows, not the done rows.
     pub async fn measure_backlog(&self) -> Result<Backlog, StoreError> {
         let rows: Vec<(String, i64, i64)> = sqlx::query_as(
             "SELECT source, COUNT(*), MIN(received_at) FROM inbox WHERE done_at IS NULL AND due_at >= 0 GROUP BY source || ''",
@@ -77,7 +77,7 @@ impl Store {
             let oldest = to_timestamp(oldest);
             queue.oldest = Some(queue.oldest.map_or(oldest, |before| before.min(oldest)));
         }
-        // A patient edit before its time is not late.
+        // A patient edit before its due time is not late.
         let (count, oldest): (i64, Option<i64>) = sqlx::query_as(
             "SELECT COUNT(*), MIN(CASE WHEN patient AND due_at > $1 THEN NULL ELSE created_at END) FROM outbox",
         )

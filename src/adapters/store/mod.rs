@@ -1,5 +1,5 @@
-//! The state that must outlive the process, in one database file: inbox, outbox, ledger, changes, sightings and more.
-//! All writes go through one task that commits them in groups; it knows nothing of Slack, GitHub or clusters.
+//! The state that must survive a restart, in one database file: inbox, outbox, ledger, changes, sightings and more. All
+//! writes go through one task that commits them in groups. Knows nothing of Slack, GitHub or clusters.
 
 mod change;
 mod comparison;

@@ -1,4 +1,4 @@
-//! Opening the database: the address, the lock, the version of the library, the migrations, the connections.
+//! Opens the database: checks the address, takes the process lock, checks the version of SQLite, migrates, connects.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -24,13 +24,13 @@ use crate::clock::Clock;
 
 pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("src/adapters/store/migrations");
 
-/// From 3.7.0 up to the one before this, a write-ahead log could be corrupted by a race at a checkpoint.
+/// Older versions from 3.7.0 on could corrupt a write-ahead log by a race during a checkpoint.
 const MIN_SQLITE_VERSION: [u32; 3] = [3, 51, 3];
 
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Store {
-    /// Opens `sqlite://path`, creating and migrating the file as needed.
+    /// Opens `sqlite://path`. Creates and migrates the file if needed.
     pub async fn open(url: &str, clock: Clock) -> Result<Self, StoreError> {
         Self::open_with_timeout(url, clock, LOCK_TIMEOUT).await
     }
@@ -44,8 +44,8 @@ impl Store {
                 options.get_filename().display()
             ))
         };
-        // SQLite would create a file that everybody can read, and gives its log the file's rights. If the file cannot be created
-        // here, `connect` reports it.
+        // SQLite would create a file that everyone can read, and gives its log the same permissions. If the file cannot
+        // be created here, `connect` reports the error.
         drop(File::options().append(true).create(true).mode(0o600).open(options.get_filename()));
         let mut connection = open_connection(&options).await.map_err(|error| cannot_open(&error))?;
         check_sqlite_version(&mut connection).await?;
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// The newest that this program knows.
+/// The newest migration that this program knows.
 pub(super) fn find_newest_migration() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
@@ -89,7 +89,7 @@ pub(super) fn find_newest_migration() -> i64 {
 pub(super) fn parse_database_url(url: &str) -> Result<SqliteConnectOptions, StoreError> {
     let refused = |why: &str| Err(StoreError::Refused(why.to_owned()));
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        // The address may hold a password, so it is not repeated.
+        // The address may contain a password, so the message does not repeat it.
         return refused(
             "PostgreSQL is not supported yet: set DATABASE_URL to a file, as in `sqlite://gantry.db`, and run one \
              Gantry per file.",
@@ -113,7 +113,7 @@ pub(super) fn parse_database_url(url: &str) -> Result<SqliteConnectOptions, Stor
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(5))
-        // A few hundred KiB serve our small rows; SQLite's default would be 2 MiB for each connection.
+        // A few hundred KiB suffice for small rows; SQLite's default would be 2 MiB for each connection.
         .pragma("cache_size", "-256")
         .pragma("journal_size_limit", "4194304")
         .statement_cache_capacity(48))
@@ -156,14 +156,14 @@ async fn run_migrations(connection: &mut SqliteConnection, file: &Path) -> Resul
     })
 }
 
-/// SHA-384 of the first migration from before the first release, when there were thirteen.
+/// SHA-384 of the first of the thirteen migrations that existed before the first release.
 const PRERELEASE_FIRST_MIGRATION: [u8; 48] = [
     0x1d, 0x84, 0xab, 0xe1, 0x0f, 0x04, 0xc3, 0xe3, 0xfc, 0xb3, 0x1d, 0x9b, 0x0d, 0xc5, 0x5b, 0xfe, 0xa3, 0xe4, 0x86,
     0xa7, 0xc3, 0x32, 0x98, 0x98, 0xf8, 0xbc, 0x92, 0xa9, 0x1b, 0x2c, 0x17, 0xfe, 0xd1, 0xa1, 0xe5, 0x12, 0x9b, 0x78,
     0x95, 0xe0, 0x25, 0x66, 0x4e, 0xcb, 0xe6, 0xab, 0x3c, 0x6e,
 ];
 
-/// The databases from before the first release are refused, here and by the doctor, in the same words.
+/// The refusal of a database from before the first release: the same text at the start and from `doctor`.
 pub(super) fn build_prerelease_error(file: impl std::fmt::Display) -> StoreError {
     StoreError::Refused(format!(
         "The database `{file}` was written by a Gantry from before its first release, and this one cannot read it. Move the \

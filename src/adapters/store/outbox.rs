@@ -1,5 +1,5 @@
-//! The outbox's rows: one queue per channel or person, in order, and only the newest unsent text of each message.
-//! A patient edit (one that only reports progress) waits until its message has stood for a moment.
+//! The rows of the outbox: one ordered queue per channel or person, and only the newest unsent text of each message. A
+//! patient edit (one that only reports progress) waits until the posted text has been visible for a moment.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -17,13 +17,13 @@ use crate::domain::model::message::{
     Destination, FallbackRecipient, Message, MessageFile, MessageKey, MessageLink, ResponseUrl,
 };
 
-/// How long a message stands at least before a patient edit changes it.
+/// How long a posted text stays at least before a patient edit replaces it.
 const MIN_EDIT_INTERVAL: SignedDuration = SignedDuration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId(i64);
 
-/// The first message of a queue, or one that stepped aside: its turn comes at `due_at`.
+/// The first message of a queue, or a waiting patient edit. It may be sent at `due_at`.
 #[derive(Clone, Debug)]
 pub struct NextMessage {
     pub id: MessageId,
@@ -35,10 +35,10 @@ pub struct NextMessage {
 #[derive(Clone, Debug)]
 pub struct OutgoingMessage {
     pub id: MessageId,
-    /// Which text of the row this is.
+    /// The revision of the row's text.
     pub revision: i64,
     pub queue: String,
-    /// Or why it cannot be read any more.
+    /// `Err` with the reason if the stored message cannot be read.
     pub message: Result<Message, String>,
     pub created_at: Timestamp,
     pub attempts: u32,
@@ -80,31 +80,31 @@ impl Store {
 }
 
 impl Transaction {
-    /// Puts a message into the outbox, or into the place of an unsent one of the same key.
+    /// Adds a message to the outbox, or replaces the unsent message with the same key.
     #[must_use]
     pub fn enqueue_message(self, message: Message) -> Self {
         self.with_operation(EnqueueMessage { message, only_if_posted: None })
     }
 
-    /// The same, but only where the message `key` stands or is about to.
+    /// The same, but only if the message `key` is posted or waits in the outbox.
     #[must_use]
     pub fn enqueue_if_posted(self, key: MessageKey, message: Message) -> Self {
         self.with_operation(EnqueueMessage { message, only_if_posted: Some(key) })
     }
 
-    /// Slack has the message. The row stays if a newer text took its place meanwhile.
+    /// Slack has accepted the message. The row stays if its text was replaced meanwhile.
     #[must_use]
     pub fn mark_sent(self, id: MessageId, revision: i64, posted: Option<PostedMessage>) -> Self {
         self.with_operation(MarkSent { id, revision, posted })
     }
 
-    /// The message waits; with an `error` this counts as an attempt.
+    /// Delays a message. With an `error` this counts as an attempt.
     #[must_use]
     pub fn delay_message(self, id: MessageId, until: Timestamp, error: Option<String>) -> Self {
         self.with_operation(DelayMessage { id, until, error })
     }
 
-    /// The message can never be sent. The row stays if a newer text took its place meanwhile.
+    /// The message can never be sent. The row stays if its text was replaced meanwhile.
     #[must_use]
     pub fn drop_message(self, id: MessageId, revision: i64) -> Self {
         self.with_operation(DropMessage { id, revision })
@@ -165,7 +165,7 @@ impl Operation for DelayMessage {
     type Output = ();
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
-        // Its time had come, so it is no longer a patient edit: from now on it holds up its queue.
+        // The message was already due, so it is no longer a patient edit: from now on its queue waits for it.
         sqlx::query(
             "UPDATE outbox SET due_at = $1, patient = FALSE, attempts = attempts + $2, error = COALESCE($3, error)
              WHERE id = $4",
@@ -222,7 +222,8 @@ async fn insert_or_replace(
     Ok(())
 }
 
-/// The time until which the posted text stands, if the new one is patient. `None` if the message was not posted yet.
+/// The earliest time at which a patient edit may replace the posted text. `None` if the message is not patient or not
+/// posted.
 async fn find_earliest_edit(connection: &mut SqliteConnection, message: &Message) -> Result<Option<i64>, sqlx::Error> {
     let Some(key) = message.key().filter(|_| message.patient) else { return Ok(None) };
     let posted_at: Option<i64> = sqlx::query_scalar("SELECT posted_at FROM posted_message WHERE key = $1")
@@ -232,7 +233,7 @@ async fn find_earliest_edit(connection: &mut SqliteConnection, message: &Message
     Ok(posted_at.map(|posted_at| posted_at.saturating_add(duration_to_micros(MIN_EDIT_INTERVAL))))
 }
 
-/// Puts the newer text into an unsent row. The row keeps its place in the queue, its destination and its file.
+/// Puts the newer text into an unsent row. The row keeps its position in the queue, its destination and its file.
 async fn replace_unsent(
     connection: &mut SqliteConnection,
     id: i64,
@@ -274,12 +275,12 @@ async fn find_queue(connection: &mut SqliteConnection, message: &Message) -> Res
         Destination::Edit { key } => find_key_queue(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
         Destination::Home { key, .. } => key.as_str().to_owned(),
         Destination::Person { person, .. } => person.as_str().to_owned(),
-        // A digest, so that the address itself stands in one place only, which is deleted when it was used.
+        // A digest, so that the secret address is stored only in the body, which is deleted after the message was sent.
         Destination::Reply { response_url, .. } => format!("reply:{:x}", Sha256::digest(&response_url.url)),
     })
 }
 
-/// A channel has one queue, under its name or its id. Posted messages tell which id belongs to which name.
+/// A channel has one queue, under its name or its id. Posted messages connect the id with the name.
 async fn find_channel_queue(connection: &mut SqliteConnection, channel: &str) -> Result<String, sqlx::Error> {
     let named: Option<String> =
         sqlx::query_scalar("SELECT queue FROM posted_message WHERE channel = $1 AND queue <> $1 LIMIT 1")
@@ -323,7 +324,7 @@ async fn record_sent(
         .execute(&mut *connection)
         .await?;
     }
-    // A newer text that came meanwhile starts afresh.
+    // A newer text that arrived meanwhile starts with zero attempts.
     let newer: Option<String> = sqlx::query_scalar(
         "UPDATE outbox SET attempts = 0, error = NULL WHERE id = $1 AND revision <> $2 RETURNING body",
     )

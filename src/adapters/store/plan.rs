@@ -34,7 +34,7 @@ pub struct ShownPlan {
 }
 
 impl Store {
-    /// A plan that was shown, unless it was used or has become old.
+    /// A shown plan, unless it was used or has expired.
     pub async fn find_shown_plan(&self, id: ChangeId) -> Result<Option<ShownPlan>, StoreError> {
         let row: Option<(String, String, i64)> = sqlx::query_as("SELECT person, body, made_at FROM plan WHERE id = $1")
             .bind(id.to_string())
@@ -48,13 +48,13 @@ impl Store {
 }
 
 impl Transaction {
-    /// A plan was shown, and may be confirmed.
+    /// Stores a plan that is shown and may be confirmed.
     #[must_use]
     pub fn insert_plan(self, shown: ShownPlan) -> Self {
         self.with_operation(InsertPlan(Box::new(shown)))
     }
 
-    /// A plan is confirmed or dropped. The transaction fails with `Overtaken` at a second click.
+    /// Removes a plan that is confirmed or dropped. The transaction fails with `Overtaken` at a second click.
     #[must_use]
     pub fn use_plan(self, plan: ChangeId) -> Self {
         self.with_operation(UsePlan(plan))

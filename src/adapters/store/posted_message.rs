@@ -1,4 +1,4 @@
-//! The rows of messages that Slack has: where each stands, so that it can be edited and answered in its thread.
+//! The rows of posted messages: the location of each in Slack, so that it can be edited and answered in its thread.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use crate::domain::model::message::{MessageKey, MessageLocation};
 
 const RETENTION: SignedDuration = SignedDuration::from_hours(180 * 24);
 
-/// Where a message of ours stands.
+/// The location of a message of Gantry's in Slack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedMessage {
     pub location: MessageLocation,
-    /// Why it stands there and not where it was meant to; every edit must say it again.
+    /// Why the message is not at the intended location. Every edit must repeat it.
     pub note: Option<String>,
 }
 
 impl Store {
-    /// Where the message of that key stands, once Slack has it.
+    /// The location of the message with this key, once Slack has it.
     pub async fn find_posted_message(&self, key: &MessageKey) -> Result<Option<PostedMessage>, StoreError> {
         if let Some(place) = key.to_location() {
             return Ok(Some(PostedMessage { location: place, note: None }));
@@ -34,12 +34,12 @@ impl Store {
         Ok(row.map(|(channel, ts, note)| PostedMessage { location: MessageLocation { channel, ts }, note }))
     }
 
-    /// Was a message of this name posted, or is it about to be?
+    /// Whether a message with this key was posted, or waits in the outbox.
     pub async fn is_posted_or_queued(&self, key: &MessageKey) -> Result<bool, StoreError> {
         Ok(is_posted_or_queued(&self.0.readers, key).await?)
     }
 
-    /// Where those of these messages stand that Slack has.
+    /// The locations of these messages, as far as Slack has them.
     pub async fn find_message_locations(
         &self,
         keys: &[MessageKey],

@@ -1,4 +1,4 @@
-//! Looks whether a database can be used, without using it: nothing is created, migrated or left behind.
+//! Checks whether a database can be used, without side effects: it creates, migrates and leaves nothing.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,25 +17,25 @@ use crate::domain::model::environment::EnvironmentName;
 /// The state of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseProbe {
-    /// No file yet; its directory can be written.
+    /// The file does not exist yet; its directory is writable.
     New { file: String },
-    /// Another process uses it.
+    /// Another process uses the file.
     InUse { file: String, by: Option<String> },
-    /// `schema` is the newest migration that it has, `ours` the newest that we know.
+    /// `schema` is the newest migration in the file, `ours` the newest that this program knows.
     Writable { file: String, schema: i64, ours: i64 },
 }
 
-/// The bytes that must fit on the disk.
+/// This number of bytes must fit on the disk.
 const PROBE_BYTES: usize = 1 << 20;
 /// Short, because a person waits for the answer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `ours`: we use the file ourselves, so the lock says nothing.
+/// `in_use_by_us`: this process uses the file itself, so the process lock proves nothing.
 pub async fn probe(url: &str, in_use_by_us: bool) -> Result<DatabaseProbe, StoreError> {
     let options = parse_database_url(url)?.create_if_missing(false).busy_timeout(BUSY_TIMEOUT);
     let path = options.get_filename().to_path_buf();
     let file = path.display().to_string();
-    // First, because a full disk also concerns a process that holds the file.
+    // First, because a full disk also affects a process that holds the file.
     check_disk_space(&path)?;
     if !in_use_by_us && let Some(by) = find_lock_holder(&path) {
         return Ok(DatabaseProbe::InUse { file, by: Some(by).filter(|by| !by.is_empty()) });
@@ -59,7 +59,7 @@ pub async fn probe(url: &str, in_use_by_us: bool) -> Result<DatabaseProbe, Store
     Ok(DatabaseProbe::Writable { file, schema, ours: find_newest_migration() })
 }
 
-/// The stored reports, even while another process uses the file; `None` without a file of our schema.
+/// The stored reports, even while another process uses the file; `None` without a file with the current schema.
 pub async fn read_report_summary(
     url: &str,
     environments: &[EnvironmentName],
@@ -96,7 +96,7 @@ fn find_lock_holder(path: &Path) -> Option<String> {
     }
 }
 
-/// Writes a little beside the database, and takes it away again.
+/// Writes a temporary file beside the database, and deletes it.
 fn check_disk_space(path: &Path) -> Result<(), StoreError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".doctor-{}", std::process::id()));
@@ -104,7 +104,7 @@ fn check_disk_space(path: &Path) -> Result<(), StoreError> {
         file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
     });
-    // Also where only half of it could be written.
+    // Also after a partial write.
     let _ = std::fs::remove_file(&beside);
     written.map_err(|error| {
         let place = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -115,7 +115,8 @@ fn check_disk_space(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// The schema's version, after a write that is taken back. Where we use the file ourselves the inbox has written just now.
+/// The version of the schema, after a write that is rolled back. If this process uses the file, the inbox has just
+/// written to it, so `write` is false.
 async fn probe_connection(connection: &mut SqliteConnection, write: bool) -> Result<i64, sqlx::Error> {
     if write {
         for step in ["BEGIN IMMEDIATE", "CREATE TABLE written_by_doctor (x INTEGER)", "ROLLBACK"] {
@@ -170,7 +171,7 @@ mod tests {
         let nowhere = format!("sqlite://{}", dir.path().join("nowhere/gantry.db").display());
         let why = probe(&nowhere, false).await.unwrap_err().to_string();
         assert!(why.starts_with("nothing can be written in "), "{why}");
-        // Its lock's name is as long as a name can be, and the name beside it too long.
+        // The name of the lock file has the maximum length, so the name of the temporary file is too long.
         let held = dir.path().join("x".repeat(250));
         let holder = std::fs::File::create(lock_path(&held)).unwrap();
         holder.lock().unwrap();

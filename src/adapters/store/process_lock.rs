@@ -1,4 +1,4 @@
-//! One process per database file: a lock on `<db>.lock`, which ends with the process however it ends.
+//! Ensures one process per database file with a lock on `<db>.lock`, which the system releases when the process ends.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -13,7 +13,7 @@ pub(super) struct ProcessLock {
 }
 
 impl ProcessLock {
-    /// Waits for `patience`, so that a successor can start while its predecessor still ends.
+    /// Waits for `patience`, so that a new process can start while the old one is still shutting down.
     pub(super) async fn acquire(database: &Path, patience: Duration) -> Result<Self, StoreError> {
         let path = lock_path(database);
         let refused = |error: &std::io::Error| {
@@ -56,7 +56,7 @@ pub(super) fn lock_path(database: &Path) -> PathBuf {
 
 fn describe_holder(database: &Path, path: &Path, file: &mut File) -> String {
     let mut holder = String::new();
-    // Where the system does not let us read a locked file, the sentence does without the number.
+    // If the system does not allow reading a locked file, the message has no process id.
     let process = match file.rewind().and_then(|()| file.read_to_string(&mut holder)) {
         Ok(_) if !holder.trim().is_empty() => format!("process {}", holder.trim()),
         _ => "another process".to_owned(),

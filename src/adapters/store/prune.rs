@@ -1,4 +1,4 @@
-//! The only list of tables that lose old rows.
+//! The only list of tables from which old rows are deleted.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 use super::transaction::Operation;
 use super::{inbox, ledger, lock, plan, posted_message, unmapped_report};
 
-/// Deletes the rows that are too old to be used.
+/// Deletes rows that are too old to be used.
 #[derive(Debug)]
 pub(super) struct Prune;
 

@@ -1,4 +1,4 @@
-//! The rows of quarantines: versions that rollbacks took back, until they are released.
+//! The rows of quarantines: versions that were rolled back, until they are released.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
@@ -31,7 +31,7 @@ impl StoredBody for StoredQuarantine {
 }
 
 impl Transaction {
-    /// Quarantines the version that a rollback took back. A second row for the same rollback has no effect.
+    /// Quarantines the version that was rolled back. A second row for the same rollback has no effect.
     #[must_use]
     pub fn insert_quarantine(self, quarantine: Quarantine) -> Self {
         self.with_operation(InsertQuarantine(Box::new(quarantine)))

@@ -15,7 +15,7 @@ impl Store {
             .await?)
     }
 
-    /// Writes a few bytes and commits them, as anything else would be.
+    /// Writes and commits a few bytes, as a test of the database.
     pub async fn test_write(&self) -> Result<(), StoreError> {
         self.commit(Transaction::new().write_setting("store.tried_out", &self.0.clock.now().to_string())).await
     }

@@ -1,4 +1,4 @@
-//! The rows of sightings: which version ran in an environment, from when to when.
+//! The rows of sightings: the version that ran in an environment, with its begin and end.
 
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
@@ -44,7 +44,7 @@ impl From<SightingRow> for Sighting {
 }
 
 impl Store {
-    /// The stays that have not ended.
+    /// The sightings that have not ended.
     pub async fn list_current_sightings(&self) -> Result<Vec<Sighting>, StoreError> {
         let rows: Vec<SightingRow> = sqlx::query_as(
             "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
@@ -56,7 +56,7 @@ impl Store {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// The stays of one artefact in one environment, newest first.
+    /// The sightings of one artefact in one environment, newest first.
     pub async fn list_sightings(
         &self,
         artefact: &ArtefactName,
@@ -76,7 +76,7 @@ impl Store {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// The newest stays of some artefacts, so many in each environment, newest first.
+    /// The newest sightings of some artefacts, `each` per environment, newest first.
     pub async fn list_recent_sightings(
         &self,
         artefacts: &[&ArtefactName],
@@ -102,9 +102,9 @@ impl Store {
 }
 
 impl Transaction {
-    /// Updates the current stay if it has the same version, else ends it and begins this one. A stay that has already ended, of
-    /// another version than the current one, is only recorded. Known values of `running_at`, `announced` and the version's parts
-    /// are kept; `failed` and `well_since` are replaced.
+    /// Updates the current sighting if it has the same version; otherwise ends it and begins this one. A sighting that
+    /// has already ended and has another version than the current one is only recorded. Known values of `running_at`,
+    /// `announced` and the parts of the version are kept; `failure` and `healthy_since` are replaced.
     #[must_use]
     pub fn record_sighting(self, sighting: Sighting) -> Self {
         self.with_operation(RecordSighting(sighting))
@@ -138,7 +138,7 @@ async fn record_sighting(connection: &mut SqliteConnection, sighting: &Sighting)
             return update_sighting(connection, id, sighting).await;
         }
         if sighting.ended_at.is_none() {
-            // A clock that was set back must not make a stay end before it began.
+            // After the clock was set back, a sighting must not end before it began.
             let ended_at = sighting.seen_at.max(to_timestamp(seen_at));
             sqlx::query("UPDATE sighting SET ended_at = $1 WHERE id = $2")
                 .bind(to_micros(ended_at))

@@ -1,5 +1,6 @@
-//! Bodies that are stored as JSON: a version number, and types of the store's own, so that a rename in the domain changes no
-//! row. The exceptions are events as their adapter understood them: the inbox's bodies, and reports and builds in the ledger.
+//! Bodies that are stored as JSON with a version number. Their types belong to the store, so that a rename in the
+//! domain changes no row. Exceptions are events as their adapter parsed them: bodies of the inbox, and reports and
+//! builds in the ledger.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::domain::model::ids::{ChangeId, LockId};
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::Sha;
 
-/// A type of the database and the domain's type of the same meaning.
+/// A stored type, and the domain's type of the same meaning.
 pub(super) trait Stored {
     type Domain;
 
@@ -27,8 +28,9 @@ pub(super) trait Stored {
 
 /// A stored type that fills a column.
 pub(super) trait StoredBody: Stored + Serialize + DeserializeOwned {
-    /// Grows with every change that an older Gantry could not read. A migration comes with it, which converts the stored rows and
-    /// makes an older Gantry refuse the file. A type that several bodies embed changes the version of each.
+    /// Grows with every change that an older Gantry could not read. Such a change comes with a migration that converts
+    /// the stored rows and makes an older Gantry refuse the file. A change of an embedded type changes the version of
+    /// each embedding body.
     const VERSION: u32;
 }
 
@@ -42,7 +44,7 @@ pub(super) fn write_body<B: StoredBody>(value: B::Domain) -> Result<String, sqlx
     serde_json::to_string(&VersionedBody { v: B::VERSION, body: B::from_domain(value) }).map_err(to_encode_error)
 }
 
-/// Reads a body, or says why it cannot be read.
+/// Reads a body, or returns the reason why it cannot be read.
 pub(super) fn read_body<B: StoredBody>(text: &str) -> Result<B::Domain, String> {
     #[derive(Deserialize)]
     struct BodyVersion {
@@ -61,7 +63,7 @@ pub(super) fn read_body<B: StoredBody>(text: &str) -> Result<B::Domain, String> 
     }
 }
 
-/// Reads a body, or logs why it cannot be read. Such a row is left alone.
+/// Reads a body, or logs the reason why it cannot be read. Such a row is skipped.
 pub(super) fn read_or_log<B: StoredBody>(what: &str, text: &str) -> Option<B::Domain> {
     read_body::<B>(text).inspect_err(|error| tracing::error!(%error, "a stored {what} cannot be read")).ok()
 }
@@ -102,7 +104,7 @@ impl<T: Stored> Stored for Box<T> {
     }
 }
 
-/// Plain values, and ids, whose stored form is their text.
+/// Plain values, and ids that are stored as their text.
 macro_rules! stored_as_is {
     ($($type:ty),* $(,)?) => {$(
         impl Stored for $type {
@@ -124,8 +126,8 @@ stored_as_is! {
     MessageKey, PersonId, Repository, Sha,
 }
 
-/// Defines stored types with the conversions from and to the domain's. A field or variant that one of the two lacks does not
-/// compile. After a rename in the domain, `#[serde(rename = "...")]` keeps the stored name.
+/// Defines stored types with conversions from and to the domain's types. A field or variant that exists on one side
+/// only does not compile. After a rename in the domain, `#[serde(rename = "...")]` keeps the stored name.
 macro_rules! stored {
     () => {};
     (
@@ -200,7 +202,7 @@ macro_rules! stored {
     };
 }
 
-/// Defines an enum that is stored by its name, from one list of names.
+/// Defines an enum that is stored by name, from one list of names.
 macro_rules! stored_by_name {
     (
         $(#[$meta:meta])*

@@ -1,4 +1,4 @@
-//! The rows of tag names, chosen before the tags are made.
+//! The rows of tag names. A name is reserved before the tag is created.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
@@ -10,9 +10,9 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::ids::ChangeId;
 
 impl Store {
-    /// The names of our tags in a repository that begin so.
+    /// The names of Gantry's tags in a repository with this prefix.
     pub async fn list_tag_names(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, StoreError> {
-        // Not by LIKE, to which `_` is any letter.
+        // Not `LIKE`, for which `_` matches any character.
         Ok(sqlx::query_scalar("SELECT name FROM tag WHERE repository = $1 AND substr(name, 1, length($2)) = $2")
             .bind(repository.to_string())
             .bind(beginning)

@@ -1,4 +1,4 @@
-//! The store on files: groups, replays, crashes, queues.
+//! Tests of the store in database files: groups of writes, replays, crashes, queues.
 
 mod outbox;
 mod queries;
@@ -65,7 +65,7 @@ impl House {
         self.store.commit(Transaction::new().enqueue_message(message)).await.unwrap();
     }
 
-    /// The queues and texts of all that is to be sent next.
+    /// The queues and texts of all messages that may be sent next.
     async fn turns(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
         for turn in self.store.list_next_messages().await.unwrap() {
@@ -184,7 +184,7 @@ async fn what_was_postponed_comes_back_when_its_time_has_come() {
     let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap() else {
         panic!()
     };
-    // Not a whole microsecond: it must not come back a fraction too early.
+    // Not a whole microsecond: the row must not become due a fraction too early.
     let later = start() + SignedDuration::new(30, 1);
     house.store.postpone_inbox_item(id, later, "GitHub did not answer").await.unwrap();
     assert!(house.store.list_due_inbox_items(InboxQueue::Webhooks, 10).await.unwrap().is_empty());
@@ -347,7 +347,7 @@ async fn after_close_everything_is_in_the_one_file_and_the_store_says_that_it_is
 
 const CRASH_DIR: &str = "GANTRY_TEST_CRASH_DIR";
 
-/// Writes until it is killed, and says what was acknowledged.
+/// Writes until it is killed, and prints each acknowledged write.
 #[tokio::test]
 #[ignore = "the child of the next test, which kills it"]
 #[expect(clippy::disallowed_methods, reason = "a setting of the test itself, given by its parent")]
@@ -385,7 +385,7 @@ async fn kill_9_loses_nothing_that_was_acknowledged_and_tears_no_batch() {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut told: Vec<String> = lines.by_ref().take(60 + round * 45).collect();
         child.kill().unwrap();
-        // What it said before it died and we had not read yet counts too; the last line may be torn.
+        // Lines that were printed before the kill and not read yet count too; the last one may be incomplete.
         told.extend(lines.filter(|line| !line.ends_with('-')));
         child.wait().unwrap();
 

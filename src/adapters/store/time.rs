@@ -6,7 +6,7 @@ pub(super) fn to_micros(at: Timestamp) -> i64 {
     at.as_microsecond()
 }
 
-/// Rounded up: a wait that ends a fraction too early would find that its time has not come.
+/// Rounded up: a wait that ends a fraction too early would find that the time has not come.
 pub(super) fn to_micros_ceil(at: Timestamp) -> i64 {
     at.as_microsecond() + i64::from(at.as_nanosecond().rem_euclid(1000) > 0)
 }

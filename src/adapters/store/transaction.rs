@@ -1,4 +1,4 @@
-//! A transaction is a list of operations that take effect together or not at all. Each table's file defines its own
+//! A transaction is a list of operations that take effect together or not at all. The file of each table defines its
 //! operations; this file knows none of them.
 
 use std::fmt::Debug;
@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-/// Counters that grow whenever rows came into the inbox or the outbox, a change may be due, or something was locked.
+/// Counters that grow when rows are added to the inbox or the outbox, when a change may be due, or when a lock is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wakeups {
     pub inbox: u64,
@@ -34,7 +34,7 @@ impl AddAssign for Wakeups {
     }
 }
 
-/// A write to a table, applied by the writer inside its transaction.
+/// A write to a table, which the writer applies inside its transaction.
 pub(super) trait Operation: Debug + Send + Sync + 'static {
     type Output: Debug + Send;
 
@@ -44,16 +44,16 @@ pub(super) trait Operation: Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> impl Future<Output = Result<Self::Output, sqlx::Error>> + Send;
 
-    /// The tasks that have work once the operation is committed.
+    /// The tasks that have new work once the operation is committed.
     fn wakes(&self, _output: &Self::Output) -> Wakeups {
         Wakeups::default()
     }
 
-    /// Records the request that led to the operation, unless it names another one.
+    /// Records the request that caused the operation, unless another one is recorded.
     fn set_request(&mut self, _request: &str) {}
 }
 
-/// An operation without a result, of any type.
+/// An operation without a result, as a trait object.
 trait AnyOperation: Debug + Send + Sync {
     fn apply<'a>(
         &'a self,
@@ -97,7 +97,7 @@ impl Transaction {
         self.0.is_empty()
     }
 
-    /// Marks the changes and messages in it with the request that led to them. One that names another request keeps it.
+    /// Marks the changes and messages in it with the request that caused them, unless they have another one.
     #[must_use]
     pub fn with_request(mut self, request: &str) -> Self {
         Operation::set_request(&mut self, request);

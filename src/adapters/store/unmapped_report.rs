@@ -1,4 +1,4 @@
-//! The rows of reports that are about no artefact: counted by object and reason, and no more than people can look through.
+//! The rows of reports that belong to no artefact: counted by object and reason, and limited to a readable number.
 
 use jiff::{SignedDuration, Timestamp};
 use sqlx::SqliteConnection;
@@ -11,10 +11,10 @@ use super::transaction::{Operation, Transaction};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::attribution::{ControllerObject, UnmappedReport, UnmappedReportGroup};
 
-/// The limit of rows. A sender that invents new names pushes out only the oldest rows.
+/// The maximum number of rows. A sender that invents new names displaces only the oldest rows.
 const MAX_ROWS: i64 = 500;
 const RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// As much of a text as is kept.
+/// Longer texts are cut.
 const MAX_TEXT_LENGTH: usize = 1000;
 
 #[derive(sqlx::FromRow)]
@@ -49,12 +49,12 @@ impl From<Row> for UnmappedReportGroup {
     }
 }
 
-/// The stored reports, as the doctor needs them.
+/// A summary of the stored reports for `doctor`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportSummary {
-    /// Reports about no artefact, newest first.
+    /// Reports that belong to no artefact, newest first.
     pub unmapped: Vec<UnmappedReportGroup>,
-    /// The last one of each environment that had any.
+    /// The last report of each environment that had any.
     pub last_reports: Vec<LedgerEntry>,
 }
 
@@ -74,7 +74,7 @@ impl ReportSummary {
 }
 
 impl Store {
-    /// The reports of the last thirty days about no artefact, newest first.
+    /// The reports of the last thirty days that belong to no artefact, newest first.
     pub async fn list_unmapped_reports(&self) -> Result<Vec<UnmappedReportGroup>, StoreError> {
         Ok(list_unmapped_reports(&self.0.readers, self.0.clock.now()).await?)
     }
@@ -95,13 +95,13 @@ async fn list_unmapped_reports(
 }
 
 impl Transaction {
-    /// Records a report about no artefact, or counts it if its object and reason are known.
+    /// Records a report that belongs to no artefact, or counts it if its object and reason are known.
     #[must_use]
     pub fn count_unmapped_report(self, stray: UnmappedReport) -> Self {
         self.with_operation(CountUnmappedReport(Box::new(stray)))
     }
 
-    /// A report of this object found its artefacts, so its earlier rows are obsolete.
+    /// Deletes the rows of an object, after a later report of it was attributed to artefacts.
     #[must_use]
     pub fn forget_unmapped_reports(self, environment: EnvironmentName, sender: &str, object: ControllerObject) -> Self {
         self.with_operation(ForgetUnmappedReports { environment, sender: sender.to_owned(), object: Box::new(object) })
@@ -261,7 +261,7 @@ mod tests {
         let start = Timestamp::from_second(1_800_000_000).unwrap();
         let clock = Clock::new_manual(start);
         let store = open(&dir, &clock).await;
-        // Most of them in the same moment.
+        // Most of them have the same time.
         let flood = (0..600).map(|n| stray(&format!("n{n:03}"), start + SignedDuration::from_micros((n == 0).into())));
         store.commit(flood.fold(Transaction::new(), Transaction::count_unmapped_report)).await.unwrap();
         let all = store.list_unmapped_reports().await.unwrap();

@@ -1,4 +1,4 @@
-//! The one task that writes: it takes the queued jobs, gives each a savepoint, and commits them together.
+//! The one task that writes: it takes queued jobs, applies each in a savepoint, and commits them together.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use super::transaction::{Operation, Wakeups};
 use crate::clock::Clock;
 use crate::telemetry::metrics::{EventCounter, LatencyHistogram};
 
-/// How many requests may wait; more of them wait for a place, which is how a flood slows down its senders.
+/// The number of jobs that may be queued. Further callers wait for a free slot, which slows down a flood at its source.
 pub(super) const QUEUE_CAPACITY: usize = 256;
 
-/// 53 us of CPU a row at 64 a commit, 66 at 16, 328 alone: more would gain little and keep the first waiting.
+/// 53 us of CPU a row at 64 a commit, 66 at 16, 328 alone: more would gain little and delay the first row.
 const MAX_GROUP_SIZE: usize = 64;
 
 /// The pause between attempts to reopen the database. Requests during the pause fail at once.
@@ -29,7 +29,7 @@ const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 const REOPEN_TIMEOUT: Duration = Duration::from_secs(1);
 
 const PRUNE_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
-/// How long commits take, and how many failed.
+/// The durations of commits, and the number of failures.
 #[derive(Clone, Debug, Default)]
 pub struct WriterMetrics {
     pub commit_durations: LatencyHistogram,
@@ -38,7 +38,8 @@ pub struct WriterMetrics {
 
 /// An operation in the writer's queue, with the channel for its result.
 pub(super) trait WriteJob: std::fmt::Debug + Send {
-    /// Keeps the result until [`Job::answer`]. Returns the tasks that have work once it is committed.
+    /// Stores the result until [`send_result`](Self::send_result). Returns the tasks that have work once it is
+    /// committed.
     fn apply<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
@@ -77,29 +78,30 @@ impl<O: Operation> WriteJob for QueuedOperation<O> {
 
     fn send_result(self: Box<Self>, committed: Result<(), StoreError>) {
         let Self { output, result_sender: answer, .. } = *self;
-        // The caller may have gone away; the operation is stored all the same.
+        // The caller may be gone; the operation is stored all the same.
         let _ = answer.send(committed.and_then(|()| output.ok_or(StoreError::Closed)));
     }
 }
 
 /// The writer's connection, which is replaced after a failed transaction.
 ///
-/// After a `COMMIT` that failed on a full disk, `SQLite` has rolled back, but sqlx still counts one open transaction: the next
-/// group becomes a savepoint. If its `RELEASE` fails too, the `ROLLBACK TO` that follows leaves the transaction open for ever,
-/// and later commits only release savepoints in it. Everything acknowledged since is lost at the end of the process.
+/// After a `COMMIT` that failed on a full disk, `SQLite` has rolled back, but sqlx still counts one open transaction:
+/// the next group becomes a savepoint. If its `RELEASE` fails too, the `ROLLBACK TO` that follows leaves the
+/// transaction open for ever, and later commits only release savepoints in it. All writes acknowledged since then are
+/// lost when the process ends.
 #[derive(Debug)]
 pub(super) struct WriteConnection {
     options: SqliteConnectOptions,
     connection: Option<SqliteConnection>,
     /// The error and time of the last failed attempt to reopen the database.
     last_failure: Option<(sqlx::Error, Instant)>,
-    /// Keeps other processes away from the file for as long as this one may write.
+    /// Keeps other processes away from the file while this one may write.
     _lock: ProcessLock,
 }
 
 impl WriteConnection {
     pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions, lock: ProcessLock) -> Self {
-        // A file that vanished while we run must not be replaced by an empty one.
+        // A file that was deleted while Gantry runs must not be replaced by an empty one.
         let options = options.create_if_missing(false);
         Self { options, connection: Some(connection), last_failure: None, _lock: lock }
     }
@@ -160,7 +162,7 @@ pub(super) async fn run(
     loop {
         let taken = tokio::select! {
             taken = queue.recv_many(&mut group, MAX_GROUP_SIZE) => taken,
-            // The queue accepts no more jobs from now on; those in it are still handled.
+            // From now on the queue accepts no more jobs; those in it are still handled.
             () = closing.cancelled(), if !queue.is_closed() => { queue.close(); continue }
         };
         if taken == 0 {
@@ -171,7 +173,7 @@ pub(super) async fn run(
         if is_prune_due {
             prune_at = now + PRUNE_INTERVAL;
         }
-        // How long the disk takes is nothing that a clock moved by hand could tell.
+        // Disk time is real time: the test clock cannot measure it.
         let began = Instant::now();
         let committed = match connection.ensure_open().await {
             Ok(open) => {
@@ -194,7 +196,7 @@ pub(super) async fn run(
                 for job in group.drain(..) {
                     job.send_result(Err(error.clone()));
                 }
-                // Close only after the answers are sent: closing may be slow on a failing disk.
+                // Close only after the results are sent: closing may be slow on a failing disk.
                 connection.discard().await;
             }
         }

@@ -1,4 +1,4 @@
-//! Changes on a file: the lock, the fence, and what is due.
+//! Tests of changes in a database file: the change lock, the fence, and due times.
 
 use futures::future::join_all;
 use jiff::SignedDuration;

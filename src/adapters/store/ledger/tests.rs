@@ -1,4 +1,4 @@
-//! History on a file: what is told and what is not, page by page, and quickly.
+//! Tests of history in a database file: which events it contains, its pages, and its speed.
 
 use std::time::{Duration, Instant};
 
@@ -157,7 +157,7 @@ async fn the_places_of_messages_are_told_at_once() {
     assert!(house.store.find_message_locations(&[]).await.unwrap().is_empty());
 }
 
-/// Ten times as much as a busy team leaves in a year, most of it reports.
+/// Ten times the entries of a busy team in a year, most of them reports.
 #[tokio::test]
 async fn a_ledger_of_many_years_is_read_quickly() {
     let house = House::new().await;
@@ -190,7 +190,7 @@ async fn a_ledger_of_many_years_is_read_quickly() {
                 house.store.list_history_entries(&filter(artefact, environment), cursor, 21).await.unwrap();
                 best = best.min(begin.elapsed());
             }
-            // Without optimisation, and with others at work on the machine.
+            // An unoptimised build, on a machine that may be busy.
             assert!(best < Duration::from_millis(10), "{artefact:?} {environment:?} {cursor:?} took {best:?}");
         }
     }

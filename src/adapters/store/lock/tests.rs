@@ -1,4 +1,4 @@
-//! Locks on a file: one for each place, their end, and when their owners are reminded.
+//! Tests of locks in a database file: one for each scope, their end, and the reminders of their owners.
 
 use futures::future::join_all;
 use tempfile::TempDir;

@@ -1,4 +1,4 @@
-//! What is to be said: queues, the newest text of each message, and what can wait.
+//! Tests of the outbox: queues, the newest text of each message, and patient edits.
 
 use super::*;
 
@@ -22,7 +22,7 @@ async fn a_channel_has_one_queue_by_its_name_and_by_its_id() {
     assert_eq!(house.turns().await.len(), 2);
 }
 
-/// What is said of a card after it was posted, when, and when it is due then.
+/// Each case: the edits after the card was posted, with their times, and the due time and text that result.
 #[tokio::test]
 async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
     type Edit<'a> = (i64, bool, &'a str);

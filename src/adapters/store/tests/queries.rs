@@ -1,4 +1,4 @@
-//! Every query of the store is prepared by the real engine, so that one in a rarely used function cannot be wrong.
+//! Prepares every query of the store with the real engine, so that errors in rarely used functions are found.
 
 use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 use syn::visit::{self, Visit};
@@ -8,15 +8,15 @@ use crate::domain::view::history::LedgerPosition;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Cursor;
 
-/// Calls of sqlx that take a whole statement.
+/// Functions of sqlx that take a whole statement.
 const WHOLE: [&str; 3] = ["query", "query_as", "query_scalar"];
 
 #[derive(Default)]
 struct Queries {
     whole: Vec<String>,
-    /// Calls whose statement is no text in the source.
+    /// Calls with a statement that is not a literal.
     computed: usize,
-    /// Statements that are put together at run time.
+    /// Statements that are built at run time.
     built: usize,
 }
 
@@ -81,7 +81,7 @@ async fn every_query_is_one_that_the_engine_can_prepare() {
     }
 }
 
-/// The statements that are put together at run time, in all of their forms.
+/// Runs the statements that are built at run time, in all of their forms.
 #[tokio::test]
 async fn every_query_that_is_built_at_run_time_can_be_run() {
     assert_eq!(queries().built, 9, "a query was added or removed: run it below");

@@ -1,4 +1,4 @@
-//! Every stored type comes back as it was: each variant, with all of its fields filled.
+//! Every stored type survives a round trip: each variant, with all of its fields filled.
 
 use jiff::Timestamp;
 

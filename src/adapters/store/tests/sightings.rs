@@ -1,4 +1,4 @@
-//! What was seen running, and what was learned of it.
+//! Tests of sightings, and of the stored facts about images and commits.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Files as earlier versions of Gantry left them (`tests/data/databases` says how they were made): each is opened by today's,
-//! loses nothing, and everything in it can be read. And what becomes of a start that breaks off in the middle.
+//! Opens database files of earlier versions (`tests/data/databases` describes their origin): each is migrated, loses
+//! nothing, and is completely readable. Also tests starts that are killed during a migration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::domain::view::page::Cursor;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/databases");
 
-/// A database as an earlier version left it.
+/// A database file of an earlier version.
 struct Left {
     name: String,
     sql: String,
@@ -45,14 +45,14 @@ impl Left {
         Self::all().into_iter().find(|left| left.name == name).unwrap()
     }
 
-    /// As a file again.
+    /// Restores the database as a file.
     async fn restore(&self, dir: &Path) -> SqliteConnection {
         let mut connection = side(dir).await;
         sqlx::raw_sql(sqlx::AssertSqlSafe(self.sql.as_str())).execute(&mut connection).await.unwrap();
         connection
     }
 
-    /// The moment in which it was left.
+    /// The time of its last event.
     async fn left_at(connection: &mut SqliteConnection) -> Timestamp {
         to_timestamp(sqlx::query_scalar("SELECT MAX(at) FROM ledger").fetch_one(connection).await.unwrap())
     }
@@ -66,7 +66,7 @@ async fn texts(connection: &mut SqliteConnection, query: &str) -> Vec<String> {
     sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_all(connection).await.unwrap()
 }
 
-/// The rows of each table, by the columns that are named or, for a table that is not, by all it has.
+/// The rows of each table, with the given columns.
 async fn rows(
     connection: &mut SqliteConnection,
     columns: &BTreeMap<String, Vec<String>>,
@@ -90,7 +90,7 @@ async fn columns(connection: &mut SqliteConnection) -> BTreeMap<String, Vec<Stri
     columns
 }
 
-/// Everything that is made in a database, and by which migrations.
+/// The complete schema of a database, and the migrations that ran.
 async fn schema(connection: &mut SqliteConnection) -> Vec<String> {
     let made = "SELECT type || ' ' || name || ': ' || COALESCE(sql, '') FROM sqlite_master ORDER BY 1";
     let mut schema: Vec<String> = texts(connection, made)
@@ -136,7 +136,7 @@ async fn a_file_of_every_earlier_version_is_brought_up_to_date_and_loses_nothing
     }
 }
 
-/// All bodies of a table, as today's type reads them, with what else is asked for.
+/// All bodies of a table, as the current type reads them, with the rows and the columns in `rest`.
 async fn read<B: StoredBody>(store: &Store, table: &str, rest: &str) -> Vec<(B::Domain, sqlx::sqlite::SqliteRow)> {
     let query = format!("SELECT body, {rest} FROM {table} WHERE body IS NOT NULL");
     let rows = sqlx::query(sqlx::AssertSqlSafe(query)).fetch_all(&store.0.readers).await.unwrap();
@@ -168,7 +168,7 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
         for (change, row) in read::<StoredChange>(&store, "change", "id, short, stage, moves, active, open").await {
             let columns: Vec<String> = (1..5).map(|column| row.get(column)).collect();
             let (active, open): (bool, bool) = (row.get(5), row.get(6));
-            // A watch that another change ended is not open, whatever its stage is.
+            // A failed or stalled change that a newer change has closed is not open, in spite of its stage.
             assert_eq!((change.stage.is_active(), change.is_open() || !open), (active, true), "{change:?}");
             let now = [change.id.to_string(), change.id.to_short_id(), change.stage.name().to_owned()];
             assert_eq!(columns[..3], now, "what is asked for by its columns");
@@ -227,7 +227,7 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
     assert_eq!(stages.iter().map(String::as_str).collect::<Vec<_>>(), expected, "ends, and what was under way");
 }
 
-/// Before a migration is added, the version before it must leave its file.
+/// Before a migration is added, a file of the version before it must exist.
 #[tokio::test]
 async fn every_version_but_the_newest_has_left_a_file() {
     let left: BTreeSet<String> = Left::all().into_iter().map(|left| left.name).collect();
@@ -261,8 +261,8 @@ async fn a_migration_that_ran_somewhere_is_never_changed() {
     }
 }
 
-/// A file of the first and one of the second of the migrations that existed before the first release. The rows of
-/// `_sqlx_migrations` are copied from such files.
+/// Files of the first and of the second migration from before the first release. The rows of `_sqlx_migrations` are
+/// copied from such files.
 #[tokio::test]
 async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
     const FIRST: &str = "
@@ -302,7 +302,7 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
 async fn a_migration_that_fails_leaves_nothing_of_itself_and_can_be_tried_again() {
     let dir = TempDir::new().unwrap();
     let mut connection = side(dir.path()).await;
-    // One of the last tables that the first migration makes.
+    // One of the last tables that the first migration creates.
     sqlx::query("CREATE TABLE hold (obstacle TEXT)").execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 
@@ -320,7 +320,7 @@ async fn a_migration_that_fails_leaves_nothing_of_itself_and_can_be_tried_again(
     assert_eq!(schema(&mut side(dir.path()).await).await, fresh_schema().await);
 }
 
-/// What `kill -9` leaves is what stands in the two files at that moment.
+/// After `kill -9`, exactly the contents of the two files at that moment remain.
 #[tokio::test]
 async fn a_start_that_is_killed_in_the_middle_of_any_migration_is_carried_on_by_the_next() {
     let fresh = fresh_schema().await;
@@ -333,7 +333,7 @@ async fn a_start_that_is_killed_in_the_middle_of_any_migration_is_carried_on_by_
         let before = rows(&mut connection, &columns).await;
         sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(&mut connection).await.unwrap();
         MIGRATIONS.run_direct(Some(next.version - 1), &mut connection, false).await.unwrap();
-        // So little memory that what is not committed yet goes into the log, as it does when there is much of it.
+        // With a tiny cache, uncommitted pages go into the log, as they do in a large migration.
         sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size = 1; BEGIN")
             .execute(&mut connection)
             .await
