@@ -1,4 +1,5 @@
-//! Questions to OCI registries over oci-client, whose types stay here. Pulls nothing but manifests and configurations.
+//! Requests to OCI registries over oci-client. Its types stay in this folder. Fetches only manifests and
+//! configurations.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -19,16 +20,16 @@ use crate::config::RegistryLogin;
 use crate::domain::model::version::Image;
 
 pub(super) const USER_AGENT: &str = concat!("gantry/", env!("CARGO_PKG_VERSION"));
-/// Configurations are a few KiB; more is not one.
+/// Configurations have a few KiB; anything larger is not a configuration.
 const MAX_CONFIG_BYTES: usize = 1024 * 1024;
 const REVISION_KEY: &str = "org.opencontainers.image.revision";
 
-/// How long we wait.
+/// Time limits of requests.
 #[derive(Clone, Copy)]
 pub(super) struct RegistryTimeouts {
     pub(super) connect: Duration,
     pub(super) read: Duration,
-    /// Around a whole question, which may be several requests.
+    /// For a whole query, which may be several requests.
     pub(super) total: Duration,
 }
 
@@ -49,16 +50,16 @@ pub enum RegistryError {
 pub struct Client {
     pub(super) oci: oci_client::Client,
     pub(super) timeouts: RegistryTimeouts,
-    /// By registry: the host, with its port, that is asked in its stead.
+    /// By registry: the host, with its port, that is used instead.
     mirrors: Arc<BTreeMap<String, String>>,
-    /// The hosts that are spoken to in plain HTTP.
+    /// The hosts that are reached by plain HTTP.
     plain_http_hosts: Arc<Vec<String>>,
-    /// By the host that is spoken to: a mirror is not shown the password of the registry that it stands for.
+    /// By the host that is contacted: a mirror must not see the password of the registry that it mirrors.
     logins: Arc<BTreeMap<String, RegistryLogin>>,
 }
 
 impl Client {
-    /// `mirrors` is as configured: `ghcr.io` to `http://127.0.0.1:8484`. Only a mirror may be spoken to in plain HTTP.
+    /// `mirrors` as configured, for example `ghcr.io` to `http://127.0.0.1:8484`. Only a mirror may use plain HTTP.
     pub fn new(
         mirrors: &BTreeMap<String, String>,
         logins: &BTreeMap<String, RegistryLogin>,
@@ -100,14 +101,14 @@ impl Client {
         Ok(Self { oci, timeouts: patience, mirrors, plain_http_hosts: plain, logins })
     }
 
-    /// The digest of the image's manifest; `None` where the registry does not have it, or no longer.
+    /// The digest of the image's manifest; `None` if the registry does not have the image.
     pub async fn fetch_digest(&self, image: &Image) -> Result<Option<String>, RegistryError> {
         let reference = self.resolve_reference(image)?;
         self.run_query(&reference, self.oci.fetch_manifest_digest(&reference, &self.find_auth(&reference))).await
     }
 
-    /// The commit that the image says it was built from: by the annotation of its manifest, else by its label.
-    /// `None` where it does not tell, or is not there.
+    /// The commit from which the image was built, by its own metadata: the annotation of its manifest, else its label.
+    /// `None` if it has neither, or does not exist.
     pub async fn fetch_revision(&self, image: &Image) -> Result<Option<String>, RegistryError> {
         let reference = self.resolve_reference(image)?;
         let revision = Box::pin(self.run_query(&reference, self.read_revision(&reference))).await?.flatten();
@@ -154,7 +155,7 @@ impl Client {
             labels: Option<BTreeMap<String, String>>,
         }
         let size = usize::try_from(manifest.config.size).unwrap_or(0).min(MAX_CONFIG_BYTES);
-        // What the registry sends beyond the size that it named has no place in here and is an error.
+        // If the registry sends more bytes than it announced, the buffer overflows, which is an error.
         let mut bytes = vec![0; size];
         let mut into = std::io::Cursor::new(bytes.as_mut_slice());
         self.oci.pull_blob(reference, &manifest.config, &mut into).await?;
@@ -175,12 +176,12 @@ impl Client {
         reference
     }
 
-    /// A mirror may stand for several registries, so it is told which one is meant.
+    /// A mirror may serve several registries, so requests to it name the registry.
     pub(super) fn is_mirrored(&self, reference: &Reference) -> bool {
         self.mirrors.contains_key(reference.registry())
     }
 
-    /// Scheme and host where the image's registry is spoken to.
+    /// Scheme and host at which the image's registry is contacted.
     pub(super) fn origin_url(&self, reference: &Reference) -> String {
         let host = reference.resolve_registry();
         let scheme = if self.plain_http_hosts.iter().any(|plain| plain == host) { "http" } else { "https" };
@@ -197,7 +198,7 @@ impl Client {
         }
     }
 
-    /// `None` where the registry does not have the image.
+    /// `None` if the registry does not have the image.
     pub(super) async fn run_query<T>(
         &self,
         reference: &Reference,
@@ -212,7 +213,8 @@ impl Client {
         tokio::time::timeout(self.timeouts.total, asking).await.unwrap_or_else(|_| Err(self.timeout_error()))
     }
 
-    /// Where oci-client gets no token it goes on without one, and keeps to itself why. Asked for a token alone, it tells.
+    /// If oci-client gets no token, it continues without one and hides the reason. A request for the token alone
+    /// returns it.
     async fn explain_refusal(&self, reference: &Reference, said: &str) -> RegistryError {
         match await_response(self.oci.auth(reference, &self.find_auth(reference), RegistryOperation::Pull)).await {
             Err(RegistryError::Unauthorised(why)) => self.unauthorised_error(reference, &why),
@@ -234,7 +236,7 @@ impl Client {
     }
 }
 
-/// All platforms of an image are built from one commit, so any will do; attestations are of no platform.
+/// All platforms of an image are built from one commit, so any of them will do. Attestations belong to no platform.
 fn pick_platform(entries: &[ImageIndexEntry]) -> Option<String> {
     let real = |entry: &&ImageIndexEntry| {
         entry.platform.as_ref().is_none_or(|platform| platform.os.to_string() != "unknown")
@@ -246,7 +248,7 @@ fn pick_platform(entries: &[ImageIndexEntry]) -> Option<String> {
 async fn await_response<T>(
     query: impl Future<Output = Result<T, OciDistributionError>>,
 ) -> Result<Option<T>, RegistryError> {
-    // oci-client panics on a token that fits into no header, and the token comes from outside.
+    // oci-client panics if the token is not a valid header value, and the token comes from outside.
     match AssertUnwindSafe(query).catch_unwind().await {
         Ok(Ok(answer)) => Ok(Some(answer)),
         Ok(Err(error)) => map_error(error),

@@ -1,4 +1,4 @@
-//! A registry for the tests: what it was given, behind the lock that it was told to have.
+//! A fake registry for tests, with the responses and the authentication that a test sets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ pub(super) struct FakeRegistry(Arc<Mutex<FakeRegistryState>>);
 
 #[derive(Default)]
 struct FakeRegistryState {
-    /// By path, with the query where there is one.
+    /// By path, with the query if there is one.
     answers: HashMap<String, CannedResponse>,
     required_auth: RequiredAuth,
     delay: Duration,
@@ -38,11 +38,11 @@ struct CannedResponse {
 pub(super) enum RequiredAuth {
     #[default]
     Open,
-    /// The `Authorization` that opens it.
+    /// The `Authorization` header that is accepted.
     Basic(&'static str),
-    /// The `Authorization` that gets a token (an empty one: whoever asks does), and what the token is.
+    /// The `Authorization` header that gets a token (empty: none is needed), and the token.
     Bearer(&'static str, &'static str),
-    /// Tokens are to be had where nobody answers.
+    /// The token service does not answer.
     BearerNowhere,
 }
 
@@ -68,14 +68,14 @@ impl FakeRegistry {
         self.0.lock().unwrap().answers.insert(format!("/v2/acme/checkout/{path}"), answer);
     }
 
-    /// A page of tags, and the `Link` that comes with it.
+    /// A page of tags, with its `Link` header.
     pub(super) fn tags(&self, query: &str, tags: &[&str], link: Option<&str>) {
         let body = json!({ "name": "acme/checkout", "tags": tags }).to_string();
         let link = link.map(|link| format!("<{link}>; rel=\"next\""));
         self.put_linked(&format!("tags/list?{query}"), 200, "application/json", &body, link);
     }
 
-    /// A manifest under its tag and its digest; returns the digest.
+    /// Adds a manifest under its tag and its digest; returns the digest.
     pub(super) fn manifest(&self, tag: &str, manifest: &Value) -> String {
         let text = manifest.to_string();
         let kind = "application/vnd.oci.image.manifest.v1+json";
@@ -100,7 +100,7 @@ impl FakeRegistry {
         self.0.lock().unwrap().delay = delay;
     }
 
-    /// What was asked, oldest first: `GET /v2/`.
+    /// The requests, oldest first: `GET /v2/`.
     pub(super) fn seen(&self) -> Vec<String> {
         self.0.lock().unwrap().seen.clone()
     }
@@ -118,7 +118,7 @@ impl FakeRegistry {
         self.client_as(None).await
     }
 
-    /// A client that waits for half a second at most.
+    /// A client with a read timeout of half a second.
     pub(super) async fn client_as(&self, login: Option<RegistryLogin>) -> Client {
         let host = self.listen().await;
         let mirrors = BTreeMap::from([("ghcr.io".to_owned(), format!("http://{host}"))]);

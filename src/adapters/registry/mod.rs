@@ -1,4 +1,4 @@
-//! What the registries know of images: do they exist, which commit made them, and which tags are there.
+//! Image registries: whether an image exists, the commit from which it was built, and the tags of a repository.
 
 pub mod client;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! An image's name as registries take it. oci-client reads references by itself, but the pattern that it compiles for
-//! it takes 17 MiB to make and 8 MiB to keep, for as long as the process lives.
+//! Converts an image's name to a reference for oci-client. oci-client can parse references itself, but the regular
+//! expression that it compiles for this takes 17 MiB to build and 8 MiB to keep, as long as the process lives.
 
 use oci_client::Reference;
 
@@ -9,7 +9,8 @@ const DOCKER_HUB: &str = "docker.io";
 const LEGACY_DOCKER_HUB: &str = "index.docker.io";
 const MAX_REPOSITORY_BYTES: usize = 255;
 
-/// `None` for what no registry can have. Whatever a workload names comes from outside and ends in an address.
+/// `None` for names that no registry can have. The name of a workload's image comes from outside and becomes part of a
+/// URL.
 pub(super) fn to_reference(image: &Image) -> Option<Reference> {
     let (registry, repository) = split_image_name(&image.name)?;
     let tag = image.tag.as_deref().map(|tag| is_valid_tag(tag).then(|| tag.to_owned()));

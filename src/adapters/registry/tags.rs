@@ -1,4 +1,5 @@
-//! An image's tags. oci-client gives the first page and drops the `Link` to the next one, so the pages are read here.
+//! The tags of an image. oci-client returns the first page and drops the `Link` to the next one, so the pages are read
+//! here.
 
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Reference, RegistryOperation};
@@ -11,11 +12,11 @@ use super::client::{Client, RegistryError, USER_AGENT, truncate_text, unavailabl
 use super::reference::split_image_name;
 use crate::domain::model::version::is_valid_tag;
 
-/// What we ask for; a registry may give fewer.
+/// The requested page size; a registry may return fewer.
 const PAGE_SIZE: usize = 1_000;
 const MAX_PAGES: usize = 50;
 const MAX_TAGS: usize = 10_000;
-/// A registry that does not know pages sends all tags at once.
+/// A registry without support for pages sends all tags at once.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 struct TagPage {
@@ -24,8 +25,8 @@ struct TagPage {
 }
 
 impl Client {
-    /// The tags of `image`, which is a name without tag and digest, in the registry's order; none where it has no such
-    /// image. What comes after 50 pages or 10,000 tags is left out.
+    /// The tags of `image` (a name without tag and digest) in the registry's order; empty if the registry does not have
+    /// it. Tags after 50 pages or 10,000 tags are omitted.
     pub async fn list_tags(&self, image: &str) -> Result<Vec<String>, RegistryError> {
         let (registry, repository) =
             split_image_name(image).ok_or_else(|| RegistryError::Other(format!("`{image}` is not an image's name")))?;
@@ -39,7 +40,7 @@ impl Client {
         let login = self.find_auth(reference);
         let token =
             self.run_query(reference, self.oci.auth(reference, &login, RegistryOperation::Pull)).await?.flatten();
-        // Tags are asked for so seldom that nothing is kept for it. Where a redirect leads is not for us to go.
+        // Tags are requested so seldom that no client is kept. Redirects are not followed: they could lead to any host.
         let http = reqwest::Client::builder()
             .connect_timeout(self.timeouts.connect)
             .read_timeout(self.timeouts.read)
@@ -65,7 +66,7 @@ impl Client {
                 (None, _) => request,
             };
             let Some(page) = self.fetch_page(reference, &url, request).await? else { break };
-            // What came from outside may end in an address again.
+            // A tag comes from outside and may become part of a URL later.
             tags.extend(page.tags.into_iter().filter(|tag| is_valid_tag(tag)));
             next = page.next;
         }
@@ -73,7 +74,7 @@ impl Client {
         Ok(tags)
     }
 
-    /// `None` where the registry knows no such name.
+    /// `None` if the registry does not know the name.
     async fn fetch_page(
         &self,
         reference: &Reference,
@@ -82,7 +83,7 @@ impl Client {
     ) -> Result<Option<TagPage>, RegistryError> {
         #[derive(Deserialize)]
         struct WireTagList {
-            // A name without tags has `null`.
+            // `null` for a name without tags.
             tags: Option<Vec<String>>,
         }
         let mut answer = request.send().await.map_err(|error| unavailable_error(&error))?;
@@ -117,7 +118,7 @@ impl Client {
         let list: WireTagList = serde_json::from_slice(&body).map_err(|error| {
             RegistryError::Other(format!("its list of tags cannot be read: {}", truncate_text(&error.to_string())))
         })?;
-        // A list that goes on where it began goes on nowhere.
+        // A next page that is the current page would loop for ever.
         Ok(Some(TagPage { tags: list.tags.unwrap_or_default(), next: next.filter(|next| next != url) }))
     }
 }
@@ -126,7 +127,7 @@ fn describe_status(status: StatusCode) -> String {
     format!("it answered {}", status.as_u16())
 }
 
-/// What a `Link` header names as the next page.
+/// The target of the `Link` header with `rel="next"`.
 fn find_next_link(headers: &HeaderMap) -> Option<&str> {
     let is_next = |parameter: &str| {
         let Some((key, value)) = parameter.split_once('=') else { return false };
@@ -145,8 +146,8 @@ fn find_next_link(headers: &HeaderMap) -> Option<&str> {
     None
 }
 
-/// The next page, if it is the same host's: no other is shown our token. The scheme stays what it was, for a registry
-/// behind a proxy that ends TLS writes `http` into its links.
+/// The URL of the next page, if it is on the same host: no other host may see the token. The scheme is kept, because a
+/// registry behind a proxy that terminates TLS writes `http` into its links.
 fn resolve_next_page(from: &Url, link: &str) -> Option<Url> {
     let to = from.join(link).ok()?;
     if (to.host(), to.port()) != (from.host(), from.port()) {

@@ -1,4 +1,4 @@
-//! What is asked of a registry, by whom, and what comes of its answers.
+//! Tests of the requests to a registry, their authentication, and the handling of responses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::domain::model::version::Image;
 
 const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 const REVISION: &str = "org.opencontainers.image.revision";
-/// What the first page of tags is asked by; a mirror is told whose it is to mirror.
+/// The query of the first page of tags; a mirror gets the name of the registry.
 const FIRST: &str = "n=1000&ns=ghcr.io";
 /// `bob:s3cr3t`.
 const BOB: &str = "Basic Ym9iOnMzY3IzdA==";
