@@ -1,5 +1,5 @@
-//! What Argo CD's notifications tell by the template of `deploy/argocd/notifications.yaml`, to reports.
-//! Argo CD sends what a template says and nothing else, so the template and this file belong together.
+//! Parses notifications of Argo CD that were made by the template in `deploy/argocd/notifications.yaml`. Argo CD sends
+//! only the fields of its template, so the template and this file must match.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
 
-/// The label of an Application that names the artefact it brings. Not an annotation: a template can only send all of them,
-/// and those hold what Argo CD and kubectl remember.
+/// The label of an Application with the name of its artefact. Not an annotation: a template can only send all
+/// annotations, and those contain the bookkeeping of Argo CD and kubectl.
 pub const ARTEFACT_LABEL: &str = "gantry.dev/artefact";
 
-/// Whatever an Application does not have, the template sends as `null` or empty.
+/// The template sends missing fields of an Application as `null` or empty.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ArgoNotification {
@@ -27,15 +27,15 @@ struct ArgoNotification {
     namespace: Option<String>,
     labels: Option<BTreeMap<String, Value>>,
     repository: Option<String>,
-    /// How the last operation stands: `Running`, `Succeeded`, `Failed`, `Error`, `Terminating`.
+    /// State of the last operation: `Running`, `Succeeded`, `Failed`, `Error`, `Terminating`.
     phase: Option<String>,
     message: Option<String>,
     started_at: Option<String>,
     finished_at: Option<String>,
-    /// What the operation brought.
+    /// The revision that the operation applied.
     revision: Option<String>,
     revisions: Option<Vec<String>>,
-    /// How Git and the cluster stand to each other now, which may be about something newer.
+    /// The comparison of Git and the cluster at this moment, which may concern a newer revision.
     sync: Option<String>,
     sync_revision: Option<String>,
     sync_revisions: Option<Vec<String>>,
@@ -60,7 +60,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     let (revision, commit) = select_revision(&notification, &sync);
     let at = notification.finished_at.filter(|at| !at.is_empty()).or(notification.started_at).unwrap_or_default();
     let namespace = notification.namespace.unwrap_or_default();
-    // With its time: a return to an old revision is news.
+    // Includes the time: a return to an old revision is a new event.
     let key = hash_key(&[
         environment.as_str(),
         "argocd",
@@ -98,11 +98,11 @@ fn map_status(phase: &str, health: &str, message: &str) -> ReportStatus {
     match (phase, health) {
         ("Error" | "Failed", _) => failed_status(message, "The sync failed.", classify_failure(message)),
         ("Succeeded", "Healthy") => ReportStatus::Succeeded,
-        // The operation's own words are of its success.
+        // The operation's message describes its success.
         ("Succeeded", "Degraded") => {
             failed_status("", "The sync succeeded, but the application is degraded.", FailureEvidence::HealthReport)
         }
-        // What is not there yet may come; so may what somebody paused.
+        // A missing object may still be created, and a suspended one resumed.
         ("Running" | "Terminating", _) | ("Succeeded", "Progressing" | "Missing" | "Suspended") => {
             ReportStatus::Progressing
         }
@@ -110,8 +110,9 @@ fn map_status(phase: &str, health: &str, message: &str) -> ReportStatus {
     }
 }
 
-/// The messages of Argo CD's sync engine that say that the commit could not be built or applied. An operation also fails by
-/// the health of a sync wave or a hook ("tasks completed unsuccessfully", without a reason), or because somebody ended it.
+/// Messages of Argo CD's sync engine which mean that the commit could not be built or applied. An operation also fails
+/// because of the health of a sync wave or a hook ("tasks completed unsuccessfully", without a reason), or because a
+/// person ended it.
 const NOT_APPLIED: [&str; 4] =
     ["failed to apply", "tasks are not valid", "ComparisonError", "tasks completed unsuccessfully, reason:"];
 
@@ -120,11 +121,11 @@ fn classify_failure(message: &str) -> FailureEvidence {
     if is_refused { FailureEvidence::NotApplied } else { FailureEvidence::HealthReport }
 }
 
-/// What the operation brought; what Git says counts only where the cluster is as Git says. Of several sources it is the one
-/// commit among them: the others are versions of charts.
+/// The revision that the operation applied. The revision in Git counts only if the cluster is in sync with it. Among
+/// several sources, the one commit counts: the others are versions of charts.
 fn select_revision(notification: &ArgoNotification, sync: &str) -> (Option<String>, Option<Sha>) {
     let of = |one: &Option<String>, several: &Option<Vec<String>>| {
-        // Where there are several, the one is empty.
+        // With several sources, the single field is empty.
         let all = one.iter().chain(several.iter().flatten()).filter(|revision| !revision.trim().is_empty());
         all.cloned().collect::<Vec<_>>()
     };
@@ -143,7 +144,7 @@ fn parse_repository_url(url: &str) -> Option<Repository> {
     let path = url.trim().trim_end_matches('/').trim_end_matches(".git");
     let mut names = path.rsplit(['/', ':']);
     let (name, owner) = (names.next()?, names.next()?);
-    // Without a host it is a path on somebody's disk, or no address at all.
+    // Without a host it is a local path, or not an address at all.
     names.next().filter(|host| !host.is_empty())?;
     format!("{owner}/{name}").parse().ok()
 }

@@ -1,5 +1,5 @@
 //! CDEvents at `/webhooks/cdevents`, as CloudEvents over HTTP: structured, or binary with the event itself as the body.
-//! Headers are not signed, so `ce-*` is never asked: CDEvents repeat all of it in their `context`.
+//! Headers are not signed, so the `ce-*` headers are ignored: a CDEvent repeats all of them in its `context`.
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
@@ -34,13 +34,13 @@ struct CdEventSubject {
     content: Value,
 }
 
-/// `None` for events about something else than services, which tell us nothing.
+/// `None` for events that are not about services.
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report>, ReportError> {
     let wrong = |error: serde_json::Error| {
         format!("The body is not a CDEvent: {error}. Send one as JSON, alone or as the `data` of a CloudEvent.")
     };
     let mut value: Value = parse_json(body, wrong)?;
-    // The envelope of structured mode; of the event itself nothing is called so.
+    // The envelope of structured mode. The event itself has no field of this name.
     if value.get("specversion").is_some() && value.get("context").is_none() {
         value = value.get_mut("data").map(Value::take).unwrap_or_default();
     }
@@ -58,7 +58,8 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report
     }
     let outcome = match predicate {
         "deployed" | "upgraded" => ReportStatus::Succeeded,
-        // Something else runs now, and nobody knows whether that was meant to: it is looked at, and proves nothing.
+        // Another version runs now, and the event does not say whether that was intended: it wakes a check and proves
+        // nothing.
         "rolledback" => ReportStatus::Progressing,
         "removed" | "published" => ReportStatus::Noise,
         _ => return Ok(None),
@@ -101,15 +102,15 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report
     }))
 }
 
-/// `pkg:oci/checkout@sha256%3Aab..?repository_url=ghcr.io/acme/checkout&tag=2.1` or `pkg:docker/acme/checkout@2.1`, as an
-/// image is written elsewhere.
+/// Converts `pkg:oci/checkout@sha256%3Aab..?repository_url=ghcr.io/acme/checkout&tag=2.1` or
+/// `pkg:docker/acme/checkout@2.1` to the usual notation of an image.
 fn parse_package_url(purl: &str) -> Option<String> {
     let rest = purl.strip_prefix("pkg:")?;
     let (rest, _subpath) = rest.split_once('#').unwrap_or((rest, ""));
     let (rest, qualifiers) = rest.split_once('?').unwrap_or((rest, ""));
     let (path, version) = rest.split_once('@').unwrap_or((rest, ""));
     let path = path.strip_prefix("oci/").or_else(|| path.strip_prefix("docker/"))?;
-    // A plus stays a plus, unlike in a form.
+    // A plus sign stays a plus sign, unlike in a form.
     let decode = |text| percent_decode_str(text).decode_utf8_lossy();
     let (path, version) = (decode(path), decode(version));
     let qualifier = |name: &str| {
@@ -120,7 +121,7 @@ fn parse_package_url(purl: &str) -> Option<String> {
     if last.is_empty() {
         return None;
     }
-    // The address of the registry may or may not end in the image's own name.
+    // The registry's address may or may not end with the image's own name.
     let name = match qualifier("repository_url") {
         Some(url) => {
             let url = url.trim_start_matches("https://").trim_end_matches('/');

@@ -1,29 +1,29 @@
-//! What becomes of each webhook, counted by who sent it.
+//! The result of each webhook, counted by sender.
 
 use super::ReportSender;
 use crate::telemetry::metrics::LabelledCounter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportDisposition {
-    /// Its artefacts were found.
+    /// It was attributed to artefacts.
     Mapped,
-    /// It is about nobody whom we know.
+    /// It belongs to no configured artefact.
     Unmapped,
     /// A report that says nothing about any artefact.
     Noise,
-    /// A word of GitHub's that wakes a look: a review, a check, a build.
+    /// A GitHub event that wakes a check: a review, a check, a build.
     Notice,
-    /// Of a kind that does not concern us.
+    /// Of a kind that Gantry does not use.
     Ignored,
-    /// It was told before.
+    /// The same event was received before.
     Duplicate,
-    /// Let in, and not understood.
+    /// The secret was right, but the content could not be parsed.
     Unreadable,
     /// Without the right secret.
     Refused,
     /// Too long, too slow, or cut off.
     Broken,
-    /// The store did not take it: the sender is told to send it again.
+    /// The store did not accept it: the sender is asked to send it again.
     NotStored,
 }
 
@@ -47,7 +47,7 @@ impl ReportDisposition {
 impl ReportSender {
     pub const ALL: [Self; 5] = [Self::Flux, Self::ArgoCd, Self::GitHub, Self::Deployments, Self::CdEvents];
 
-    /// As machines call it, and as it stands in the address.
+    /// The name in metrics and in the webhook's path.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flux => "flux",

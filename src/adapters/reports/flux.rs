@@ -1,4 +1,4 @@
-//! Events of Flux's notification controller (`generic` and `generic-hmac` providers) to reports.
+//! Parses events of Flux's notification controller (providers `generic` and `generic-hmac`) into reports.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     let metadata_text = |name: &str| find_metadata(&metadata, name);
 
     let revision = metadata_text("revision");
-    // An OCI artefact's own revision is a digest; the commit that it was made from stands beside it.
+    // The revision of an OCI artifact is a digest; its metadata has the commit from which it was made.
     let origin = metadata_text("originRevision");
     let commit = revision.as_deref().and_then(parse_commit).or_else(|| origin.as_deref().and_then(parse_commit));
     let outcome = map_status(&kind, severity, reason, &message);
@@ -55,7 +55,8 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     let revision_text = revision.as_deref().unwrap_or_default();
     let (artefact, image) = (metadata_text("artefact").or_else(|| metadata_text("artifact")), metadata_text("image"));
     let named = [artefact.as_deref(), image.as_deref()].map(Option::unwrap_or_default).join("\n");
-    // With its time: "reconciliation finished" repeats with every interval, and a return to an old revision is news.
+    // Includes the time: "reconciliation finished" repeats with every interval, and a return to an old revision is a
+    // new event.
     let key = hash_key(&[
         environment.as_str(),
         "flux",
@@ -67,7 +68,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         revision_text,
         &message,
         at,
-        // Two Alerts may tell of one event, and only one of them whom it is about.
+        // Two Alerts may send the same event, and only one of them may name the artefact.
         &named,
     ]);
     Ok(Report {
@@ -95,7 +96,7 @@ fn text_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Keys stand alone, or behind the group of the controller: `kustomize.toolkit.fluxcd.io/revision`.
+/// A key may have the controller's group as a prefix: `kustomize.toolkit.fluxcd.io/revision`.
 fn find_metadata(metadata: &BTreeMap<String, Value>, name: &str) -> Option<String> {
     let grouped = || metadata.iter().find(|(key, _)| key.rsplit_once('/').is_some_and(|(_, key)| key == name));
     let value = metadata.get(name).or_else(|| grouped().map(|(_, value)| value))?;
@@ -103,14 +104,14 @@ fn find_metadata(metadata: &BTreeMap<String, Value>, name: &str) -> Option<Strin
 }
 
 fn map_status(kind: &str, severity: &str, reason: &str, message: &str) -> ReportStatus {
-    // Sources, image automation and the rest do not deploy.
+    // Sources, image automation and other kinds do not deploy.
     if !matches!(kind, "Kustomization" | "HelmRelease") {
         return ReportStatus::Noise;
     }
     match (severity, reason) {
-        // These wait for somebody else, or were overtaken by a newer revision.
+        // These wait for another object, or were superseded by a newer revision.
         ("error", "DependencyNotReady" | "HealthCheckCanceled") => ReportStatus::Noise,
-        // A successful way back means that what was asked for does not run.
+        // After a successful rollback or uninstall, the requested version does not run.
         ("error", _) | ("info", "RollbackSucceeded" | "UninstallSucceeded") => {
             failed_status(message, reason, classify_failure(reason))
         }
@@ -118,14 +119,15 @@ fn map_status(kind: &str, severity: &str, reason: &str, message: &str) -> Report
             ReportStatus::Succeeded
         }
         ("info", _) if message.contains("Health check passed") => ReportStatus::Succeeded,
-        // Before Flux 2.2 an event of Helm's had its severity for a reason, and said the rest in words.
+        // Before Flux 2.2, the reason of Helm's events was their severity, and only the message described the event.
         ("info", "info") if kind == "HelmRelease" => map_helm_message(message),
         ("info", "Progressing" | "ProgressingWithRetry") => ReportStatus::Progressing,
         _ => ReportStatus::Noise,
     }
 }
 
-/// `InstallFailed` and `UpgradeFailed` also cover Helm's timeout while it waits for workloads, so they count as health reports.
+/// `InstallFailed` and `UpgradeFailed` also cover Helm's timeout while it waits for workloads, so they count as health
+/// reports.
 fn classify_failure(reason: &str) -> FailureEvidence {
     match reason {
         "BuildFailed" | "ArtifactFailed" | "ReconciliationFailed" => FailureEvidence::NotApplied,

@@ -1,5 +1,5 @@
-//! Plain JSON at `/webhooks/deployments`, by whatever can sign a body: a pipeline, a script, a person with `curl`.
-//! The secret names the environment. A body that names one too is not asked.
+//! Plain JSON at `/webhooks/deployments`, from any program that can sign a body: a pipeline, a script, a person with
+//! `curl`. The secret determines the environment. An environment in the body is ignored.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::domain::change::FailureEvidence;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
 
-/// What a body may say of itself; anything else in it is the sender's own business.
+/// The fields that Gantry reads; all others are ignored.
 #[derive(Deserialize)]
 struct GenericReportBody {
     #[serde(alias = "artifact")]
@@ -53,7 +53,7 @@ impl GenericReportState {
         })
     }
 
-    /// Words that mean the same are the same.
+    /// Synonyms have the same text.
     fn as_str(self) -> &'static str {
         match self {
             Self::Started => "started",
@@ -123,7 +123,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     })
 }
 
-/// What is blank is not said.
+/// Blank text counts as missing.
 fn discard_blank(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
@@ -154,7 +154,7 @@ fn parse_full_sha(commit: Option<String>) -> Result<Option<Sha>, ReportError> {
     text.parse().map(Some).map_err(wrong)
 }
 
-/// A text or a number, as the sender likes.
+/// The id may be a string or a number.
 fn parse_id(id: Option<Value>) -> Result<Option<String>, ReportError> {
     match id {
         None | Some(Value::Null) => Ok(None),
@@ -164,9 +164,9 @@ fn parse_id(id: Option<Value>) -> Result<Option<String>, ReportError> {
     }
 }
 
-/// An image that names no tag has the version as its tag.
+/// An image without a tag gets the version as its tag.
 fn add_version_tag(image: String, version: Option<String>) -> String {
-    // The port of a registry has a slash behind it.
+    // The port of a registry is followed by a slash.
     let tagged = image.contains('@') || image.rsplit('/').next().is_some_and(|last| last.contains(':'));
     match version {
         Some(version) if !tagged => format!("{image}:{version}"),

@@ -1,5 +1,5 @@
-//! What GitHub tells of a repository by its webhooks: that there is something to look at, how a build stands, and what
-//! somebody says of a deployment. What it really is, we ask.
+//! Parses GitHub's webhooks: notices that wake a check, states of builds, and statuses of deployments. Notices are only
+//! hints: Gantry then asks GitHub's API.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -14,14 +14,14 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
 
-/// The events that can make a change go on.
+/// The events that can let a waiting change continue.
 pub const NOTICE_EVENTS: [&str; 5] = ["pull_request", "pull_request_review", "check_suite", "check_run", "status"];
 
-/// What is said of deployments and of builds.
+/// The events about deployments and builds.
 pub const DEPLOYMENT_EVENT: &str = "deployment_status";
 pub const BUILD_EVENT: &str = "workflow_run";
 
-/// `None` for what tells us nothing. `find` knows the environments by their names and aliases.
+/// `None` for events that Gantry does not use. `find` maps an environment's name or alias to the environment.
 pub fn parse(
     event: &str,
     body: &[u8],
@@ -89,7 +89,7 @@ fn parse_deployment(
             failed_status(&message, "The deployment failed, says GitHub.", FailureEvidence::HealthReport)
         }
         "in_progress" | "queued" | "pending" | "waiting" => ReportStatus::Progressing,
-        // `inactive`: a newer one has taken its place.
+        // `inactive`: a newer deployment has replaced it.
         _ => ReportStatus::Noise,
     };
     let (number, id) = (read_number(value, "/deployment/id"), read_number(value, "/deployment_status/id"));
@@ -111,7 +111,7 @@ fn parse_deployment(
         environment,
         about: ReportTarget {
             kind: "deployment".to_owned(),
-            // Not by its number: the next one is about the same.
+            // Not the deployment's number: the next deployment has the same subject.
             namespace: repository.owner().to_owned(),
             name: repository.name().to_owned(),
             artefact: parse_artefact(value.pointer("/deployment/payload")),
@@ -128,7 +128,7 @@ fn parse_deployment(
     })))
 }
 
-/// The payload is what its creator gave: an object, or JSON in a text.
+/// The creator of a deployment chooses the form of its payload: an object, or JSON in a string.
 fn parse_artefact(payload: Option<&Value>) -> Option<String> {
     let inside = match payload? {
         Value::String(text) => serde_json::from_str(text).ok()?,
@@ -148,11 +148,11 @@ fn parse_build(value: &Value, repository: Repository) -> Result<Option<Build>, S
     let attempt = read_number(value, "/workflow_run/run_attempt").unwrap_or(1);
     let conclusion = read_text(value, "/workflow_run/conclusion").unwrap_or_default();
     let state = match (status, conclusion) {
-        // It was not for this commit.
+        // The run was not for this commit.
         (_, "skipped") => return Ok(None),
         ("in_progress", _) => BuildState::Running,
         ("completed", "success" | "neutral") => BuildState::Succeeded,
-        // Somebody must allow it first.
+        // A person must approve the run first.
         ("completed", "action_required") => BuildState::Queued,
         ("completed", conclusion) => BuildState::Failed { conclusion: conclusion.to_owned() },
         _ => BuildState::Queued,

@@ -1,4 +1,4 @@
-//! The events of GitHub's webhooks that are no reports of deployments: something happened, or a build has a new state.
+//! GitHub webhook events that are not deployment reports: notices, and states of builds.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-/// Something happened there.
+/// A pull request, a review or a check has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GithubNotice {
     /// The identity of an event by its content, because the delivery's id is not signed.
     pub key: String,
     pub event: String,
     pub repository: Repository,
-    /// The pull request that it is about.
+    /// The pull request, if the event concerns one.
     pub pull: Option<u64>,
-    /// The commit that it is about.
+    /// The commit, if the event concerns one.
     pub commit: Option<Sha>,
 }
 
-/// How a run of a workflow of GitHub Actions stands.
+/// The state of a workflow run of GitHub Actions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     /// The same for every delivery of the same state.
@@ -27,7 +27,7 @@ pub struct Build {
     pub repository: Repository,
     pub commit: Sha,
     pub branch: Option<String>,
-    /// The workflow's: a commit may have several.
+    /// The workflow's name: a commit may have several workflows.
     pub name: String,
     pub run: u64,
     pub attempt: u64,
@@ -48,7 +48,7 @@ pub enum BuildState {
     Queued,
     Running,
     Succeeded,
-    /// As GitHub calls it: `failure`, `cancelled`, `timed_out`, ...
+    /// With GitHub's conclusion: `failure`, `cancelled`, `timed_out`, ...
     Failed {
         conclusion: String,
     },

@@ -1,5 +1,5 @@
-//! Deployment webhooks as `Report`s: hints, never proofs. Each sender has a file that parses its bodies without I/O.
-//! `docs/architecture.md` says how to add a sender.
+//! Parses deployment webhooks into `Report`s: hints, never proofs. Each sender has a file that parses its bodies
+//! without I/O. `docs/architecture.md` describes how to add a sender.
 
 pub mod argocd;
 pub mod cdevents;
@@ -22,41 +22,42 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
 use github_event::{Build, GithubNotice};
 
-/// The most that is read of a webhook's body; senders stay far below it.
+/// The maximum size of a webhook's body; senders stay far below it.
 pub const BODY_LIMIT: usize = 128 * 1024;
 
-/// Messages name every object of a failed apply; this is as much as a person reads.
+/// A message names every object of a failed apply. People do not read more than this.
 const MESSAGE_LIMIT: usize = 1_000;
 
-/// As much of a body as tells a person what was sent.
+/// Enough of a body to recognise its content.
 const UNREADABLE_BODY_LIMIT: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     #[serde(default)]
     pub sender: ReportSender,
-    /// Named by the way the report came in, never by its body.
+    /// From the path or the secret of the webhook, never from its body.
     pub environment: EnvironmentName,
     pub about: ReportTarget,
     /// As the sender writes it: `main@sha1:<sha>`, a chart's version, ...
     pub revision: Option<String>,
-    /// The commit that the revision names, where it names one.
+    /// The commit in the revision, if it has one.
     pub commit: Option<Sha>,
     pub outcome: ReportStatus,
     pub message: String,
     pub at: Option<Timestamp>,
-    /// The same for every delivery of the same event, whatever the order of its fields; another for every other event.
+    /// The same for every delivery of the same event, even if the order of its fields differs; different for every
+    /// other event.
     pub key: String,
-    /// The sender's own name for the event, where it gives one inside of what is signed. Whatever it says, it counts once.
+    /// The sender's own id of the event, if the signed content has one. Events with the same id count once.
     #[serde(default)]
     pub id: Option<String>,
 }
 
 impl Report {
-    /// One word for the sender's own name of the event: it counts once in an environment, whatever it says.
+    /// The sender's id as a key that is unique in an environment; `None` without an id.
     pub fn id_key(&self) -> Option<String> {
         let id = self.id.as_deref()?;
-        // Pipelines call all that they say of one deployment by one name.
+        // Pipelines use one id for all events of one deployment.
         let state = match (self.sender, &self.outcome) {
             (ReportSender::Deployments, ReportStatus::Progressing) => "started",
             (ReportSender::Deployments, ReportStatus::Failed { .. }) => "failed",
@@ -66,7 +67,7 @@ impl Report {
     }
 }
 
-/// What a webhook brought. It is stored before the sender is told that it was heard.
+/// The content of a webhook. It is stored before the sender gets its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParsedWebhook {
     Report(Box<Report>),
@@ -75,15 +76,15 @@ pub enum ParsedWebhook {
     Unreadable(UnreadableWebhook),
 }
 
-/// What came with the right secret and still tells us nothing: somebody set something up in a way that does not work.
+/// A webhook with the right secret but unusable content: the sender is configured incorrectly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadableWebhook {
-    /// `None` where the secret names none.
+    /// `None` if the secret does not identify an environment.
     pub environment: Option<EnvironmentName>,
     pub sender: ReportSender,
     /// A sentence.
     pub why: String,
-    /// How the body begins.
+    /// The beginning of the body.
     pub body: String,
 }
 
@@ -96,22 +97,22 @@ impl UnreadableWebhook {
     }
 }
 
-/// Who speaks.
+/// The sender of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportSender {
-    /// Also of what was kept before others were heard.
+    /// Also the default for stored reports from before there were other senders.
     #[default]
     Flux,
     ArgoCd,
     GitHub,
-    /// Plain JSON, by whatever can send it.
+    /// Plain JSON from any program.
     Deployments,
     CdEvents,
 }
 
 impl ReportSender {
-    /// As people call it.
+    /// The name for people.
     pub fn display_name(self) -> &'static str {
         match self {
             Self::Flux => "Flux",
@@ -123,14 +124,14 @@ impl ReportSender {
     }
 }
 
-/// What the report may be about: the controller's object, and the artefact or image where the sender names it.
+/// The subject of a report: the controller's object, and the artefact or image if the sender names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportTarget {
     pub kind: String,
     pub namespace: String,
     pub name: String,
     pub artefact: Option<String>,
-    /// Images that it brought, with or without tag and digest.
+    /// Deployed images, with or without tag and digest.
     #[serde(default)]
     pub images: Vec<String>,
     /// The repository of the code or of the manifests.
@@ -152,7 +153,7 @@ pub enum ReportStatus {
     Noise,
 }
 
-/// Why a body is no report: a sentence that says what would be right.
+/// The reason why a body is not a report: a sentence that says how to correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
     #[error("The body has {0} bytes; a report has {BODY_LIMIT} at most.")]
@@ -167,7 +168,7 @@ impl ReportError {
     }
 }
 
-/// What a body says in JSON, or the sentence that `wrong` makes of the error.
+/// Parses a JSON body. `wrong` makes the sentence of the error.
 fn parse_json<T: DeserializeOwned>(
     body: &[u8],
     wrong: impl FnOnce(serde_json::Error) -> String,
@@ -178,7 +179,8 @@ fn parse_json<T: DeserializeOwned>(
     serde_json::from_slice(body).map_err(|error| ReportError::Malformed(wrong(error)))
 }
 
-/// One word for an event out of what it means. Lengths stand between the parts, so that none can lean on its neighbour.
+/// A key for an event from the parts of its meaning. Each part is preceded by its length, so that parts cannot run
+/// together.
 fn hash_key(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -188,18 +190,18 @@ fn hash_key(parts: &[&str]) -> String {
     hex::encode(&hash.finalize()[..16])
 }
 
-/// As much of a message as is kept.
+/// The part of a message that is kept.
 fn truncate_message(message: &str) -> String {
     message.chars().take(MESSAGE_LIMIT).collect()
 }
 
-/// A failure that says nothing else is called by what else is known of it.
+/// A failure without a message gets `otherwise` as its message.
 fn failed_status(message: &str, otherwise: &str, evidence: FailureEvidence) -> ReportStatus {
     let said = if message.trim().is_empty() { otherwise } else { message };
     ReportStatus::Failed { message: truncate_message(said), evidence }
 }
 
-/// The commit that a revision names: `main@sha1:<sha>`, `sha1:<sha>`, the older `main/<sha>`, or the commit alone.
+/// The commit in a revision: `main@sha1:<sha>`, `sha1:<sha>`, the older `main/<sha>`, or the commit alone.
 fn parse_commit(revision: &str) -> Option<Sha> {
     let name = match revision.rsplit_once(':') {
         Some((before, name)) if before == "sha1" || before.ends_with("@sha1") => name,

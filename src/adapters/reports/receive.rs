@@ -1,5 +1,5 @@
-//! Webhooks of controllers, pipelines and GitHub: limited, verified with the sender's own secret, parsed, stored, and
-//! only then answered.
+//! Receives webhooks of controllers, pipelines and GitHub: limits their size, verifies the sender's secret, parses and
+//! stores them, and only then responds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use crate::adapters::reports::generic;
 use crate::domain::model::environment::EnvironmentName;
 use crate::http::{catch_panic, read_body, refuse_request};
 
-/// Stores what was heard, once. `false`: it could not be stored, so the sender must send it again.
+/// Stores a webhook, once. `false`: it could not be stored, so the sender must send it again.
 pub type StoreWebhook = Arc<dyn Fn(ParsedWebhook) -> BoxFuture<'static, bool> + Send + Sync>;
 
-/// The environment of that name or alias.
+/// Finds the environment with a name or alias.
 pub type FindEnvironment = Arc<dyn Fn(&str) -> Option<EnvironmentName> + Send + Sync>;
 
-/// GitHub's are longer than a controller's: they carry all of a pull request and of its repository.
+/// GitHub's bodies are longer than a controller's: they contain the whole pull request and its repository.
 const GITHUB_BODY_LIMIT: usize = 1024 * 1024;
 
-/// What the doors need to know.
+/// The configuration of the webhook routes.
 pub struct WebhookReceiver {
-    /// An environment without one is not listened to.
+    /// Webhooks for an environment without a secret are refused.
     pub secrets: BTreeMap<EnvironmentName, SecretString>,
-    /// Without one, GitHub is not listened to.
+    /// Without it, GitHub's webhooks are refused.
     pub github_secret: Option<SecretString>,
     pub find_environment: FindEnvironment,
     pub store_webhook: StoreWebhook,
@@ -105,7 +105,7 @@ async fn receive_github(State(receiver): ReceiverState, request: Request) -> Res
 }
 
 impl WebhookReceiver {
-    /// What becomes of one that is kept is known later, by whoever works it off.
+    /// Counts webhooks that are not stored. A stored webhook is counted later, when it is handled.
     async fn count_disposition(&self, sender: ReportSender, receiving: impl Future<Output = Response>) -> Response {
         let response = receiving.await;
         let disposition = match response.status() {
@@ -123,16 +123,18 @@ impl WebhookReceiver {
         response
     }
 
-    /// Where the address names the environment. Argo CD cannot sign; Flux does, unless its provider is the plain `generic`.
+    /// For paths that contain the environment. Argo CD cannot sign; Flux signs unless its provider is the plain
+    /// `generic`.
     async fn accept_by_path(&self, sender: ReportSender, environment: &str, request: Request) -> Response {
-        // One answer for an environment that has no secret and for one that is not there: nobody learns which it was.
+        // The same response for an environment without a secret and for one that does not exist, so that callers cannot
+        // distinguish them.
         let unsigned =
             || refuse_request(StatusCode::UNAUTHORIZED, "The report does not come with this environment's secret.");
         let environment = EnvironmentName::new(environment);
         let Some(secret) = self.secrets.get(&environment) else { return unsigned() };
         let signed = read_header(&request, "x-signature").filter(|_| sender == ReportSender::Flux);
         let bearer = read_header(&request, "authorization");
-        // A signature that is there must be right, whatever stands beside it.
+        // If there is a signature, it must be right, even beside a right token.
         if signed.is_none() && !bearer.is_some_and(|bearer| signature::verify_bearer(&bearer, secret)) {
             return unsigned();
         }
@@ -146,7 +148,7 @@ impl WebhookReceiver {
         self.parse_and_store(sender, environment, &body).await
     }
 
-    /// Where the secret names the environment, whatever the body says.
+    /// For paths without an environment: the secret determines it, and the body does not.
     async fn accept_by_secret(&self, sender: ReportSender, request: Request) -> Response {
         let unsigned = || {
             let words = "The report is not signed with any environment's secret: send `X-Signature: sha256=<hex>`, \
@@ -158,7 +160,7 @@ impl WebhookReceiver {
             Ok(body) => body,
             Err(response) => return response,
         };
-        // All of them are tried, so that the time tells nobody which it was.
+        // All secrets are tried, so that the duration does not reveal the right one.
         let verified = self.secrets.iter().filter(|(_, secret)| signature::verify_hmac(&signed, &body, secret));
         let Some((environment, _)) = verified.last() else { return unsigned() };
         self.parse_and_store(sender, environment.clone(), &body).await
@@ -199,7 +201,8 @@ impl WebhookReceiver {
         }
     }
 
-    /// Whoever has the secret meant to tell us something: the people who set it up must learn that it does not work.
+    /// Stores an unreadable webhook as well: its sender has the secret, so people must learn that its configuration is
+    /// wrong.
     async fn reject_unreadable(
         &self,
         environment: Option<EnvironmentName>,
@@ -223,12 +226,12 @@ fn parse_report(
         ReportSender::ArgoCd => argocd::parse(environment, body).map(Some),
         ReportSender::Deployments => generic::parse(environment, body).map(Some),
         ReportSender::CdEvents => cdevents::parse(environment, body),
-        // It has a door of its own.
+        // GitHub has a route of its own.
         ReportSender::GitHub => Ok(None),
     }
 }
 
-/// By what its sender or a proxy calls it, where that is a name and not an essay.
+/// Uses the id that the sender or a proxy assigned, if it is short and plain.
 fn webhook_span(sender: ReportSender, request: &Request) -> Span {
     let sane = |name: &String| {
         (1..=64).contains(&name.len())
@@ -273,7 +276,7 @@ mod tests {
         build_router(doors).oneshot(request).await.unwrap().status().as_u16()
     }
 
-    /// Whoever hears a 202 does not send it again, so it is said only of what is stored.
+    /// After a 202 the sender does not retry, so only a stored webhook gets it.
     #[tokio::test]
     async fn what_cannot_be_stored_is_to_be_sent_again() {
         let cdevent = r#"{"context":{"id":"1","source":"/ci","type":"dev.cdevents.service.deployed.0.2.0"},"subject":{"id":"x"}}"#;

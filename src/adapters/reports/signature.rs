@@ -1,4 +1,4 @@
-//! Is a webhook from whom it says? An HMAC over the raw body, or the secret itself, compared in constant time.
+//! Verifies the sender of a webhook: an HMAC over the raw body, or the secret itself, compared in constant time.
 
 use hmac::digest::KeyInit;
 use hmac::{Hmac, Mac};
@@ -29,7 +29,7 @@ pub fn verify_bearer(header: &str, secret: &SecretString) -> bool {
     if !scheme.eq_ignore_ascii_case("bearer") || secret.is_empty() {
         return false;
     }
-    // Compared by their HMACs: the time that takes tells neither where they differ nor how long the secret is.
+    // Compares HMACs: the duration reveals neither the first difference nor the length of the secret.
     let Ok(mac) = <Hmac<Sha256> as Mac>::new_from_slice(secret) else { return false };
     let right = mac.chain_update(secret).finalize().into_bytes();
     verify_mac::<Hmac<Sha256>>(secret, token.trim().as_bytes(), &right)

@@ -1,4 +1,4 @@
-//! Applications as Argo CD has them, through the template that is shipped.
+//! Tests with Applications as Argo CD has them, rendered by the shipped template.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn qa() -> EnvironmentName {
     EnvironmentName::new("qa")
 }
 
-/// The file that teams apply, with which Argo CD makes its bodies.
+/// The shipped file, with which Argo CD builds its bodies.
 fn shipped() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/argocd/notifications.yaml");
     serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
@@ -21,8 +21,8 @@ fn inner(shipped: &Value, name: &str) -> Value {
     serde_saphyr::from_str(shipped["data"][name].as_str().unwrap_or_else(|| panic!("no {name}"))).unwrap()
 }
 
-/// Fills in `{{ .app.a.b | toJson }}` and `{{ dig "a" "b" <default> .app | toJson }}` as strictly as Go does: what is missing at
-/// the end is nil, whose JSON is `null`; a field of what is missing is an error, and nothing would be sent.
+/// Renders `{{ .app.a.b | toJson }}` and `{{ dig "a" "b" <default> .app | toJson }}` as strictly as Go: a missing last
+/// field is nil, which is `null` in JSON; a field of a missing object is an error, and nothing would be sent.
 fn render(template: &str, app: &Value) -> String {
     let mut out = String::new();
     let mut rest = template;

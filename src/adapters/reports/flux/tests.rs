@@ -1,4 +1,4 @@
-//! Events of Flux: the shapes that its controllers have sent over the years, and any others.
+//! Tests with events of Flux: the formats of its controllers over the years, and arbitrary input.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -162,7 +162,7 @@ fn a_report_survives_the_store() {
     assert_eq!(serde_json::from_str::<Report>(&stored).unwrap(), report);
 }
 
-/// The payloads below `tests/data/reports/flux`, whose README says where they are from.
+/// A payload below `tests/data/reports/flux`; the README there states its origin.
 fn real(file: &str) -> Report {
     let path = format!("{}/tests/data/reports/flux/{file}.json", env!("CARGO_MANIFEST_DIR"));
     parse(&qa(), &std::fs::read(path).unwrap()).unwrap()

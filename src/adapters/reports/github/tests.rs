@@ -1,4 +1,4 @@
-//! Payloads as GitHub documents them: those of `@octokit/webhooks-examples`, and variations of theirs.
+//! Tests with GitHub's documented payloads from `@octokit/webhooks-examples`, and variations of them.
 
 use proptest::prelude::*;
 use serde_json::json;
