@@ -7,7 +7,7 @@ CREATE TABLE _sqlx_migrations (
     checksum BLOB NOT NULL,
     execution_time BIGINT NOT NULL
 );
-INSERT INTO "_sqlx_migrations" VALUES(1,'first','2026-11-18 10:09:14',1,X'991092B625C35504CFC201CA13860540C011456422771624C2C3563749FE33CC11A93119EDED8085AF90B8C8EC54EF6B',3529431);
+INSERT INTO "_sqlx_migrations" VALUES(1,'first','2026-11-18 10:09:14',1,X'90183B889435A5F12D17F0B54FD0B4A0F635A495D4AF08F1F9F46ADCC5625D1AFE5FF857FCFCFE0367AE5E1B6772C47E',3529431);
 CREATE TABLE change (
     id          TEXT    PRIMARY KEY,
     short       TEXT    NOT NULL,
@@ -16,14 +16,14 @@ CREATE TABLE change (
     moves       TEXT    NOT NULL,
     stage       TEXT    NOT NULL,
     active      BOOLEAN NOT NULL,
-    -- Still looked at: active, or watched for a late proof.
+    -- Active, or watched for a late proof.
     open        BOOLEAN NOT NULL,
-    -- Waits for people: the next due time is a reminder or the end, so that nothing is under way.
+    -- Waits for people: the next due time is a reminder or the expiry, so no work is outstanding.
     waits       BOOLEAN NOT NULL,
-    -- Grows with every claim; whoever writes with an older number has been overtaken.
+    -- Grows with every claim. A write with an older number is refused.
     fence       BIGINT  NOT NULL DEFAULT 0,
     due_at      BIGINT,
-    -- Who asked to cancel it; honoured at its next step.
+    -- The person who asked to cancel it. The runner cancels it at its next step.
     cancel_by   TEXT,
     body        TEXT    NOT NULL,
     asked_at    BIGINT  NOT NULL
@@ -43,7 +43,7 @@ CREATE TABLE compared_commit (
     head       TEXT   NOT NULL,
     sha        TEXT   NOT NULL,
     pull       BIGINT,
-    -- The commit whose code a rollback brought back, by its own word.
+    -- For a rollback: the commit that it restored, by its trailer.
     restores   TEXT,
     PRIMARY KEY (repository, base, head, sha)
 );
@@ -97,7 +97,7 @@ CREATE TABLE comparison (
     head       TEXT   NOT NULL,
     ahead_by   BIGINT NOT NULL,
     behind_by  BIGINT NOT NULL,
-    -- How many commits the body lists: all of them, where that is `ahead_by`.
+    -- The number of commits in the body. The list is complete if it equals `ahead_by`.
     listed     BIGINT NOT NULL,
     body       TEXT   NOT NULL,
     PRIMARY KEY (repository, base, head)
@@ -180,7 +180,7 @@ CREATE TABLE inbox (
     id          INTEGER PRIMARY KEY,
     source      TEXT    NOT NULL,
     key         TEXT    NOT NULL,
-    -- The sender's own name of the event: a second event of that name has no effect, whatever it says.
+    -- The sender's own id of the event: a second event with this id has no effect, even if its content differs.
     sender_id   TEXT,
     body        TEXT,
     received_at BIGINT  NOT NULL,
@@ -254,7 +254,7 @@ CREATE TABLE ledger (
     artefact    TEXT,
     environment TEXT,
     actor       TEXT,
-    -- NULL where nothing more is kept.
+    -- NULL if the event has no details.
     body        TEXT
 );
 INSERT INTO "ledger" VALUES(1,1794996556314131,'01a1ee21-d219-7a2a-97e6-ab0bd2ba6644','begun','checkout','prod','{"v":1,"body":{"person":"U0ALICE"}}','{"v":1,"body":{"change":{"stage":{"awaiting_approval":{"required":1,"asked":[{"group":{"id":"S0RELEASE","handle":"release-managers"}}],"approvals":[],"since":"2026-11-18T10:09:16.313162755Z","deadline":"2026-11-18T10:24:16.313162755Z","nudged":false,"waits_for":[],"ignored":[],"voided":null,"trouble":null}},"pinned":"dee17fca30c5ac8a2bcd7595e062550d718e7495","version":{"tag":"staging-dee17fc","digest":null,"commit":"dee17fca30c5ac8a2bcd7595e062550d718e7495"}}}}');
@@ -327,13 +327,13 @@ INSERT INTO "ledger" VALUES(67,1794996617734690,NULL,'arrived','search','develop
 CREATE TABLE lock (
     id          TEXT   PRIMARY KEY,
     environment TEXT   NOT NULL,
-    -- Empty for the whole environment: to a unique index no NULL is like another.
+    -- Empty for the whole environment: a unique index treats all NULLs as different.
     artefact    TEXT   NOT NULL,
     person      TEXT   NOT NULL,
     reason      TEXT   NOT NULL,
     since       BIGINT NOT NULL,
     until       BIGINT,
-    -- When its owner is asked whether it is still needed.
+    -- The time at which the owner is asked whether the lock is still needed.
     nudge_at    BIGINT NOT NULL,
     UNIQUE (environment, artefact)
 );
@@ -347,7 +347,7 @@ CREATE TABLE outbox (
     revision   BIGINT  NOT NULL DEFAULT 0,
     created_at BIGINT  NOT NULL,
     due_at     BIGINT  NOT NULL,
-    -- A patient edit waits for its time without holding up the others of its queue.
+    -- A patient edit waits for its due time without delaying the other rows of its queue.
     patient    BOOLEAN NOT NULL DEFAULT FALSE,
     attempts   BIGINT  NOT NULL DEFAULT 0,
     error      TEXT
@@ -418,7 +418,7 @@ CREATE TABLE sighting (
     commit_sha  TEXT,
     seen_at     BIGINT  NOT NULL,
     running_at  BIGINT,
-    -- Since when the version has run well without interruption; NULL while it does not.
+    -- Since when the version has been healthy without interruption; NULL while it is not.
     well_since  BIGINT,
     failed      TEXT,
     ended_at    BIGINT,
@@ -506,7 +506,7 @@ CREATE TABLE unmapped_report (
     count       BIGINT  NOT NULL,
     first_at    BIGINT  NOT NULL,
     last_at     BIGINT  NOT NULL,
-    -- Of the last of them.
+    -- Of the last report.
     sentence    TEXT    NOT NULL,
     repair      TEXT    NOT NULL,
     message     TEXT    NOT NULL,

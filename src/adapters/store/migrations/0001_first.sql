@@ -1,14 +1,14 @@
--- Times are microseconds since 1970. `INTEGER PRIMARY KEY` numbers the rows by itself in SQLite;
--- that is the one thing PostgreSQL spells differently (BIGINT GENERATED ALWAYS AS IDENTITY).
--- A `body`, and the ledger's `actor`, is JSON of the form {"v": version, "body": ...}, whose types stand in the file of its
--- table. The inbox's bodies are events as their adapter understood them.
+-- Times are microseconds since 1970. In SQLite, an `INTEGER PRIMARY KEY` numbers the rows; only this is spelled differently in
+-- PostgreSQL (BIGINT GENERATED ALWAYS AS IDENTITY).
+-- A `body`, and the ledger's `actor`, is JSON of the form {"v": version, "body": ...}. The Rust file of a table defines its type.
+-- The bodies of the inbox are events as their adapter parsed them.
 
--- Requests and webhooks that were received and must be worked on. A done row keeps its key, so that a replay has no effect.
+-- Received requests and webhooks that must be handled. A done row keeps its key, so that a replay has no effect.
 CREATE TABLE inbox (
     id          INTEGER PRIMARY KEY,
     source      TEXT    NOT NULL,
     key         TEXT    NOT NULL,
-    -- The sender's own name of the event: a second event of that name has no effect, whatever it says.
+    -- The sender's own id of the event: a second event with this id has no effect, even if its content differs.
     sender_id   TEXT,
     body        TEXT,
     received_at BIGINT  NOT NULL,
@@ -23,7 +23,7 @@ CREATE INDEX inbox_done ON inbox (done_at) WHERE done_at IS NOT NULL;
 CREATE UNIQUE INDEX inbox_sender_id ON inbox (source, sender_id) WHERE sender_id IS NOT NULL;
 
 -- Messages for Slack. Rows of one queue are sent in order of id. `revision` grows when a newer text replaces an unsent one, so
--- that a row is not deleted for having sent the older text.
+-- that the row is not deleted after only the older text was sent.
 CREATE TABLE outbox (
     id         INTEGER PRIMARY KEY,
     queue      TEXT    NOT NULL,
@@ -32,14 +32,14 @@ CREATE TABLE outbox (
     revision   BIGINT  NOT NULL DEFAULT 0,
     created_at BIGINT  NOT NULL,
     due_at     BIGINT  NOT NULL,
-    -- A patient edit waits for its time without holding up the others of its queue.
+    -- A patient edit waits for its due time without delaying the other rows of its queue.
     patient    BOOLEAN NOT NULL DEFAULT FALSE,
     attempts   BIGINT  NOT NULL DEFAULT 0,
     error      TEXT
 );
 CREATE INDEX outbox_queue ON outbox (queue, id);
 
--- Where our messages stand in Slack, so that they can be edited and answered in their thread.
+-- The locations of posted messages in Slack, so that they can be edited and answered in their thread.
 CREATE TABLE posted_message (
     key       TEXT   PRIMARY KEY,
     queue     TEXT   NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE posted_message (
     posted_at BIGINT NOT NULL
 );
 CREATE INDEX posted_message_posted_at ON posted_message (posted_at);
--- A channel that is known by its id: the name of its queue.
+-- Finds the queue of a channel by the channel's id.
 CREATE INDEX posted_message_channel ON posted_message (channel);
 
 CREATE TABLE ledger (
@@ -60,20 +60,21 @@ CREATE TABLE ledger (
     artefact    TEXT,
     environment TEXT,
     actor       TEXT,
-    -- NULL where nothing more is kept.
+    -- NULL if the event has no details.
     body        TEXT
 );
 CREATE INDEX ledger_change ON ledger (change_id, id) WHERE change_id IS NOT NULL;
 CREATE INDEX ledger_place ON ledger (artefact, environment, id);
--- What `history` tells, newest first: of all, of an environment, and of an artefact, which also has what carried it along.
--- The ledger holds much more (reports, steps), so these are partial; a query uses them that spells the kinds the same way.
+-- The events of `history`, newest first: of all, of an environment, and of an artefact, which also has the changes that carried
+-- it along. The ledger has many other events (reports, stages), so these indexes are partial. A query must spell the kinds in the
+-- same way to use them.
 CREATE INDEX ledger_told ON ledger (id)
     WHERE kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released');
 CREATE INDEX ledger_told_there ON ledger (environment, id)
     WHERE kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released');
 CREATE INDEX ledger_told_of ON ledger (artefact, id)
     WHERE kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released', 'carried');
--- The last report of an environment; the rows that are read again at each start; the rows that are pruned.
+-- For the last report of an environment, for the rows that are read at each start, and for the rows that are pruned.
 CREATE INDEX ledger_report ON ledger (environment, id) WHERE kind = 'report';
 CREATE INDEX ledger_report_id ON ledger (id) WHERE kind = 'report';
 CREATE INDEX ledger_report_at ON ledger (at) WHERE kind = 'report';
@@ -88,7 +89,7 @@ CREATE TABLE sighting (
     commit_sha  TEXT,
     seen_at     BIGINT  NOT NULL,
     running_at  BIGINT,
-    -- Since when the version has run well without interruption; NULL while it does not.
+    -- Since when the version has been healthy without interruption; NULL while it is not.
     well_since  BIGINT,
     failed      TEXT,
     ended_at    BIGINT,
@@ -99,7 +100,7 @@ CREATE INDEX sighting_history ON sighting (artefact, environment, seen_at);
 CREATE INDEX sighting_commit ON sighting (commit_sha) WHERE commit_sha IS NOT NULL;
 CREATE INDEX sighting_tag ON sighting (tag) WHERE tag IS NOT NULL;
 
--- Which commit an image was built from, as far as anything told. `reference` is a tag or a digest.
+-- The commit from which an image was built; NULL if no source names it. `reference` is a tag or a digest.
 CREATE TABLE image_commit (
     image      TEXT   NOT NULL,
     reference  TEXT   NOT NULL,
@@ -111,30 +112,30 @@ CREATE TABLE image_commit (
 CREATE INDEX image_commit_sha ON image_commit (commit_sha) WHERE commit_sha IS NOT NULL;
 CREATE INDEX image_commit_reference ON image_commit (reference);
 
--- How two commits stand to each other: for ever true, so kept for ever.
+-- Comparisons of two commits. They never change, so they are kept for ever.
 CREATE TABLE comparison (
     repository TEXT   NOT NULL,
     base       TEXT   NOT NULL,
     head       TEXT   NOT NULL,
     ahead_by   BIGINT NOT NULL,
     behind_by  BIGINT NOT NULL,
-    -- How many commits the body lists: all of them, where that is `ahead_by`.
+    -- The number of commits in the body. The list is complete if it equals `ahead_by`.
     listed     BIGINT NOT NULL,
     body       TEXT   NOT NULL,
     PRIMARY KEY (repository, base, head)
 );
--- All that is asked of many at once, without their long bodies.
+-- Covers the query that reads many comparisons at once, without their long bodies.
 CREATE INDEX comparison_ends ON comparison (repository, base, head, ahead_by, behind_by, listed);
 
--- The commits that a comparison names: only its head has them. A commit is found by the beginning of its name, or by the
--- number of the pull request that brought it.
+-- The commits that a comparison lists: those that only its head has. A commit is found by the beginning of its SHA, or by the
+-- number of its pull request.
 CREATE TABLE compared_commit (
     repository TEXT   NOT NULL,
     base       TEXT   NOT NULL,
     head       TEXT   NOT NULL,
     sha        TEXT   NOT NULL,
     pull       BIGINT,
-    -- The commit whose code a rollback brought back, by its own word.
+    -- For a rollback: the commit that it restored, by its trailer.
     restores   TEXT,
     PRIMARY KEY (repository, base, head, sha)
 );
@@ -142,7 +143,7 @@ CREATE INDEX compared_commit_sha ON compared_commit (sha, repository, base, head
 CREATE INDEX compared_commit_pull ON compared_commit (pull) WHERE pull IS NOT NULL;
 CREATE INDEX compared_commit_restores ON compared_commit (repository, sha, restores) WHERE restores IS NOT NULL;
 
--- Commits that somebody asked for and no comparison lists, with how people know them.
+-- Commits that a person asked for and no comparison lists, with their subject and author.
 CREATE TABLE found_commit (
     repository TEXT NOT NULL,
     sha        TEXT NOT NULL,
@@ -151,7 +152,7 @@ CREATE TABLE found_commit (
 );
 CREATE INDEX found_commit_sha ON found_commit (sha);
 
--- What people call them: `#42` for a pull request, `tags/1.4` for a tag of Git.
+-- The names of found commits: `#42` for a pull request, `tags/1.4` for a Git tag.
 CREATE TABLE found_name (
     repository TEXT   NOT NULL,
     name       TEXT   NOT NULL,
@@ -166,8 +167,8 @@ CREATE TABLE setting (
     value TEXT NOT NULL
 );
 
--- One row for each change. While it is active its row is the lock on what moves: the partial unique index lets nobody else in,
--- and names the holder.
+-- One row for each change. The row of an active change is the change lock on its branch or file: the partial unique index
+-- `change_lock` admits one active row for each value of `moves`, and that row names the holder.
 CREATE TABLE change (
     id          TEXT    PRIMARY KEY,
     short       TEXT    NOT NULL,
@@ -176,14 +177,14 @@ CREATE TABLE change (
     moves       TEXT    NOT NULL,
     stage       TEXT    NOT NULL,
     active      BOOLEAN NOT NULL,
-    -- Still looked at: active, or watched for a late proof.
+    -- Active, or watched for a late proof.
     open        BOOLEAN NOT NULL,
-    -- Waits for people: the next due time is a reminder or the end, so that nothing is under way.
+    -- Waits for people: the next due time is a reminder or the expiry, so no work is outstanding.
     waits       BOOLEAN NOT NULL,
-    -- Grows with every claim; whoever writes with an older number has been overtaken.
+    -- Grows with every claim. A write with an older number is refused.
     fence       BIGINT  NOT NULL DEFAULT 0,
     due_at      BIGINT,
-    -- Who asked to cancel it; honoured at its next step.
+    -- The person who asked to cancel it. The runner cancels it at its next step.
     cancel_by   TEXT,
     body        TEXT    NOT NULL,
     asked_at    BIGINT  NOT NULL
@@ -193,10 +194,10 @@ CREATE INDEX change_open ON change (open) WHERE open;
 CREATE INDEX change_due ON change (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX change_short ON change (short);
 CREATE INDEX change_place ON change (artefact, environment, asked_at);
--- All changes that moved the same, by time.
+-- All changes of the same branch or file, by time.
 CREATE INDEX change_moves ON change (moves, asked_at);
 
--- Names of tags, chosen before they are made.
+-- Names of tags, reserved before the tags are created.
 CREATE TABLE tag (
     repository TEXT NOT NULL,
     name       TEXT NOT NULL,
@@ -213,24 +214,25 @@ CREATE TABLE plan (
 );
 CREATE INDEX plan_made ON plan (made_at);
 
--- What people locked: an environment, or one artefact there. A row whose time has passed is no longer in force; it goes when
--- the place is locked again, or at last by itself.
+-- Locks that people set: on an environment, or on one artefact in it. A row is no longer in force after `until`. It is deleted
+-- when the same scope is locked again, or by pruning.
 CREATE TABLE lock (
     id          TEXT   PRIMARY KEY,
     environment TEXT   NOT NULL,
-    -- Empty for the whole environment: to a unique index no NULL is like another.
+    -- Empty for the whole environment: a unique index treats all NULLs as different.
     artefact    TEXT   NOT NULL,
     person      TEXT   NOT NULL,
     reason      TEXT   NOT NULL,
     since       BIGINT NOT NULL,
     until       BIGINT,
-    -- When its owner is asked whether it is still needed.
+    -- The time at which the owner is asked whether the lock is still needed.
     nudge_at    BIGINT NOT NULL,
     UNIQUE (environment, artefact)
 );
 CREATE INDEX lock_nudge ON lock (nudge_at);
 
--- Versions that rollbacks took back: they may not come back there or above until they are released. `change_id` is the rollback.
+-- Versions that were rolled back. They may not return to that environment or to any above it until they are released. `change_id`
+-- is the rollback.
 CREATE TABLE quarantine (
     change_id   TEXT    PRIMARY KEY,
     body        TEXT    NOT NULL,
@@ -240,7 +242,7 @@ CREATE TABLE quarantine (
 );
 CREATE INDEX quarantine_in_force ON quarantine (since) WHERE released_at IS NULL;
 
--- What a rollback leaves on its environment, until the next promotion of the same lifts it.
+-- Holds: a rollback leaves one on its environment, and the next promotion of the same artefacts lifts it.
 CREATE TABLE hold (
     change_id   TEXT PRIMARY KEY,
     environment TEXT NOT NULL,
@@ -248,8 +250,8 @@ CREATE TABLE hold (
 );
 CREATE INDEX hold_environment ON hold (environment);
 
--- Reports that are about no artefact: one row for each object and reason, with how many there were. A part that is not known
--- is empty: to a unique index no NULL is like another.
+-- Reports that belong to no artefact: one row for each object and reason, with their number. Unknown parts are empty, because a
+-- unique index treats all NULLs as different.
 CREATE TABLE unmapped_report (
     id          INTEGER PRIMARY KEY,
     environment TEXT    NOT NULL,
@@ -261,7 +263,7 @@ CREATE TABLE unmapped_report (
     count       BIGINT  NOT NULL,
     first_at    BIGINT  NOT NULL,
     last_at     BIGINT  NOT NULL,
-    -- Of the last of them.
+    -- Of the last report.
     sentence    TEXT    NOT NULL,
     repair      TEXT    NOT NULL,
     message     TEXT    NOT NULL,
