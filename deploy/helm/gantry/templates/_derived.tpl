@@ -1,4 +1,4 @@
-{{/* What follows from the values and from the configuration in them. */}}
+{{/* Values that are derived from other values and from the configuration in them. */}}
 
 {{- define "gantry.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
@@ -48,7 +48,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* The configuration as JSON, with what the rest of the chart relies on. Gantry itself judges everything else. */}}
+{{/* The configuration as JSON. Checks only the parts that the chart needs; Gantry itself validates the rest. */}}
 {{- define "gantry.config" -}}
 {{- $config := fromYaml (include "gantry.configText" .) -}}
 {{- if hasKey $config "Error" -}}
@@ -57,11 +57,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- range $list := list "environments" "artefacts" -}}
 {{- $entries := get $config $list -}}
 {{- if not (kindIs "slice" $entries) -}}
-{{- fail (printf "`config` has no list of `%s`: `gantry check` says what belongs there." $list) -}}
+{{- fail (printf "`config` has no list of `%s`: run `gantry check` for details." $list) -}}
 {{- end -}}
 {{- range $entries -}}
 {{- if not (kindIs "map" .) -}}
-{{- fail (printf "`config.%s` has an entry without keys: `gantry check` says what belongs there." $list) -}}
+{{- fail (printf "`config.%s` has an entry without keys: run `gantry check` for details." $list) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -69,8 +69,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
 {{/*
-Each place where an artefact runs: {context, namespace}, as the code finds them. An empty context is the kubeconfig's current
-one, or this cluster where there is no kubeconfig.
+Each place where an artefact runs: {context, namespace}, computed as in the code. An empty context is the kubeconfig's current
+context, or this cluster without a kubeconfig.
 */}}
 {{- define "gantry.places" -}}
 {{- $config := fromJson (include "gantry.config" .) -}}
@@ -94,7 +94,7 @@ one, or this cluster where there is no kubeconfig.
 {{- toJson $places -}}
 {{- end -}}
 
-{{/* The namespaces of this cluster that are read, as JSON. */}}
+{{/* The namespaces of this cluster that Gantry reads, as JSON. */}}
 {{- define "gantry.namespaces" -}}
 {{- $config := fromJson (include "gantry.config" .) -}}
 {{- $byFile := or .Values.kubeconfig.existingSecret $config.kubeconfig -}}
@@ -111,7 +111,7 @@ one, or this cluster where there is no kubeconfig.
 {{- .Values.rbac.namespaces | default ($namespaces | uniq) | sortAlpha | toJson -}}
 {{- end -}}
 
-{{/* The keys of `existingSecret` that are needed, as JSON. */}}
+{{/* The required keys of `existingSecret`, as JSON. */}}
 {{- define "gantry.secretKeys" -}}
 {{- $keys := list "SLACK_BOT_TOKEN" (eq .Values.slack.mode "socket" | ternary "SLACK_APP_TOKEN" "SLACK_SIGNING_SECRET") -}}
 {{- if eq .Values.github.auth "app" -}}
@@ -130,12 +130,12 @@ one, or this cluster where there is no kubeconfig.
 {{- $keys | uniq | toJson -}}
 {{- end -}}
 
-{{/* What is mounted must be what the configuration names. */}}
+{{/* Checks that the mounted files are those that the configuration names. */}}
 {{- define "gantry.agree" -}}
 {{- $config := fromJson (include "gantry.config" .) -}}
 {{- $docker := dig "registry" "docker_config" "" $config -}}
 {{- if and .Values.registry.dockerConfigSecret (ne $docker "/etc/gantry/docker/config.json") -}}
-{{- fail "`registry.dockerConfigSecret` is mounted, but not used: let `config` say `registry: { docker_config: /etc/gantry/docker/config.json }`." -}}
+{{- fail "`registry.dockerConfigSecret` is mounted, but not used: add to `config`: `registry: { docker_config: /etc/gantry/docker/config.json }`." -}}
 {{- end -}}
 {{- if and .Values.kubeconfig.existingSecret $config.kubeconfig (ne (toString $config.kubeconfig) "/etc/gantry/kubeconfig") -}}
 {{- fail "`kubeconfig.existingSecret` is mounted as /etc/gantry/kubeconfig, but `config` names another `kubeconfig`: remove one of them." -}}
