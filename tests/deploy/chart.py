@@ -1,4 +1,4 @@
-"""The chart as it is rendered: run by helm, read as objects."""
+"""Renders the chart with helm and reads the result as objects."""
 
 import os
 import pathlib
@@ -11,15 +11,15 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy/helm/gantry"
 VALUES = sorted((ROOT / "tests/deploy/values").glob("*.yaml"))
-# Installed beside the interpreter that runs this.
+# Installed beside the Python interpreter of the tests.
 HELM = shutil.which("helm", path=pathlib.Path(sys.executable).parent) or "helm"
-# Never a cluster that somebody happens to be logged in to.
-ALONE = {**os.environ, "KUBECONFIG": os.devnull}
+# No access to a cluster, even if the user is logged in to one.
+NO_CLUSTER = {**os.environ, "KUBECONFIG": os.devnull}
 
 
-def helm(*words):
-    """What helm says, and whether it was content."""
-    run = subprocess.run([HELM, *map(str, words)], env=ALONE, capture_output=True, text=True)
+def helm(*arguments):
+    """Whether helm succeeded, and its output."""
+    run = subprocess.run([HELM, *map(str, arguments)], env=NO_CLUSTER, capture_output=True, text=True)
     return run.returncode == 0, run.stdout if run.returncode == 0 else run.stderr
 
 
@@ -31,10 +31,10 @@ def objects(text):
     return [each for each in yaml.safe_load_all(text) if each]
 
 
-def render(*options, **where):
-    """The objects, or an exception with helm's words."""
-    fine, text = template(*options, **where)
-    if not fine:
+def render(*options, **target):
+    """The rendered objects, or an exception with helm's output."""
+    succeeded, text = template(*options, **target)
+    if not succeeded:
         raise AssertionError(text)
     return objects(text)
 
@@ -44,7 +44,7 @@ def with_values(name):
 
 
 def every_rendering():
-    """Each with its name: the default values, then each file."""
+    """Each rendering with its name: the default values, then each file of values."""
     yield "default", render()
     for path in VALUES:
         yield path.stem, render("--values", path)
@@ -73,7 +73,7 @@ def variables(rendered):
 
 
 def mounted_files(rendered):
-    """The path of each file below /etc/gantry, and the ConfigMap or Secret and the key that it comes from."""
+    """The path of each file below /etc/gantry, with the ConfigMap or Secret and the key of its content."""
     (etc,) = [each["projected"] for each in pod(rendered)["volumes"] if each["name"] == "etc"]
     return {
         f"/etc/gantry/{item['path']}": (kind, source["name"], item["key"])

@@ -1,4 +1,4 @@
-"""What the pod may read of the cluster, and which secrets it is given: what the configuration needs, and no more."""
+"""Tests of the pod's permissions and secrets: exactly those that the configuration needs."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ def read_namespaces(rendered):
 
 
 class Rights(unittest.TestCase):
-    def test_every_role_is_exactly_the_rules(self):
+    def test_every_role_has_exactly_the_rules(self):
         roles = 0
         for name, rendered in chart.every_rendering():
             for role in of_kind(rendered, "Role"):
@@ -30,13 +30,13 @@ class Rights(unittest.TestCase):
                 roles += 1
         self.assertGreater(roles, 8)
 
-    def test_the_rules_let_nobody_write_or_read_secrets_and_logs(self):
+    def test_the_rules_allow_no_writes_no_secrets_and_no_logs(self):
         for rule in RULES:
             self.assertLessEqual(set(rule), {"apiGroups", "resources", "verbs"})
             self.assertLessEqual(set(rule["verbs"]), {"get", "list", "watch"})
             self.assertFalse(set(rule["verbs"]) & WRITES)
             for resource in rule["resources"]:
-                # `pods/log` would be a subresource, as everything with a slash is.
+                # A name with a slash is a subresource, for example `pods/log`.
                 self.assertNotRegex(resource, r"secret|configmap|/|\*")
             self.assertNotIn("*", rule["apiGroups"])
 
@@ -45,7 +45,7 @@ class Rights(unittest.TestCase):
             kinds = {each["kind"] for each in rendered}
             self.assertFalse({kind for kind in kinds if kind.startswith("Cluster")}, name)
 
-    def test_each_role_is_bound_to_the_pods_account_and_to_nobody_else(self):
+    def test_each_role_is_bound_only_to_the_pods_account(self):
         for name, rendered in chart.every_rendering():
             roles = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in of_kind(rendered, "Role")]
             bindings = of_kind(rendered, "RoleBinding")
@@ -56,16 +56,16 @@ class Rights(unittest.TestCase):
                 self.assertEqual(binding["roleRef"]["kind"], "Role")
                 self.assertEqual(binding["subjects"], [account], name)
 
-    def test_a_role_stands_in_each_namespace_of_this_cluster_where_an_artefact_runs(self):
+    def test_each_namespace_of_this_cluster_where_an_artefact_runs_has_a_role(self):
         self.assertEqual(read_namespaces(render()), ["development", "production"])
-        # Not in `qa` and `unused`, where nothing runs, nor in what is in another cluster: there `mail` and `shop` are.
+        # No artefact runs in `qa` and `unused`; `mail` and `shop` are in another cluster.
         clusters = ["development", "qa-checkout", "staging-checkout"]
         self.assertEqual(read_namespaces(render(*with_values("clusters"))), clusters)
         self.assertEqual(read_namespaces(render(*with_values("everything"))), ["development"])
         self.assertEqual(read_namespaces(render("--set", "rbac.namespaces={shop,mail}")), ["mail", "shop"])
         self.assertEqual(read_namespaces(render(*with_values("existing"))), [])
 
-    def test_the_example_is_read_from_its_four_namespaces(self):
+    def test_the_example_configuration_has_a_role_in_each_of_its_namespaces(self):
         example = (chart.ROOT / "config/gantry.yaml").read_text().replace("context: prod, ", "")
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(example)
@@ -74,16 +74,16 @@ class Rights(unittest.TestCase):
         self.assertEqual(read_namespaces(rendered), ["development", "mail", "qa", "shop", "staging"])
         self.assertEqual(one(rendered, "ConfigMap")["data"]["gantry.yaml"], example)
 
-    def test_only_a_pod_that_reads_this_cluster_is_given_its_token(self):
+    def test_the_token_is_mounted_only_if_gantry_reads_this_cluster(self):
         elsewhere = [*with_values("clusters"), "--set", "kubeconfig.currentContextIsThisCluster=false"]
-        for options, wanted in [([], True), (with_values("clusters"), True), (elsewhere, False)]:
+        for options, expected in [([], True), (with_values("clusters"), True), (elsewhere, False)]:
             rendered = render(*options)
-            self.assertIs(pod(rendered)["automountServiceAccountToken"], wanted)
+            self.assertIs(pod(rendered)["automountServiceAccountToken"], expected)
             self.assertIs(one(rendered, "ServiceAccount")["automountServiceAccountToken"], False)
-            self.assertEqual(bool(of_kind(rendered, "Role")), wanted)
+            self.assertEqual(bool(of_kind(rendered, "Role")), expected)
 
-    def test_another_cluster_is_given_the_same_rules(self):
-        """As deploy/README.md has it: the account and its Roles alone, for the cluster where the others run."""
+    def test_the_account_and_its_roles_can_be_rendered_alone_for_another_cluster(self):
+        """The command of deploy/README.md for several clusters."""
         rendered = render(
             *("--show-only", "templates/serviceaccount.yaml", "--show-only", "templates/rbac.yaml"),
             *("--set", "rbac.namespaces={shop,mail}"),
@@ -98,14 +98,14 @@ class Secrets(unittest.TestCase):
     def keys(self, rendered, secret="gantry"):
         return [key for kind, name, key in chart.mounted_files(rendered).values() if (kind, name) == ("secret", secret)]
 
-    def test_the_keys_are_those_that_are_needed(self):
+    def test_exactly_the_required_keys_are_mounted(self):
         self.assertEqual(self.keys(render()), [*self.OWN, *self.APP, "GITHUB_WEBHOOK_SECRET"])
         self.assertEqual(self.keys(render(*with_values("minimal"))), ["SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "GITHUB_TOKEN"])
         by_environment = ["FLUX_DEVELOPMENT_SECRET", "FLUX_PROD_SECRET"]
         for name, secret in [("socket", "gantry"), ("everything", "gantry-secrets")]:
             self.assertEqual(self.keys(render(*with_values(name)), secret)[-2:], by_environment)
 
-    def test_each_is_a_file_that_its_variable_names(self):
+    def test_each_key_is_a_file_that_its_variable_names(self):
         for name, rendered in chart.every_rendering():
             files = chart.mounted_files(rendered)
             by_file = {key: value for key, value in chart.variables(rendered).items() if key.endswith("_FILE")}
@@ -115,26 +115,26 @@ class Secrets(unittest.TestCase):
             for variable, path in by_file.items():
                 self.assertEqual(files[path][2], variable.removesuffix("_FILE"))
 
-    def test_no_variable_holds_a_secret(self):
+    def test_no_environment_variable_contains_a_secret(self):
         for name, rendered in chart.every_rendering():
             for each in chart.container(rendered)["env"]:
                 self.assertEqual(set(each), {"name", "value"}, name)
                 self.assertFalse(re.search(r"(SECRET|TOKEN|KEY|PASSWORD)$", each["name"]), each["name"])
             self.assertNotIn("envFrom", chart.container(rendered))
 
-    def test_the_chart_makes_no_secret_and_needs_none_in_its_values(self):
+    def test_the_chart_creates_no_secret_and_needs_none_in_its_values(self):
         for name, rendered in chart.every_rendering():
             self.assertEqual(of_kind(rendered, "Secret"), [], name)
             self.assertNotRegex(one(rendered, "ConfigMap")["data"]["gantry.yaml"], r"xox[bap]-|PRIVATE KEY|ghp_|ghs_")
 
-    def test_the_files_are_for_the_pods_own_group(self):
+    def test_the_mounted_files_are_readable_only_by_the_pods_group(self):
         for name, rendered in chart.every_rendering():
             (etc,) = [each for each in pod(rendered)["volumes"] if each["name"] == "etc"]
             self.assertEqual(etc["projected"]["defaultMode"], 0o440, name)
             (mount,) = [each for each in chart.container(rendered)["volumeMounts"] if each["name"] == "etc"]
             self.assertEqual(mount, {"name": "etc", "mountPath": "/etc/gantry", "readOnly": True})
 
-    def test_kubeconfig_and_registry_logins_stand_where_they_are_looked_for(self):
+    def test_kubeconfig_and_registry_logins_are_mounted_at_their_configured_paths(self):
         rendered = render(*with_values("everything"))
         files = chart.mounted_files(rendered)
         self.assertEqual(files["/etc/gantry/kubeconfig"], ("secret", "gantry-clusters", "kubeconfig"))
@@ -144,21 +144,21 @@ class Secrets(unittest.TestCase):
 
 
 class Configuration(unittest.TestCase):
-    def test_gantry_finds_every_rendered_configuration_right(self):
+    def test_gantry_check_accepts_every_rendered_configuration(self):
         for name, rendered in chart.every_rendering():
             with self.subTest(values=name), tempfile.TemporaryDirectory() as directory:
                 path = pathlib.Path(directory) / "gantry.yaml"
                 path.write_text(one(rendered, "ConfigMap")["data"]["gantry.yaml"])
-                said = subprocess.run([GANTRY, "check", "--config", path], capture_output=True, text=True)
-                self.assertEqual(said.returncode, 0, said.stderr)
+                check = subprocess.run([GANTRY, "check", "--config", path], capture_output=True, text=True)
+                self.assertEqual(check.returncode, 0, check.stderr)
 
-    def test_gantry_knows_the_words_that_it_is_started_with(self):
-        known = subprocess.run([GANTRY, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+    def test_gantry_knows_the_arguments_of_the_container(self):
+        usage = subprocess.run([GANTRY, "serve", "--help"], capture_output=True, text=True, check=True).stdout
         for _, rendered in chart.every_rendering():
             first, *options = chart.container(rendered)["args"]
             self.assertEqual(first, "serve")
             for option in options:
-                self.assertIn(option.split("=")[0] + " ", known)
+                self.assertIn(option.split("=")[0] + " ", usage)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""README.md and deploy/README.md: their commands and their samples do what they say, and their links lead somewhere."""
+"""Tests of README.md and deploy/README.md: their commands and samples work, and their links are valid."""
 
 import pathlib
 import re
@@ -23,7 +23,7 @@ def blocks(language, text=TEXT):
 
 
 def commands(program, text=TEXT):
-    """Each command of a page, as words up to a pipe."""
+    """Each command of a page, as a list of words, up to a pipe."""
     for block in blocks("sh", text):
         for line in block.replace("\\\n", " ").splitlines():
             if line.startswith(program + " "):
@@ -31,7 +31,7 @@ def commands(program, text=TEXT):
 
 
 class Readme(unittest.TestCase):
-    def test_its_helm_commands_render(self):
+    def test_the_helm_commands_render(self):
         found = list(commands("helm"))
         self.assertEqual(len(found), 4)
         for words in found:
@@ -42,10 +42,10 @@ class Readme(unittest.TestCase):
                 if any("config=" in word for word in options):
                     # The example has an environment in another cluster.
                     options += ["--set", "kubeconfig.existingSecret=gantry-clusters"]
-                fine, said = chart.helm("template", "gantry", chart.CHART, *options)
-                self.assertTrue(fine, said)
+                succeeded, output = chart.helm("template", "gantry", chart.CHART, *options)
+                self.assertTrue(succeeded, output)
 
-    def test_its_objects_are_right(self):
+    def test_the_sample_objects_are_valid(self):
         job, kubeconfig = None, None
         for block in blocks("yaml"):
             for each in yaml.safe_load_all(block):
@@ -59,59 +59,59 @@ class Readme(unittest.TestCase):
         for each in kubeconfig["contexts"]:
             self.assertIn(each["context"]["cluster"], names["clusters"])
             self.assertIn(each["context"]["user"], names["users"])
-        # The backup's pod finds the chart's volume and its pod.
+        # The pod of the backup uses the chart's volume, on the node of the chart's pod.
         rendered = chart.render()
         spec = job["spec"]["template"]["spec"]
         claim = chart.one(rendered, "PersistentVolumeClaim")["metadata"]["name"]
         self.assertEqual(spec["volumes"][0]["persistentVolumeClaim"]["claimName"], claim)
-        beside = spec["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]["labelSelector"]
+        selector = spec["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]["labelSelector"]
         labels = chart.one(rendered, "Deployment")["spec"]["template"]["metadata"]["labels"]
-        self.assertLessEqual(beside["matchLabels"].items(), labels.items())
+        self.assertLessEqual(selector["matchLabels"].items(), labels.items())
 
-    def test_every_secret_of_the_chart_is_explained(self):
+    def test_every_secret_of_the_chart_is_documented(self):
         for name in ("default", "minimal"):
             rendered = chart.render(*([] if name == "default" else chart.with_values(name)))
             for kind, _, key in chart.mounted_files(rendered).values():
                 if kind == "secret":
                     self.assertIn(f"`{key}`", TEXT)
 
-    def test_all_links_lead_somewhere(self):
+    def test_all_links_are_valid(self):
         for page in ("README.md", "deploy/README.md", "config/README.md"):
-            here = chart.ROOT / page
-            for target in re.findall(r"\]\(([^):]+)\)", here.read_text()):
+            source = chart.ROOT / page
+            for target in re.findall(r"\]\(([^):]+)\)", source.read_text()):
                 path, _, anchor = target.partition("#")
-                there = (here.parent / path).resolve() if path else here
-                self.assertTrue(there.exists(), f"{page}: {target}")
+                linked = (source.parent / path).resolve() if path else source
+                self.assertTrue(linked.exists(), f"{page}: {target}")
                 if anchor:
-                    self.assertIn(anchor, anchors(there.read_text()), f"{page}: {target}")
+                    self.assertIn(anchor, anchors(linked.read_text()), f"{page}: {target}")
 
 
 def anchors(text):
-    """By what GitHub links to the headings of a page."""
+    """The anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 class FirstPromotion(unittest.TestCase):
-    """The walk of README.md, as far as it can be gone without a workspace."""
+    """The walkthrough of README.md, as far as it needs no Slack workspace."""
 
-    def test_the_least_configuration_is_right(self):
-        (least,) = blocks("yaml", FRONT)
+    def test_the_minimal_configuration_is_valid(self):
+        (minimal,) = blocks("yaml", FRONT)
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory) / "gantry.yaml"
-            path.write_text(least)
+            path.write_text(minimal)
             for words in commands("gantry", FRONT):
                 if words[1] == "check":
-                    said = subprocess.run([GANTRY, *words[1:]], cwd=directory, capture_output=True, text=True)
-                    self.assertEqual(said.returncode, 0, said.stderr)
+                    check = subprocess.run([GANTRY, *words[1:]], cwd=directory, capture_output=True, text=True)
+                    self.assertEqual(check.returncode, 0, check.stderr)
 
-    def test_its_commands_are_known(self):
+    def test_gantry_knows_the_commands(self):
         found = list(commands("gantry", FRONT))
         self.assertEqual([words[1] for words in found], ["check", "doctor", "serve"])
         for words in found:
-            told = subprocess.run([GANTRY, words[1], "--help"], capture_output=True, text=True, check=True).stdout
+            usage = subprocess.run([GANTRY, words[1], "--help"], capture_output=True, text=True, check=True).stdout
             for option in (word for word in words[2:] if word.startswith("--")):
-                self.assertIn(option, told)
+                self.assertIn(option, usage)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The samples for Flux, Argo CD, Slack and GitHub: of the right shape, and in agreement with the code."""
+"""Tests of the samples for Flux, Argo CD, Slack and GitHub: they are valid and match the code."""
 
 import json
 import re
@@ -19,7 +19,7 @@ HOST = "https://gantry.example.com"
 
 
 class Flux(unittest.TestCase):
-    def test_secret_provider_and_alert_belong_together(self):
+    def test_secret_provider_and_alert_refer_to_each_other(self):
         secret, provider, alert = yaml.safe_load_all((DEPLOY / "flux/notifications.yaml").read_text())
         kubernetes_validate.validate(secret, "1.33", strict=True)
         for each in (provider, alert):
@@ -35,13 +35,13 @@ class Flux(unittest.TestCase):
         spec = alert["spec"]
         self.assertEqual(set(spec), {"providerRef", "eventSeverity", "eventSources"})
         self.assertEqual(spec["providerRef"], {"name": provider["metadata"]["name"]})
-        # `error` would tell of failures only.
+        # `error` would report only failures.
         self.assertEqual(spec["eventSeverity"], "info")
         self.assertEqual({each["kind"] for each in spec["eventSources"]}, {"Kustomization", "HelmRelease"})
 
 
 class ArgoCd(unittest.TestCase):
-    def test_services_template_and_triggers_belong_together(self):
+    def test_services_template_and_triggers_refer_to_each_other(self):
         (config,) = yaml.safe_load_all((DEPLOY / "argocd/notifications.yaml").read_text())
         kubernetes_validate.validate(config, "1.33", strict=True)
         data = {key: yaml.safe_load(text) for key, text in config["data"].items()}
@@ -59,7 +59,7 @@ class ArgoCd(unittest.TestCase):
 
 
 class Slack(unittest.TestCase):
-    def test_every_manifest_is_right_by_slacks_own_schema(self):
+    def test_every_manifest_is_valid_by_slacks_schema(self):
         schema = json.loads((chart.ROOT / "tests/data/slack-manifest.schema.json").read_text())
         manifests = sorted((DEPLOY / "slack").glob("manifest*.yaml"))
         self.assertTrue(manifests)
@@ -70,12 +70,12 @@ class Slack(unittest.TestCase):
                 self.assertEqual([f"{error.json_path}: {error.message}" for error in problems], [])
         broken = yaml.safe_load(manifests[0].read_text())
         broken["settings"]["socket_mode_enabled"] = "perhaps"
-        self.assertFalse(validator.is_valid(broken), "the schema would take anything")
+        self.assertFalse(validator.is_valid(broken), "the schema accepts anything")
 
 
-# What each question of src/adapters/github needs of an installation, by GitHub's "Permissions required for GitHub Apps".
-# A question that is new belongs here, and its permission into deploy/github/app-manifest.json and deploy/README.md.
-NEEDS = {
+# The permission that each request of src/adapters/github needs, by GitHub's "Permissions required for GitHub Apps".
+# Add new requests here, and their permissions to deploy/github/app-manifest.json and deploy/README.md.
+REQUIRED_PERMISSIONS = {
     r"/repos/R": "metadata read",
     r"/repos/R/branches/X": "contents read",
     r"/repos/R/collaborators/X/permission": "metadata read",
@@ -97,7 +97,7 @@ NEEDS = {
     r"/repos/R/git/tags/X": "contents read",
     r"/repos/R/git/trees": "contents write",
     r"/repos/R/git/trees/X": "contents read",
-    # A comment on a pull request: that permission is enough.
+    # A comment on a pull request needs no other permission.
     r"/repos/R/issues/X/comments": "pull_requests write",
     r"/repos/R/merges": "contents write",
     r"/repos/R/pulls": "pull_requests write",
@@ -108,7 +108,7 @@ NEEDS = {
     r"/repos/R/rulesets/X": "metadata read",
     r"/orgs/X/teams/X": "members read",
     r"/orgs/X/teams/X/memberships/X": "members read",
-    # Everybody may ask these, and the last two every App of itself.
+    # These need no permission. The last two are requests of an App about itself.
     r"/user": None,
     r"/users/X": None,
     r"/rate_limit": None,
@@ -116,8 +116,8 @@ NEEDS = {
     r"/app/installations/X": None,
 }
 
-# What one must be allowed to read to be told of it.
-HEARD = {
+# The permission that is needed to receive each event.
+EVENT_PERMISSIONS = {
     "check_run": "checks read",
     "check_suite": "checks read",
     "deployment_status": "deployments read",
@@ -128,47 +128,48 @@ HEARD = {
 }
 
 
-def questions():
-    """Each path that src/adapters/github asks for, with R for a repository and X for everything else that is filled in."""
+def requested_paths():
+    """Each path that src/adapters/github requests, with R for the repository and X for all other parameters."""
     for path in sorted((chart.ROOT / "src/adapters/github").rglob("*.rs")):
         if path.stem.endswith("tests"):
             continue
         code = path.read_text().split("#[cfg(test)]")[0]
-        for asked in re.findall(r'"(/(?:repos|orgs|users?|apps?|installation|rate_limit|search|graphql)\b[^"]*)"', code):
-            asked = re.sub(r"^/repos/\{[^}]*\}", "/repos/R", asked.partition("?")[0])
-            yield path.name, re.sub(r"\{[^}]*\}", "X", asked)
+        for requested in re.findall(r'"(/(?:repos|orgs|users?|apps?|installation|rate_limit|search|graphql)\b[^"]*)"', code):
+            requested = re.sub(r"^/repos/\{[^}]*\}", "/repos/R", requested.partition("?")[0])
+            yield path.name, re.sub(r"\{[^}]*\}", "X", requested)
 
 
 class GitHub(unittest.TestCase):
     def setUp(self):
         self.manifest = json.loads((DEPLOY / "github/app-manifest.json").read_text())
 
-    def test_the_events_are_those_that_the_code_hears(self):
+    def test_the_events_are_those_that_the_code_handles(self):
         code = (chart.ROOT / "src/adapters/reports/github.rs").read_text()
         listed = re.search(r"pub const NOTICE_EVENTS: \[&str; \d+\] = \[([^\]]*)\]", code)[1]
-        heard = re.findall(r'"(\w+)"', listed) + re.findall(r'pub const (?:DEPLOYMENT|BUILD)_EVENT: &str = "(\w+)"', code)
-        self.assertEqual(len(heard), 7)
-        self.assertEqual(self.manifest["default_events"], sorted(heard))
+        events = re.findall(r'"(\w+)"', listed) + re.findall(r'pub const (?:DEPLOYMENT|BUILD)_EVENT: &str = "(\w+)"', code)
+        self.assertEqual(len(events), 7)
+        self.assertEqual(self.manifest["default_events"], sorted(events))
 
     def test_the_permissions_are_those_that_the_code_needs(self):
-        asked = list(questions())
-        self.assertGreater(len(asked), 30)
-        for file, path in asked:
-            self.assertIn(path, NEEDS, f"src/adapters/github/{file} asks for a path whose permission is not known here")
-        needed = [NEEDS[path] for _, path in asked] + [HEARD[event] for event in self.manifest["default_events"]]
-        wanted = {}
+        requested = list(requested_paths())
+        self.assertGreater(len(requested), 30)
+        for file, path in requested:
+            self.assertIn(path, REQUIRED_PERMISSIONS, f"src/adapters/github/{file} requests a path without a known permission")
+        needed = [REQUIRED_PERMISSIONS[path] for _, path in requested]
+        needed += [EVENT_PERMISSIONS[event] for event in self.manifest["default_events"]]
+        expected = {}
         for permission, access in sorted(each.split() for each in needed if each):
             # `write` sorts after `read`, and includes it.
-            wanted[permission] = access
-        self.assertEqual(self.manifest["default_permissions"], wanted)
+            expected[permission] = access
+        self.assertEqual(self.manifest["default_permissions"], expected)
 
-    def test_it_is_private_and_leads_to_the_webhook(self):
+    def test_the_app_is_private_and_has_the_webhook_address(self):
         self.assertIs(self.manifest["public"], False)
         self.assertEqual(self.manifest["hook_attributes"], {"url": f"{HOST}/webhooks/github", "active": True})
         known = {"name", "description", "url", "public", "hook_attributes", "default_permissions", "default_events"}
         self.assertEqual(set(self.manifest), known)
 
-    def test_the_link_in_the_readme_says_the_same(self):
+    def test_the_link_in_the_readme_matches_the_manifest(self):
         link = re.search(r"https://github\.com/organizations/acme/settings/apps/new\?([^\s>]+)", README)
         query = urllib.parse.parse_qs(link[1], strict_parsing=True)
         self.assertEqual(sorted(query.pop("events[]")), self.manifest["default_events"])
@@ -180,7 +181,7 @@ class GitHub(unittest.TestCase):
             self.assertEqual(single.pop(key), self.manifest[key])
         self.assertEqual(single, self.manifest["default_permissions"])
 
-    def test_the_readme_explains_each_permission(self):
+    def test_the_readme_documents_each_permission(self):
         for permission, access in self.manifest["default_permissions"].items():
             self.assertRegex(README, rf"\| `{permission}` \| {access} \|")
 
@@ -191,10 +192,10 @@ class Workflow(unittest.TestCase):
     def setUp(self):
         self.workflow = yaml.safe_load(self.PATH.read_text())
 
-    def test_github_would_take_it(self):
+    def test_the_workflow_is_valid_by_githubs_schema(self):
         command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", self.PATH]
-        said = subprocess.run(command, capture_output=True, text=True)
-        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        check = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
 
     def test_every_action_is_pinned_to_a_commit(self):
         for job in self.workflow["jobs"].values():
@@ -204,15 +205,15 @@ class Workflow(unittest.TestCase):
         for line in re.findall(r"uses: .*", self.PATH.read_text()):
             self.assertRegex(line, r"# v\d+\.\d+\.\d+$")
 
-    def test_no_job_may_more_than_it_must_or_run_for_ever(self):
+    def test_every_job_has_minimal_permissions_and_a_timeout(self):
         self.assertEqual(self.workflow["permissions"], {"contents": "read"})
-        asks = {name: job["permissions"] for name, job in self.workflow["jobs"].items() if "permissions" in job}
-        self.assertEqual(asks, {"push": {"contents": "read", "packages": "write"}})
+        granted = {name: job["permissions"] for name, job in self.workflow["jobs"].items() if "permissions" in job}
+        self.assertEqual(granted, {"push": {"contents": "read", "packages": "write"}})
         for name, job in self.workflow["jobs"].items():
             self.assertIn("timeout-minutes", job, name)
             self.assertIs(job["steps"][0]["with"]["persist-credentials"], False)
 
-    def test_it_tests_builds_and_pushes_only_what_was_tagged_and_tested(self):
+    def test_the_workflow_pushes_only_tagged_and_tested_images(self):
         jobs = self.workflow["jobs"]
         self.assertIn({"run": ".ci/run"}, jobs["test"]["steps"])
         of_job = lambda job: [step["with"] for step in job["steps"] if "build-push" in step.get("uses", "")]

@@ -1,4 +1,4 @@
-"""The program starts with exactly what the chart gives it, and with one file less it says which."""
+"""Tests that the program starts with the files of the chart, and names a missing file."""
 
 import contextlib
 import json
@@ -25,8 +25,8 @@ SECRETS = {
 }
 
 
-def nobody_outside(text):
-    """The same configuration, for a Slack and a GitHub that are not there: a test speaks to nobody."""
+def without_network(text):
+    """The same configuration with unreachable addresses for Slack and GitHub, so that the test sends no requests."""
     config = yaml.safe_load(text)
     config.setdefault("slack", {}).update(api_url="http://127.0.0.1:1/api", hooks_origin="http://127.0.0.1:1")
     config.setdefault("github", {}).update(api_url="http://127.0.0.1:1")
@@ -37,10 +37,10 @@ def nobody_outside(text):
 
 @contextlib.contextmanager
 def started(rendered, without=None):
-    """The container's process, on any free ports, with a directory in the place of its root."""
+    """The container's process, on free ports, with a directory instead of the root."""
     with tempfile.TemporaryDirectory() as directory:
         root = pathlib.Path(directory)
-        here = lambda text: re.sub(r"(?<![\w/])(/(?:etc|var/lib)/gantry\b)", rf"{root}\1", text)
+        in_root = lambda text: re.sub(r"(?<![\w/])(/(?:etc|var/lib)/gantry\b)", rf"{root}\1", text)
         (root / "var/lib/gantry").mkdir(parents=True)
         for path, (kind, _, key) in chart.mounted_files(rendered).items():
             if key == without:
@@ -50,13 +50,13 @@ def started(rendered, without=None):
             if kind == "secret":
                 file.write_text(SECRETS.get(key, f"secret of {key}"))
             else:
-                file.write_text(here(nobody_outside(chart.one(rendered, "ConfigMap")["data"][key])))
+                file.write_text(in_root(without_network(chart.one(rendered, "ConfigMap")["data"][key])))
             file.chmod(0o440)
-        words = [re.sub(r"0\.0\.0\.0:\d+", "127.0.0.1:0", here(word)) for word in chart.container(rendered)["args"]]
-        environment = {name: here(value) for name, value in chart.variables(rendered).items()}
+        arguments = [re.sub(r"0\.0\.0\.0:\d+", "127.0.0.1:0", in_root(argument)) for argument in chart.container(rendered)["args"]]
+        environment = {name: in_root(value) for name, value in chart.variables(rendered).items()}
         environment["DATABASE_URL"] = environment["DATABASE_URL"].replace("sqlite:///", f"sqlite://{root}/")
         environment.pop("SSL_CERT_FILE", None)
-        process = subprocess.Popen([GANTRY, *words], env=environment, stderr=subprocess.PIPE, text=True, cwd=root)
+        process = subprocess.Popen([GANTRY, *arguments], env=environment, stderr=subprocess.PIPE, text=True, cwd=root)
         try:
             yield process
         finally:
@@ -66,26 +66,26 @@ def started(rendered, without=None):
 
 
 def address(process):
-    """Where it listens, by its own word."""
-    said = []
+    """The address on which it listens, from its log."""
+    output = []
     for line in process.stderr:
         if '"listening"' in line:
             return json.loads(line)["bound"]
-        said.append(line)
-    raise AssertionError("it ended without listening: " + "".join(said))
+        output.append(line)
+    raise AssertionError("the program ended without listening: " + "".join(output))
 
 
 class Start(unittest.TestCase):
-    def test_it_lives_and_is_ready_with_every_set_of_values(self):
+    def test_gantry_starts_and_is_ready_with_every_set_of_values(self):
         for name, rendered in chart.every_rendering():
             with self.subTest(values=name), started(rendered) as process:
-                at = address(process)
+                bound = address(process)
                 for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
                     path = chart.container(rendered)[probe]["httpGet"]["path"]
-                    with urllib.request.urlopen(f"http://{at}{path}", timeout=10) as answer:
+                    with urllib.request.urlopen(f"http://{bound}{path}", timeout=10) as answer:
                         self.assertEqual(answer.status, 200)
 
-    def test_it_ends_well_within_its_time_of_grace(self):
+    def test_gantry_shuts_down_within_the_grace_period(self):
         rendered = chart.render()
         with started(rendered) as process:
             urllib.request.urlopen(f"http://{address(process)}/healthz", timeout=10).close()
@@ -94,15 +94,15 @@ class Start(unittest.TestCase):
             grace = chart.pod(rendered)["terminationGracePeriodSeconds"]
             self.assertEqual(process.wait(timeout=grace - 5), 0)
 
-    def test_each_key_is_needed(self):
+    def test_each_missing_key_is_named_in_the_error(self):
         rendered = chart.render(*chart.with_values("socket"))
         keys = [key for kind, _, key in chart.mounted_files(rendered).values() if kind == "secret"]
         self.assertEqual(len(keys), 8)
         for key in keys:
             with self.subTest(key=key), started(rendered, without=key) as process:
-                said = process.stderr.read()
+                output = process.stderr.read()
                 self.assertEqual(process.wait(timeout=10), 1)
-                self.assertIn(f"{key}_FILE names the file", said)
+                self.assertIn(f"{key}_FILE names the file", output)
 
 
 if __name__ == "__main__":

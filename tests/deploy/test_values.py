@@ -1,10 +1,10 @@
-"""Values that are wrong are refused before anything reaches a cluster, with words that name the place."""
+"""Tests that wrong values are refused when the chart is rendered, with a message that names the value."""
 
 import unittest
 
 import chart
 
-# What is set, and what must stand in helm's answer.
+# The settings, and a text that helm's output must contain.
 BY_THE_SCHEMA = [
     (["replicas=2"], "replicas is not allowed"),
     (["image.pullPolicy=Sometimes"], "image.pullPolicy"),
@@ -49,18 +49,18 @@ BY_THE_TEMPLATES = [
 
 
 class Refused(unittest.TestCase):
-    def refused(self, cases):
-        for settings, words in cases:
+    def check_refused(self, cases):
+        for settings, message in cases:
             with self.subTest(settings=settings):
-                fine, said = chart.template(*(f"--set={setting}" for setting in settings))
-                self.assertFalse(fine, "this was taken")
-                self.assertIn(words, said)
+                succeeded, output = chart.template(*(f"--set={setting}" for setting in settings))
+                self.assertFalse(succeeded, "these values were accepted")
+                self.assertIn(message, output)
 
-    def test_by_the_schema(self):
-        self.refused(BY_THE_SCHEMA)
+    def test_the_schema_refuses_wrong_values(self):
+        self.check_refused(BY_THE_SCHEMA)
 
-    def test_by_the_templates(self):
-        self.refused(BY_THE_TEMPLATES)
+    def test_the_templates_refuse_wrong_values(self):
+        self.check_refused(BY_THE_TEMPLATES)
 
 
 if __name__ == "__main__":

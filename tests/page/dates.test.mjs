@@ -1,4 +1,4 @@
-// Dates as Slack writes them.
+// Tests of dates in Slack's format.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { ago, clockTime, dayLabel, formatDate } from "../../src/sim/page/dates.j
 const at = (text) => Date.parse(text) / 1000;
 const UTC = { timeZone: "UTC" };
 
-test("every token of Slack's format", () => {
+test("every token of Slack's date format is replaced", () => {
   const now = at("2026-11-16T12:00:00Z");
   const moment = at("2025-02-08T06:09:05Z");
   const table = [
@@ -21,7 +21,7 @@ test("every token of Slack's format", () => {
   assert.equal(formatDate(at("2026-11-03T00:00:00Z"), "{date_long} {date_short}", now, UTC), "Tuesday, November 3rd Nov 3");
 });
 
-test("today, yesterday and tomorrow are those of the reader's time zone", () => {
+test("today, yesterday and tomorrow depend on the reader's time zone", () => {
   const now = at("2026-11-16T00:30:00Z");
   const moment = at("2026-11-15T23:30:00Z");
   assert.equal(formatDate(moment, "{date_pretty}", now, UTC), "yesterday");
@@ -31,14 +31,14 @@ test("today, yesterday and tomorrow are those of the reader's time zone", () => 
   assert.equal(dayLabel(at("2026-11-12T10:00:00Z"), now, UTC), "Thursday, November 12th");
 });
 
-test("ordinals of the teens", () => {
+test("ordinals of the teens end with th", () => {
   const now = at("2026-01-01T00:00:00Z");
   const day = (n) => formatDate(at(`2026-03-${String(n).padStart(2, "0")}T00:00:00Z`), "{date}", now, UTC);
   assert.deepEqual([1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 31].map(day).map((text) => text.replace("March ", "")),
     ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "23rd", "31st"]);
 });
 
-test("how long ago, in the largest unit", () => {
+test("a past or future time is shown in its largest unit", () => {
   const table = [[0, "just now"], [9, "just now"], [12, "12 seconds ago"], [60, "1 minute ago"], [3599, "59 minutes ago"], [3600, "1 hour ago"],
     [2 * 86_400, "2 days ago"], [-30, "in 30 seconds"], [-3, "in a moment"], [400 * 86_400, "1 year ago"]];
   for (const [seconds, expected] of table) assert.equal(ago(1_000_000_000 - seconds, 1_000_000_000), expected);

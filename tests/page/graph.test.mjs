@@ -1,4 +1,4 @@
-// Where commits of a Git graph stand.
+// Tests of the layout of the Git graph.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,20 +15,20 @@ const history = (...lines) => lines.map((line) => {
 });
 const lanes = (graph) => Object.fromEntries(graph.rows.map((row) => [row.sha, row.lane]));
 
-test("each rung's branch has a lane of its own, lowest first", () => {
+test("each environment's branch has a lane of its own, lowest first", () => {
   const graph = layout(history("d3 d2 develop", "p1 d0,s1 prod,prod/2026.11.16-1", "s1 d0,q1 staging", "q1 d0,d2 qa", "d2 d1", "d1 d0", "d0"), LADDER);
   assert.deepEqual(lanes(graph), { d3: 0, p1: 3, s1: 2, q1: 1, d2: 0, d1: 0, d0: 0 });
   assert.equal(graph.lanes, 4);
   assert.deepEqual(graph.edges.find((edge) => edge.from.row === 3 && edge.merge), { from: { row: 3, lane: 1 }, to: { row: 4, lane: 0 }, colour: 0, merge: true, cut: false });
 });
 
-test("a branch that holds nothing of its own takes no lane, and the others keep their colours", () => {
+test("a branch without commits of its own takes no lane, and the others keep their colours", () => {
   const graph = layout(history("s1 d0,d1 staging", "d1 d0 develop,qa", "d0"), LADDER);
   assert.deepEqual(lanes(graph), { s1: 1, d1: 0, d0: 0 });
   assert.deepEqual(graph.rows.map((row) => row.colour), [2, 0, 0]);
 });
 
-test("topic branches stand to the right and free their lane", () => {
+test("topic branches are to the right and free their lane", () => {
   const graph = layout(history("m2 m1,t2 develop", "t2 m1 topic-two", "m1 m0,t1", "t1 m0", "m0"), LADDER);
   assert.deepEqual(lanes(graph), { m2: 0, t2: 1, m1: 0, t1: 1, m0: 0 });
   assert.equal(graph.lanes, 2);
@@ -39,17 +39,17 @@ test("topic branches that live at the same time do not share a lane", () => {
   assert.deepEqual(lanes(graph), { a1: 1, b1: 2, m1: 0, m0: 0 });
 });
 
-test("a parent beyond the list leaves at the lower edge", () => {
+test("the line to a parent beyond the list ends at the lower edge", () => {
   const graph = layout(history("d9 d8 develop", "d8 d7"), LADDER);
   assert.deepEqual(graph.edges.at(-1), { from: { row: 1, lane: 0 }, to: { row: 2, lane: 0 }, colour: 0, merge: false, cut: true });
 });
 
-test("no commits, and roots without any known branch", () => {
+test("an empty history and roots without a known branch have a layout", () => {
   assert.deepEqual(layout([], LADDER), { rows: [], edges: [], lanes: 1 });
   assert.deepEqual(lanes(layout(history("b - other", "a - main"), LADDER)), { b: 0, a: 0 });
 });
 
-test("in any history no line runs through a commit of its own lane that it does not end at", () => {
+test("in any history no line runs through another commit of its lane", () => {
   let seed = 7;
   const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
   for (let round = 0; round < 200; round += 1) {

@@ -1,4 +1,4 @@
-// Slack's mrkdwn and the markdown block, as trees.
+// Tests of the parsers for Slack's mrkdwn and for the markdown block.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,30 +6,30 @@ import { test } from "node:test";
 import { parseMarkdown } from "../../src/sim/page/markdown.js";
 import { parse, plain, safeUrl } from "../../src/sim/page/mrkdwn.js";
 
-/** A tree in one line: what a person would see, with the kinds of its parts. */
-function told(nodes) {
+/** Formats a tree as one line: the visible text, with the kinds of its parts. */
+function format(nodes) {
   return nodes.map((node) => {
     switch (node.type) {
       case "text": return node.text;
       case "break": return "⏎";
-      case "line": return told(node.children);
+      case "line": return format(node.children);
       case "code": case "pre": return `${node.type}(${node.text})`;
       case "emoji": return node.text;
       case "user": return `user(${node.id ?? node.name}${node.label ? `|${node.label}` : ""})`;
       case "channel": case "group": return `${node.type}(${node.id}${node.label ? `|${node.label}` : ""})`;
       case "broadcast": return `broadcast(${node.name})`;
       case "date": return `date(${node.unix} ${node.format}${node.url ? ` ${node.url}` : ""}|${node.fallback})`;
-      case "link": return `link(${node.url}|${told(node.children)})`;
-      case "list": return `list(${node.items.map((item) => `${"  ".repeat(item.indent)}${told(item.children)}`).join(";")})`;
-      case "table": return `table(${node.rows.map((row) => row.map(told).join(",")).join(";")})`;
+      case "link": return `link(${node.url}|${format(node.children)})`;
+      case "list": return `list(${node.items.map((item) => `${"  ".repeat(item.indent)}${format(item.children)}`).join(";")})`;
+      case "table": return `table(${node.rows.map((row) => row.map(format).join(",")).join(";")})`;
       case "rule": return "rule";
-      default: return `${node.type}${node.level ?? ""}(${told(node.children)})`;
+      default: return `${node.type}${node.level ?? ""}(${format(node.children)})`;
     }
   }).join("");
 }
 
 const cases = (name, read, table) => test(name, () => {
-  for (const [text, expected] of table) assert.equal(told(read(text)), expected, JSON.stringify(text));
+  for (const [text, expected] of table) assert.equal(format(read(text)), expected, JSON.stringify(text));
 });
 
 cases("marks need a border on both sides, as in Slack", parse, [
@@ -67,7 +67,7 @@ cases("references in angle brackets", parse, [
   ["*<https://a.example|a*b>*", "bold(link(https://a.example|a*b))"],
 ]);
 
-cases("what was escaped comes back as text, never as a reference", parse, [
+cases("escaped text is shown as text, never as a reference", parse, [
   ["&lt;!channel&gt; &amp;lt; &amp;amp;", "<!channel> &lt; &amp;"],
   ["&lt;@U0ALICE&gt;", "<@U0ALICE>"],
 ]);
@@ -79,21 +79,21 @@ cases("emoji, quotes and lines", parse, [
   ["a\nb", "a⏎b"],
 ]);
 
-test("people can be named by hand, if they exist", () => {
+test("a typed @name is a mention if the person exists", () => {
   const names = new Set(["gantry"]);
-  assert.equal(told(parse("@gantry list, @nobody, a@gantry", { names })), "user(gantry) list, @nobody, a@gantry");
+  assert.equal(format(parse("@gantry list, @nobody, a@gantry", { names })), "user(gantry) list, @nobody, a@gantry");
 });
 
 test("plain text has emoji but no formatting", () => {
-  assert.equal(told(plain("*a* <@U1> :x: &amp;")), "*a* <@U1> ❌ &");
+  assert.equal(format(plain("*a* <@U1> :x: &amp;")), "*a* <@U1> ❌ &");
 });
 
-test("only links that cannot run code are links", () => {
+test("links that could run code are not links", () => {
   for (const url of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", " https://a", "//a", "file:///etc"]) assert.equal(safeUrl(url), null, url);
   assert.equal(safeUrl("https://a.example/x"), "https://a.example/x");
 });
 
-test("hostile text ends, and quickly", () => {
+test("hostile text is parsed quickly", () => {
   const started = performance.now();
   for (const text of ["*_~".repeat(3000), "<".repeat(9000), "`".repeat(9000), ":".repeat(9000), "*a ".repeat(3000), "> ".repeat(3000)]) {
     parse(text);

@@ -1,4 +1,4 @@
-// The demo's page in a real browser: what a person does and sees there, from a push to the bot's message.
+// Tests of the demo's page in a real browser: the actions of a person and their effects, from a push to the bot's message.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -9,36 +9,36 @@ import { after, before, test } from "node:test";
 const BINARY = process.env.GANTRY_BIN ?? fileURLToPath(new URL("../../target/debug/gantry", import.meta.url));
 const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const PATIENCE = 30_000;
-const START = 20_000;
+const TIMEOUT = 30_000;
+const START_TIMEOUT = 20_000;
 
 const playwright = await import("playwright-core").catch(() => null);
-const lacking = !playwright ? "playwright-core is not installed (npm ci)" : !existsSync(BROWSER) ? `there is no ${BROWSER}` : null;
-if (lacking) console.error(`\n!!! THE PAGE IS NOT TESTED IN A BROWSER: ${lacking}\n`);
-// Where everything must be tested, a missing browser is a failure and not an excuse.
-const skip = lacking && !process.env.CI ? lacking : false;
+const missing = !playwright ? "playwright-core is not installed (npm ci)" : !existsSync(BROWSER) ? `there is no ${BROWSER}` : null;
+if (missing) console.error(`\n!!! THE PAGE IS NOT TESTED IN A BROWSER: ${missing}\n`);
+// In CI, a missing browser is a failure.
+const skip = missing && !process.env.CI ? missing : false;
 
 let demo;
 let url;
 let browser;
 let page;
-const complaints = [];
-const foreign = [];
+const consoleErrors = [];
+const foreignRequests = [];
 
 const started = [];
 
-/** A demo of its own, on a free port: the process and its address. */
+/** Starts another demo on a free port: returns the process and its address. */
 async function startDemo() {
   const child = spawn(BINARY, ["demo", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
   started.push(child);
   const address = await new Promise((resolve, reject) => {
-    let said = "";
-    const late = setTimeout(() => reject(new Error(`the demo did not say where it is: ${said}`)), START);
+    let output = "";
+    const late = setTimeout(() => reject(new Error(`the demo did not print its address: ${output}`)), START_TIMEOUT);
     child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the demo ended with ${code}: ${said}`)));
+    child.once("exit", (code) => reject(new Error(`the demo ended with ${code}: ${output}`)));
     child.stdout.on("data", (chunk) => {
-      said += chunk;
-      const match = /http:\/\/127\.0\.0\.1:\d+\//.exec(said);
+      output += chunk;
+      const match = /http:\/\/127\.0\.0\.1:\d+\//.exec(output);
       if (match) {
         clearTimeout(late);
         resolve(match[0]);
@@ -51,10 +51,10 @@ async function startDemo() {
 async function visit(options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1, colorScheme: "light", ...options });
   const opened = await context.newPage();
-  opened.setDefaultTimeout(PATIENCE);
-  opened.on("console", (message) => { if (["error", "warning"].includes(message.type())) complaints.push(message.text()); });
-  opened.on("pageerror", (error) => complaints.push(error.message));
-  opened.on("request", (request) => { if (!request.url().startsWith(url) && !request.url().startsWith("data:")) foreign.push(request.url()); });
+  opened.setDefaultTimeout(TIMEOUT);
+  opened.on("console", (message) => { if (["error", "warning"].includes(message.type())) consoleErrors.push(message.text()); });
+  opened.on("pageerror", (error) => consoleErrors.push(error.message));
+  opened.on("request", (request) => { if (!request.url().startsWith(url) && !request.url().startsWith("data:")) foreignRequests.push(request.url()); });
   return opened;
 }
 
@@ -84,7 +84,7 @@ async function push(artefact, message) {
 
 before(async () => {
   if (skip) return;
-  assert.equal(lacking, null);
+  assert.equal(missing, null);
   ({ child: demo, address: url } = await startDemo());
   browser = await playwright.chromium.launch({ executablePath: BROWSER, args: FLAGS });
   page = await visit();
@@ -96,7 +96,7 @@ after(async () => {
   for (const child of started) child.kill("SIGKILL");
 });
 
-test("the first look shows what runs, and four things to try", { skip }, async () => {
+test("the page first shows the running versions and four things to try", { skip }, async () => {
   for (const environment of ["development", "qa", "staging", "prod"]) {
     await page.locator(`.workload[data-environment="${environment}"][data-artefact="checkout"][data-state="running"]`).waitFor();
   }
@@ -107,7 +107,7 @@ test("the first look shows what runs, and four things to try", { skip }, async (
   assert.ok(fits, "the page as a whole does not scroll");
 });
 
-test("a push is built, rolled out, and told in the channel", { skip }, async () => {
+test("a push is built, rolled out, and announced in the channel", { skip }, async () => {
   const before = await workload("development", "checkout").getAttribute("data-version");
   await push("checkout", "Round taxes per line, not per basket");
   await page.locator('.build[data-artefact="checkout"]').first().waitFor();
@@ -120,7 +120,7 @@ test("a push is built, rolled out, and told in the channel", { skip }, async () 
   assert.match(await told.first().innerText(), /development/);
 });
 
-test("/list answers with a table that only the asker sees", { skip }, async () => {
+test("/list answers with a table that only the requester sees", { skip }, async () => {
   await page.locator("#composer textarea").fill("/li");
   await page.getByRole("option", { name: /\/list/ }).waitFor();
   await type("/list");
@@ -131,10 +131,10 @@ test("/list answers with a table that only the asker sees", { skip }, async () =
   assert.match(await answer.first().innerText(), /Only visible to you/);
 });
 
-test("a promotion goes all the way: one card, from the command to the last pod", { skip }, async () => {
+test("one card follows a promotion from the command to the last pod", { skip }, async () => {
   const source = await workload("development", "checkout").getAttribute("data-version");
   const before = await workload("qa", "checkout").getAttribute("data-version");
-  // What was refused was not done: it is ticked off with the change that begins.
+  // A refused command does not tick off the step; the begin of a change does.
   for (const [typed, said] of [["/promote checkout development", "fed by pushes"], ["/promote chekout qa", "Did you mean checkout?"]]) {
     await type(typed);
     await messages(".private").filter({ hasText: said }).last().waitFor();
@@ -144,23 +144,23 @@ test("a promotion goes all the way: one card, from the command to the last pod",
   await tried("Promote it").getByText("(done)").waitFor({ state: "attached" });
   const card = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).filter({ hasText: source.slice(-7) });
   await card.first().waitFor();
-  // It is edited in place: the same message says how far it is, and in the end that it runs.
+  // The card is edited in place: the same message shows the progress and the end.
   const id = await card.first().getAttribute("data-id");
   const same = page.locator(`#messages .message[data-id="${id}"]`);
   await same.filter({ hasText: "deploying to qa" }).waitFor();
-  // Progress is told every few seconds, so that a quick rollout may be over before the next word.
+  // Progress is shown every few seconds, so a quick rollout may be over before the next update.
   await same.filter({ hasText: /rolling out|running in qa/ }).waitFor();
   await same.filter({ hasText: "running in qa, 2 of 2 ready" }).waitFor();
   const text = await same.innerText();
   for (const part of ["merged into qa", "tagged qa/", "rolled out", "Round taxes per line", "Next: /promote checkout staging"]) {
     assert.ok(text.includes(part), `${part} is on the card: ${text}`);
   }
-  // The truth beside it.
+  // The cluster and Git agree with the card.
   await page.locator(`.workload[data-environment="qa"][data-artefact="checkout"][data-state="running"]:not([data-version="${before}"])`).waitFor();
   await page.locator(".commits li", { hasText: "Promote checkout" }).first().locator(".ref", { hasText: /^qa\/\d/ }).waitFor();
 });
 
-test("a wrong promotion is refused to the asker alone, with what to do next", { skip }, async () => {
+test("a refusal is shown only to the requester, with the next step", { skip }, async () => {
   for (const [typed, said] of [["/promote checkout qa", "has everything of"], ["/promote checkout development", "fed by pushes"], ["/promote chekout qa", "Did you mean checkout?"]]) {
     const before = await messages(".private").count();
     await type(typed);
@@ -171,7 +171,7 @@ test("a wrong promotion is refused to the asker alone, with what to do next", { 
   }
 });
 
-test("the button on an arrival promotes it, and what moves more is asked first", { skip }, async () => {
+test("the button on an arrival promotes it, and asks first if other artefacts move too", { skip }, async () => {
   await push("storefront", "Say how many are left in stock");
   const arrival = messages('[data-user="gantry"]').filter({ hasText: "Say how many are left in stock" }).filter({ hasText: "storefront" });
   await arrival.first().getByRole("button", { name: "Promote" }).click();
@@ -180,14 +180,14 @@ test("the button on an arrival promotes it, and what moves more is asked first",
   await messages('[data-user="gantry"]').filter({ hasText: "storefront" }).filter({ hasText: "running in qa, 2 of 2 ready" }).first().waitFor();
 });
 
-test("production goes by a pull request that somebody else approves", { skip }, async () => {
+test("a second person must approve the pull request for production", { skip }, async () => {
   const be = async (name) => page.getByRole("radio", { name: new RegExp(name, "i") }).check({ force: true });
   const channel = async (name) => page.locator("#channels .channel", { hasText: name }).click();
   const before = await workload("prod", "checkout").getAttribute("data-version");
   await type("/promote checkout prod");
   const question = messages(".private").filter({ hasText: "by a pull request into prod" }).last();
   await question.waitFor();
-  assert.equal(await tried("Go to production").getByText("(done)").count(), 0, "nobody has confirmed it yet");
+  assert.equal(await tried("Go to production").getByText("(done)").count(), 0, "the plan is not confirmed yet");
   await question.getByRole("button", { name: "Confirm" }).click();
   await tried("Go to production").getByText("(done)").waitFor({ state: "attached" });
   await channel("releases");
@@ -196,7 +196,7 @@ test("production goes by a pull request that somebody else approves", { skip }, 
   const pulls = page.locator("#pulls a", { hasText: "Promote checkout" });
   await pulls.first().waitFor();
 
-  // A no asks for its reason, in a modal that comes a moment after the click.
+  // A rejection asks for a reason in a modal, which opens a moment after the click.
   await be("bob");
   await card.getByRole("button", { name: "Reject" }).click();
   const modal = page.getByRole("dialog", { name: "Reject this change" });
@@ -212,7 +212,7 @@ test("production goes by a pull request that somebody else approves", { skip }, 
   const second = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).last();
   await second.filter({ hasText: "waiting for 1 approval" }).waitFor();
 
-  // Reviewed where reviewers are: on the pull request's own page.
+  // The review is made on the pull request's own page.
   const review = await visit();
   await review.goto(await pulls.first().getAttribute("href").then((href) => new URL(href, url).href));
   await review.getByText("Asked for by alice in Slack").waitFor();
@@ -226,7 +226,7 @@ test("production goes by a pull request that somebody else approves", { skip }, 
   await channel("deploys");
 });
 
-test("the next rollout is made to crash once, and the button says whether it is armed", { skip }, async () => {
+test("the next rollout crashes once, and the button shows whether it is armed", { skip }, async () => {
   const button = page.getByRole("button", { name: "Make the next rollout crash" });
   const said = page.getByRole("status").filter({ hasText: /Armed|struck/ });
   assert.equal(await button.getAttribute("aria-pressed"), "false");
@@ -235,7 +235,7 @@ test("the next rollout is made to crash once, and the button says whether it is 
   assert.match(await said.innerText(), /^Armed: what rolls out next crashes/);
   await button.click();
   const truth = () => page.evaluate(() => fetch("/sim/state").then((answer) => answer.json()));
-  assert.deepEqual((await truth()).armed, [{ fault: "crash_loop", times: 1, artefact: null, environment: null }], "armed once, however often it is pressed");
+  assert.deepEqual((await truth()).armed, [{ fault: "crash_loop", times: 1, artefact: null, environment: null }], "it is armed once, even if pressed twice");
 
   await push("checkout", "Ask for the address twice");
   await page.locator('#crash[aria-pressed="false"]').waitFor();
@@ -249,7 +249,7 @@ test("the next rollout is made to crash once, and the button says whether it is 
   assert.equal(await button.getAttribute("aria-pressed"), "false");
 });
 
-test("a promotion that crashed is rolled back from its card, and git keeps both", { skip }, async () => {
+test("a failed promotion is rolled back from its card", { skip }, async () => {
   await page.getByRole("button", { name: "Make the next rollout crash" }).click();
   await page.locator('#crash[aria-pressed="true"]').waitFor();
   const runs = (artefact) => page.evaluate((name) => fetch("/sim/state").then((answer) => answer.json()).then((truth) => truth.environments.staging[name].state), artefact);
@@ -264,7 +264,7 @@ test("a promotion that crashed is rolled back from its card, and git keeps both"
   assert.equal(await runs("checkout"), "running");
   assert.match(await restored.first().innerText(), /failed: CrashLoopBackOff/, "the reason is the failure");
   await red.waitFor();
-  assert.equal(await red.getByRole("button", { name: "Roll back", exact: true }).count(), 0, "the card says that it was rolled back");
+  assert.equal(await red.getByRole("button", { name: "Roll back", exact: true }).count(), 0, "the card shows that it was rolled back");
 });
 
 test("a wrong command is answered with help", { skip }, async () => {
@@ -275,9 +275,9 @@ test("a wrong command is answered with help", { skip }, async () => {
   for (const word of ["list", "promote"]) assert.ok(help.includes(word), `the help names ${word}: ${help}`);
 });
 
-test("the Home shows what waits, what runs where and what can be done, and moves on by itself", { skip }, async () => {
+test("the Home tab shows approvals, versions and actions, and updates by itself", { skip }, async () => {
   const fresh = await startDemo();
-  // Its address is another one, so this page is not among those that may ask only ours.
+  // This demo has another address, so the check for foreign requests does not cover this page.
   const other = await (await browser.newContext()).newPage();
   await enter(other, fresh.address);
   const call = (path, body) => fetch(new URL(path, fresh.address), { method: "POST", body: JSON.stringify(body) }).then((answer) => answer.json());
@@ -296,7 +296,7 @@ test("the Home shows what waits, what runs where and what can be done, and moves
   fresh.child.kill("SIGINT");
 });
 
-test("another person does not see what is private to alice", { skip }, async () => {
+test("another person does not see the private messages of alice", { skip }, async () => {
   assert.ok((await messages(".private").count()) > 0);
   const all = await messages().count();
   await page.getByRole("radio", { name: /bob/i }).check({ force: true });
@@ -306,7 +306,7 @@ test("another person does not see what is private to alice", { skip }, async () 
   await messages(".private").first().waitFor();
 });
 
-test("what a person says appears, and foreign text stays text", { skip }, async () => {
+test("typed text is shown, and markup in it stays text", { skip }, async () => {
   await type('<img src=x onerror="alert(1)"> & *bold*');
   const said = messages('[data-user="alice"]').last();
   await page.waitForFunction(() => document.querySelector("#messages").innerText.includes("onerror"));
@@ -317,21 +317,21 @@ test("what a person says appears, and foreign text stays text", { skip }, async 
   await page.locator(".commits li", { hasText: "<script>alert(1)</script> <!channel>" }).first().waitFor();
 });
 
-test("a refusal of the hands is shown as its sentence", { skip }, async () => {
+test("an error of the control API is shown as its message", { skip }, async () => {
   const other = await visit();
   await other.route("**/sim/say", (route) => route.fulfill({ status: 409, contentType: "application/json", body: '{"error":"The channel is archived."}' }));
   await enter(other);
   await other.locator("#composer textarea").fill("hello");
   await other.keyboard.press("Enter");
   await other.getByRole("alert").filter({ hasText: "The channel is archived." }).waitFor();
-  assert.equal(await other.locator("#composer textarea").inputValue(), "hello", "what was typed is not lost");
-  // The browser itself reports the 409.
-  assert.equal(complaints.filter((text) => text.includes("409")).length, 1);
-  complaints.splice(complaints.findIndex((text) => text.includes("409")), 1);
+  assert.equal(await other.locator("#composer textarea").inputValue(), "hello", "the typed text is kept");
+  // The browser logs the 409 itself.
+  assert.equal(consoleErrors.filter((text) => text.includes("409")).length, 1);
+  consoleErrors.splice(consoleErrors.findIndex((text) => text.includes("409")), 1);
   await other.context().close();
 });
 
-test("Block Kit is drawn as Slack draws it", { skip }, async () => {
+test("Block Kit is rendered as in Slack", { skip }, async () => {
   const other = await visit();
   const text = (words) => ({ type: "plain_text", text: words });
   const card = (edited) => ({
@@ -358,7 +358,7 @@ test("Block Kit is drawn as Slack draws it", { skip }, async () => {
   await enter(other);
 
   const message = other.locator("#messages .message");
-  assert.equal(await message.count(), 1, "replies stand in the thread");
+  assert.equal(await message.count(), 1, "replies are only in the thread");
   assert.equal(await message.locator("h3").innerText(), "checkout to prod 🚀");
   assert.equal(await message.locator(".fields > div").count(), 2);
   assert.match(await message.locator(".section-text").innerText(), /Asked by @alice \d{4}-\d\d-\d\d/);
@@ -386,7 +386,7 @@ test("Block Kit is drawn as Slack draws it", { skip }, async () => {
   await other.context().close();
 });
 
-test("a difference shows which words went and came, and its file opens beside the page", { skip }, async () => {
+test("a diff shows removed and added words, and its file opens in a new tab", { skip }, async () => {
   const other = await visit();
   const piece = (words, ...styles) => ({ type: "text", text: words, ...(styles.length ? { style: Object.fromEntries(styles.map((style) => [style, true])) } : {}) });
   const difference = { type: "rich_text", elements: [{ type: "rich_text_section", elements: [
@@ -406,31 +406,31 @@ test("a difference shows which words went and came, and its file opens beside th
   const block = other.locator("#messages .block-rich_text");
   assert.equal(await block.innerText(), "@@ -1 +1 @@\n-   image: <!channel> 1.4\n+   image: 1.5");
   assert.equal(await block.locator("i").innerText(), "@@ -1 +1 @@");
-  assert.equal(await block.locator("code s b").innerText(), "<!channel> 1.4", "what went is struck, and text stays text");
+  assert.equal(await block.locator("code s b").innerText(), "<!channel> 1.4", "removed text is struck through, and markup in it stays text");
   assert.deepEqual(await block.locator("code b").allInnerTexts(), ["<!channel> 1.4", "1.5"]);
   const [opened] = await Promise.all([other.context().waitForEvent("page"), other.getByRole("link", { name: file.title }).click()]);
   assert.equal(await opened.locator("body").innerText(), "-old\n+нове\n");
   await other.context().close();
 });
 
-test("it works on a narrow window and in the dark", { skip }, async () => {
+test("the page works in a narrow window and in dark mode", { skip }, async () => {
   const other = await visit({ viewport: { width: 480, height: 800 }, colorScheme: "dark" });
   await enter(other);
   await other.locator("#composer textarea").waitFor();
   await other.getByRole("button", { name: "Live view" }).click();
   await other.locator('.workload[data-environment="prod"][data-artefact="checkout"]').waitFor();
-  assert.ok(await other.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing hangs over the edge");
+  assert.ok(await other.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page does not scroll sideways");
   await other.context().close();
 });
 
-test("nothing came from elsewhere and the browser complained of nothing", { skip }, () => {
-  assert.deepEqual(foreign, []);
-  assert.deepEqual(complaints, []);
+test("the page sent no foreign requests and logged no errors", { skip }, () => {
+  assert.deepEqual(foreignRequests, []);
+  assert.deepEqual(consoleErrors, []);
 });
 
-// `PICTURES=pictures npm test` makes them anew; it takes a font with emoji, as in Debian's fonts-noto-color-emoji.
+// `PICTURES=pictures npm test` makes new pictures. It needs a font with emoji, such as Debian's fonts-noto-color-emoji.
 const PICTURES = process.env.PICTURES;
-test("the pictures for the README", { skip: skip || (PICTURES ? false : "PICTURES names no folder") }, async () => {
+test("take the pictures for the README", { skip: skip || (PICTURES ? false : "PICTURES is not set") }, async () => {
   const { child: other, address } = await startDemo();
   const fresh = await visit();
   const shown = page;
@@ -450,7 +450,7 @@ test("the pictures for the README", { skip: skip || (PICTURES ? false : "PICTURE
   const card = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).first();
   await card.filter({ hasText: /deploying to qa, \d of 2 ready/ }).waitFor();
   await picture("demo");
-  // Room for a table of four environments.
+  // Wide enough for a table of four environments.
   await fresh.setViewportSize({ width: 2200, height: 1100 });
   await card.filter({ hasText: "running in qa" }).waitFor();
   await picture("card", card);
@@ -475,11 +475,11 @@ test("the pictures for the README", { skip: skip || (PICTURES ? false : "PICTURE
   page = shown;
 });
 
-test("when the demo ends, within three seconds, the page says so", { skip }, async () => {
+test("the demo ends within three seconds, and the page shows that it is gone", { skip }, async () => {
   const ended = new Promise((resolve) => { demo.once("exit", resolve); });
   const asked = Date.now();
   demo.kill("SIGINT");
   await ended;
-  assert.ok(Date.now() - asked < 3500, "it ended in time although a page was open");
+  assert.ok(Date.now() - asked < 3500, "it ended in time while a page was open");
   await page.getByRole("alert").filter({ hasText: "The demo is gone" }).waitFor();
 });
