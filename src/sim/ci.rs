@@ -1,5 +1,5 @@
-//! The simulated CI: a branch moves, and after a moment an image of that commit is in the registry under a new tag.
-//! It is told of moves by whoever wires it, and knows neither GitHub nor the cluster.
+//! The simulated CI: some time after a branch moves, an image of the new commit is in the registry under a new tag.
+//! Its caller reports branch moves to it; it knows neither GitHub nor the cluster.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::registry::Registry;
 use crate::sim::scheduler::Scheduler;
 
-/// What CI builds, from where, and how it names the result.
+/// The repository and branches that CI builds for one artefact, and the names of the images.
 #[derive(Clone, Debug)]
 pub struct BuildConfig {
     pub artefact: String,
@@ -23,17 +23,17 @@ pub struct BuildConfig {
     pub image: String,
     pub branches: Vec<String>,
     pub tag_style: TagStyle,
-    /// Globs; a commit that touches none of them is not built. Empty: every commit is.
+    /// Globs. A commit that touches none of them is not built. If the list is empty, every commit is built.
     pub paths: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagStyle {
-    /// `develop-4f1c2ab`: the tag tells the commit.
+    /// `develop-4f1c2ab`: the tag contains the commit.
     ShortSha,
-    /// `1.4.3`: the image's revision label tells it.
+    /// `1.4.3`: the image's revision label contains the commit.
     Semver,
-    /// `build-12`: nothing tells it.
+    /// `build-12`: neither the tag nor a label contains the commit.
     Opaque,
 }
 
@@ -61,7 +61,7 @@ pub struct Ci {
 
 #[derive(Default)]
 struct CiState {
-    /// By image and tag: what CI remembers of its builds, even where the image itself says nothing.
+    /// Commits by image and tag. CI remembers them even if neither the tag nor a label contains the commit.
     commits: BTreeMap<(String, String), Sha>,
     changed_paths: Option<ChangedPathsLookup>,
     listeners: Vec<Listener>,
@@ -72,17 +72,17 @@ impl Ci {
         Self { scheduler, pace, registry, builds: Arc::new(builds), state: Arc::default() }
     }
 
-    /// Asks `changes` which paths a commit of a repository touches, for builds that look at them.
+    /// Sets the lookup of the paths that a commit of a repository touches. It is used by builds with `paths`.
     pub fn set_changed_paths_lookup(&self, changes: impl Fn(&str, &Sha) -> Vec<String> + Send + Sync + 'static) {
         self.lock().changed_paths = Some(Arc::new(changes));
     }
 
-    /// Calls `listener` after each build, inside the agenda's step.
+    /// Calls `listener` after each build, inside the scheduler's step.
     pub fn on_built(&self, listener: impl Fn(&BuiltImage) + Send + Sync + 'static) {
         self.lock().listeners.push(Arc::new(listener));
     }
 
-    /// A branch of a repository now points to `after`. Moves in quick succession are all built, in their order.
+    /// A branch of a repository now points to `after`. Moves in quick succession are all built, in order.
     pub fn branch_moved(&self, repository: &str, branch: &str, after: &Sha) {
         for build in self.select_builds(repository, branch, after) {
             let (ci, branch, commit) = (self.clone(), branch.to_owned(), after.clone());
@@ -96,7 +96,7 @@ impl Ci {
         }
     }
 
-    /// Builds at once and tells nobody: the history that was there before the world began.
+    /// Builds at once and calls no listener. It creates the history before the world's start.
     pub fn build_now(&self, repository: &str, branch: &str, commit: &Sha, at: Timestamp) -> Vec<BuiltImage> {
         self.select_builds(repository, branch, commit)
             .iter()
@@ -104,7 +104,7 @@ impl Ci {
             .collect()
     }
 
-    /// The commit an image was built from, even where its tag and labels tell nothing.
+    /// The commit that an image was built from, even if its tag and labels do not contain it.
     pub fn commit_of(&self, image: &str, tag: &str) -> Option<Sha> {
         self.lock().commits.get(&(image.to_owned(), tag.to_owned())).cloned()
     }
@@ -141,7 +141,7 @@ impl Ci {
     }
 
     fn next_tag(&self, state: &CiState, build: &BuildConfig, branch: &str, commit: &Sha) -> String {
-        // Tags that were removed from the registry are remembered too: a number is never given twice.
+        // Tags that were removed from the registry count too, so that a number is never reused.
         let known = || {
             let ours = state.commits.keys().filter(|(image, _)| *image == build.image).map(|(_, tag)| tag.clone());
             self.registry.tags(&build.image).into_iter().chain(ours)

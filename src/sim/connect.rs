@@ -1,5 +1,5 @@
-//! Configuration, kubeconfig and secrets with which a Gantry runs against the simulated services. The demo's own bot, the
-//! tests and every caller of `GET /sim/connect` get them from here.
+//! The configuration, kubeconfig and secrets with which a Gantry runs against the simulated services. The demo's own
+//! bot, the tests and every caller of `GET /sim/connect` get them from here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::world::{
     APP_TOKEN, BOT_TOKEN, GITHUB_TOKEN, GITHUB_WEBHOOK_SECRET, SIGNING_SECRET, TEAM, World, webhook_secrets,
 };
 
-/// Stands for the path of the kubeconfig, which only the caller knows.
+/// A placeholder for the path of the kubeconfig, which only the caller knows.
 const KUBECONFIG_PATH: &str = "{kubeconfig}";
 
 /// The answer of `GET /sim/connect`.
@@ -35,7 +35,7 @@ impl ConnectDetails {
         Ok(self.config.replace(KUBECONFIG_PATH, &path.display().to_string()))
     }
 
-    /// A variable by its name, as [`crate::config::Secrets::read`] asks for it.
+    /// A variable by name, for [`crate::config::Secrets::read`].
     pub fn find_variable(&self, name: &str) -> Option<String> {
         self.env.get(name).cloned()
     }

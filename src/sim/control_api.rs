@@ -1,4 +1,4 @@
-//! The control API under `/sim/*`: what a person does in the demo, and what they can look at, as HTTP calls.
+//! The control API under `/sim/*`: HTTP calls for the actions of a person in the demo, and for the state of the world.
 //! A call from another site's page is refused.
 
 use std::collections::BTreeMap;
@@ -26,11 +26,11 @@ use super::github::Verdict;
 use super::slack::Ack;
 use crate::sim::world::{ARTEFACTS, ENVIRONMENTS, UpdateTopic, World};
 
-/// How long somebody who opens the Home waits for it.
+/// How long a caller that opens the Home waits for the bot to publish it.
 const HOME_TIMEOUT: Duration = Duration::from_secs(3);
 const HOME_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Everything under `/sim/*` and the registry, for programs and for the world's own page, but for no other page.
+/// All routes under `/sim/*` and the registry. Programs and the world's own page may call them, other pages may not.
 pub fn guarded_router(world: &World) -> Router {
     let guard = middleware::from_fn_with_state(world.clone(), same_origin);
     world.router().merge(router(world.clone())).layer(guard)
@@ -55,7 +55,7 @@ fn router(world: World) -> Router {
         .with_state(world)
 }
 
-/// A browser says where a page came from; only our own may use the control API.
+/// A browser sends the origin of the page; only the demo's own page may use the control API.
 async fn same_origin(State(world): State<World>, headers: HeaderMap, request: Request, next: Next) -> Response {
     match headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default()) {
         Some(origin) if !is_own(origin, &world.origin) => {
@@ -76,7 +76,7 @@ fn error_response(status: StatusCode, sentence: &str) -> Response {
     (status, Json(json!({ "error": sentence }))).into_response()
 }
 
-/// JSON whatever its content type is called, with a sentence where it is none.
+/// JSON with any content type. A body that is not valid is answered with a sentence.
 struct Body<T>(T);
 
 impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
@@ -89,7 +89,7 @@ impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> 
     }
 }
 
-/// What the bot answered, and the modals that are open to the person now, where there are any.
+/// The bot's acknowledgement, and the modals that the person has open now, if any.
 fn ack_response(world: &World, user: &str, ack: &Ack) -> Response {
     let mut answer = json!(ack);
     let views = world.slack.views(user);
@@ -231,7 +231,7 @@ struct MessagesQuery {
 
 async fn messages(State(world): State<World>, Query(query): Query<MessagesQuery>) -> Json<Value> {
     let mut answer = json!({ "messages": world.slack.messages(&query.channel, query.user.as_deref()) });
-    // A modal may open after the click was acknowledged, so it is told here too.
+    // A modal may open after the click was acknowledged, so this answer contains the modals too.
     if let Some(user) = &query.user {
         answer["views"] = json!(world.slack.views(user));
     }
@@ -241,12 +241,12 @@ async fn messages(State(world): State<World>, Query(query): Query<MessagesQuery>
 #[derive(Deserialize)]
 struct HomeQuery {
     user: String,
-    /// It stands open before them, so it is not opened again.
+    /// The person has the Home open already, so it is not opened again.
     #[serde(default)]
     open: bool,
 }
 
-/// To look at the Home is to open it; the bot makes it then, which is waited for.
+/// Reading the Home opens it, unless it is open. The bot publishes it then, and this handler waits for that.
 async fn home(State(world): State<World>, Query(query): Query<HomeQuery>) -> Response {
     let slack = &world.slack;
     if !query.open {
@@ -303,7 +303,7 @@ async fn state(State(world): State<World>) -> Json<Value> {
     Json(json!({ "environments": environments, "repositories": repositories, "builds": builds, "armed": armed }))
 }
 
-/// One artefact in one environment, by the cluster's own word; of several workloads, the least advanced.
+/// The state of one artefact in one environment, from the cluster. Of several workloads, the least advanced counts.
 fn summarize_artefact_state(world: &World, environment: &str, thing: &crate::sim::world::SimArtefact) -> Value {
     let severity =
         |state: &str| ["missing", "degraded", "rolling_out", "running"].iter().position(|known| *known == state);
@@ -350,7 +350,7 @@ async fn stream(State(world): State<World>) -> Sse<impl Stream<Item = Result<Eve
     let changes = futures::stream::unfold(world.subscribe_updates(), |mut changes| async move {
         let what = match changes.recv().await {
             Ok(changed) => changed,
-            // Too slow for all of them: whatever it is, it fetches the messages again, and the rest with the next.
+            // The reader missed updates. It fetches the messages now, and the rest with the next update.
             Err(RecvError::Lagged(_)) => UpdateTopic::Messages,
             Err(RecvError::Closed) => return None,
         };

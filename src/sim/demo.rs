@@ -1,4 +1,4 @@
-//! `gantry demo`: the world and the bot, as `serve` runs it, on one listener in one process.
+//! `gantry demo`: the simulated world, and the bot as `serve` runs it, on one listener in one process.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::page;
 use crate::sim::control_api;
 use crate::sim::world::{World, WorldError};
 
-/// Whoever presses Ctrl-C in a demo has seen enough: three seconds in all.
+/// Ctrl-C stops the demo within three seconds.
 const BOT_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 const WORLD_STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -36,22 +36,22 @@ pub struct Demo {
     pub world: World,
     pub app: App,
     pub router: Router,
-    /// The store and the kubeconfig live here, and go with it.
+    /// Contains the store and the kubeconfig. Both are deleted with it.
     _directory: tempfile::TempDir,
 }
 
 impl Demo {
-    /// Builds everything; `origin` is where the listener is bound.
+    /// Builds everything; `origin` is the address of the listener.
     pub async fn build(clock: Clock, pace: Pace, origin: &str) -> Result<Self, DemoError> {
         Self::build_with_config(World::new(clock, pace, origin)?, |configuration| configuration).await
     }
 
-    /// The bot for a world, with its configuration changed by `edit`.
+    /// Builds the bot for a world, with its configuration changed by `edit`.
     pub async fn build_with_config(world: World, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
         Self::build_with_history(true, world, edit).await
     }
 
-    /// The same; a bot that does not remember has come today.
+    /// Like [`Demo::build_with_config`]. Without history, the bot's store has no past sightings.
     pub async fn build_with_history(
         has_history: bool,
         world: World,
@@ -61,7 +61,7 @@ impl Demo {
         Self::build_in_directory(directory, has_history, world, edit).await
     }
 
-    /// The same in a directory where another may have left its `gantry.db`.
+    /// Like [`Demo::build_with_history`], in a directory that may contain the `gantry.db` of an earlier bot.
     pub async fn build_in_directory(
         directory: tempfile::TempDir,
         has_history: bool,
@@ -88,7 +88,7 @@ impl Demo {
             store_past_sightings(&store, &world).await?;
         }
         let app = App::build(Setup { config, secrets, clock, store }).await?;
-        // There is no other listener for the metrics here, and nothing in them that a world must hide.
+        // The demo has no second listener for the metrics, and a simulated world has no secrets in them.
         let router =
             control_api::guarded_router(&world).merge(page::router()).merge(app.router()).merge(app.metrics_router());
         Ok(Self { world, app, router, _directory: directory })
@@ -104,8 +104,8 @@ impl Demo {
             () = self.app.wait_for_failure() => true,
             () = server.wait_for_end() => true,
         };
-        // The bot first, while the world still answers it; then the streams, since an open watch would hold the listener for
-        // ever; and what holds it even so is not waited for.
+        // The bot stops first, while the world still answers it. Then the streams end, because an open watch would keep
+        // the listener open forever. The listener's close is not waited for longer than the timeout.
         self.app.stop(BOT_STOP_TIMEOUT).await;
         world.close();
         let _ = tokio::time::timeout(WORLD_STOP_TIMEOUT, server.close()).await;
@@ -114,7 +114,7 @@ impl Demo {
     }
 }
 
-/// What the bot would know of the past, had it been there.
+/// Stores the sightings that the bot would have recorded before the world began.
 async fn store_past_sightings(store: &Store, world: &World) -> Result<(), AppError> {
     let transaction = world
         .past_sightings

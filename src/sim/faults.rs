@@ -1,4 +1,4 @@
-//! Named failures that a person or a test asks for, and that the simulators then suffer.
+//! Named failures that a person or a test arms, and that the simulated services then show.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,33 +40,33 @@ impl Fault {
     ];
 }
 
-/// A fault that is still to strike.
+/// A fault that is armed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArmedFault {
     pub fault: Fault,
-    /// How often it is still to strike.
+    /// How often it will still strike.
     pub times: u32,
     pub artefact: Option<String>,
     pub environment: Option<String>,
 }
 
-/// The faults that are still to strike. Clones share them.
+/// The armed faults. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<Mutex<Vec<ArmedFault>>>);
 
 impl Faults {
-    /// From now on `fault` strikes `times` times, only where artefact and environment match (`None` matches all).
+    /// Arms `fault` for `times` strikes, only where artefact and environment match (`None` matches all).
     pub fn arm(&self, fault: Fault, times: u32, artefact: Option<String>, environment: Option<String>) {
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         armed.push(ArmedFault { fault, times, artefact, environment });
     }
 
-    /// In the order in which they were armed.
+    /// In the order of arming.
     pub fn list_armed(&self) -> Vec<ArmedFault> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Does `fault` strike here, now? Uses one of its times up.
+    /// Whether `fault` strikes here and now. If so, one of its times is used up.
     pub fn take_if_armed(&self, fault: Fault, artefact: Option<&str>, environment: Option<&str>) -> bool {
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let matches = |wanted: &Option<String>, here: Option<&str>| wanted.is_none() || wanted.as_deref() == here;

@@ -1,5 +1,5 @@
-//! Who may ask what of the simulated cluster: whoever comes with the bot's token may do what the chart's rules grant and
-//! nothing else; everybody else is an admin with `kubectl`. A no of the rules is a stray: the code asks for too much.
+//! Authorization of the simulated cluster: requests with the bot's token have the permissions that the chart grants,
+//! all other requests have an administrator's. A request of the bot beyond the chart's rules is recorded as unknown.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use crate::adapters::cluster::access::{ClusterPermission, list_required_permissi
 use super::Cluster;
 use super::api::Failure;
 
-/// The bot's service account, by its bearer token.
+/// The bearer token of the bot's service account.
 pub const TOKEN: &str = "world";
 const ACCOUNT: &str = "system:serviceaccount:gantry:gantry";
 
 pub(super) struct Access {
     granted: BTreeSet<ClusterPermission>,
-    /// Namespaces in which nobody may do anything.
+    /// Namespaces in which every request is refused.
     pub(super) forbidden: BTreeSet<String>,
-    /// What somebody took out of the rules of one namespace.
+    /// Permissions that were removed from the bot's Role in one namespace.
     revoked: BTreeSet<(String, ClusterPermission)>,
     requested: BTreeSet<ClusterPermission>,
 }
@@ -49,7 +49,7 @@ impl Access {
 }
 
 impl Cluster {
-    /// Everything that the bot has asked for so far, let in or not.
+    /// All permissions that the bot's requests needed so far, granted or not.
     pub fn requested_permissions(&self) -> BTreeSet<ClusterPermission> {
         self.lock().access.requested.clone()
     }
@@ -63,7 +63,7 @@ impl Cluster {
     }
 }
 
-/// What a request asks for, as the API server reads it from the path; `None` where it is about no resource.
+/// The permission that a request needs, with its namespace and object name. `None` if the path names no resource.
 fn parse_permission(method: &Method, uri: &Uri) -> Option<(ClusterPermission, Option<String>, Option<String>)> {
     let mut parts = uri.path().split('/').filter(|part| !part.is_empty());
     let group = match parts.next()? {
@@ -103,7 +103,7 @@ fn is_bot(headers: &HeaderMap) -> bool {
     headers.get(header::AUTHORIZATION).is_some_and(|value| value == &format!("Bearer {TOKEN}"))
 }
 
-/// Stands before every route, as the API server's authorisation does.
+/// Runs before every route, as the API server's authorization does.
 pub(super) async fn authorise(State(cluster): State<Cluster>, request: Request, next: Next) -> Response {
     let asked = parse_permission(request.method(), request.uri());
     let Some((ask, namespace, name)) = asked.filter(|(ask, _, _)| ask.group != "authorization.k8s.io") else {
@@ -159,7 +159,7 @@ struct Attributes {
     resource: String,
 }
 
-/// `selfsubjectaccessreviews`: what the same rules would say. Every account may ask this of itself.
+/// `selfsubjectaccessreviews`: the decision that the rules would make. Every account may ask about itself.
 pub(super) async fn review(
     State(cluster): State<Cluster>,
     headers: HeaderMap,

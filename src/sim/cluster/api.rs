@@ -1,5 +1,5 @@
-//! The Kubernetes API of the simulated cluster, read only: discovery, get, list and watch, with the API server's
-//! own `Status` for every no. Who may ask is for `access` to say.
+//! The read-only Kubernetes API of the simulated cluster: discovery, get, list and watch. Errors are `Status` objects
+//! as the API server sends them. `access` decides about permissions.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::store::{Collection, Key};
 use super::watch::Watch;
 use super::{Cluster, access};
 
-/// Where no other is asked for; a watch may stand that long in a real cluster too.
+/// The timeout of a watch that asks for none, and the longest one. A real cluster has watches of this length too.
 const WATCH_TIMEOUT: Duration = Duration::from_mins(30);
 
 pub(super) fn router(cluster: Cluster) -> Router {
@@ -44,7 +44,7 @@ pub(super) fn router(cluster: Cluster) -> Router {
         .with_state(cluster)
 }
 
-/// A no, as the API server says it.
+/// An error, in the API server's form.
 pub(super) struct Failure {
     pub(super) code: StatusCode,
     pub(super) reason: &'static str,
@@ -146,7 +146,7 @@ impl Cluster {
                           start a new list without the continue parameter."
                     .to_owned(),
             })?;
-            // A watch that goes on from the first page's version sees again what changed between the pages.
+            // A watch that continues from the first page's version sees the changes between the pages again.
             version = page.0;
             after = Some((page.1, page.2));
         }
@@ -193,8 +193,8 @@ impl Cluster {
                     .map_err(|_| Failure::bad_request(format!("Invalid value: \"{version}\": not a version")))?,
             ),
         };
-        // One that is too old is told so inside the stream, as the API server does: kube's watcher would ask a
-        // plain 410 for the same version again and again.
+        // A version that is too old is reported inside the stream, as the API server does. After a plain 410, kube's
+        // watcher would ask for the same version forever.
         let watch = Watch {
             cluster: self.clone(),
             collection: scope.collection,
@@ -208,14 +208,14 @@ impl Cluster {
     }
 }
 
-/// `<version>/<namespace>/<name>`: where the page before ended.
+/// `<version>/<namespace>/<name>`: the end of the previous page.
 fn parse_continue_token(token: &str) -> Option<(u64, &str, &str)> {
     let (version, rest) = token.split_once('/')?;
     let (namespace, name) = rest.split_once('/')?;
     Some((version.parse().ok()?, namespace, name))
 }
 
-/// Items of a list do not repeat their kind.
+/// Removes `kind` and `apiVersion`, which items of a list do not have.
 fn without_kind(object: &Value) -> Value {
     let mut item = object.clone();
     if let Some(fields) = item.as_object_mut() {
@@ -227,7 +227,7 @@ fn without_kind(object: &Value) -> Value {
 
 type ParamsResult = Result<Query<Params>, axum::extract::rejection::QueryRejection>;
 
-/// The names in a path: `group` and `plural` must be ones we serve, else the request is a stray.
+/// The collection that `group` and `plural` of a path name. Any other pair is recorded as an unknown request.
 fn scope(cluster: &Cluster, group: &str, plural: &str, namespace: Option<String>, uri: &Uri) -> Result<Scope, Failure> {
     let found = Collection::ALL.into_iter().find(|known| known.group() == group && known.plural() == plural);
     match found {

@@ -1,5 +1,5 @@
-//! A workload that lives in the simulated cluster: its revisions, its pods, and how a rollout moves them.
-//! It has no clock and no agenda: it is told when to take the next step.
+//! A workload of the simulated cluster: its revisions, its pods, and the steps of a rollout.
+//! It has no clock and no scheduler: its caller decides when the next step happens.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::model::workload::{Workload, WorkloadKind};
 
-/// As Kubernetes keeps them by default.
+/// The default of Kubernetes.
 const REVISION_HISTORY: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,17 +66,17 @@ pub(super) enum Phase {
     Degraded,
 }
 
-/// What a step came to.
+/// The result of one step of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RolloutProgress {
     Progressing,
-    /// A quota refuses the next pod. The `ReplicaSet` controller goes on trying.
+    /// A quota refuses the next pod. The `ReplicaSet` controller keeps trying.
     QuotaExceeded,
     Stuck,
     Complete,
 }
 
-/// Names that are never given twice: the last digits of uids, hashes and pod names.
+/// Numbers that are never reused: the last digits of uids, hashes and pod names.
 #[derive(Debug, Default)]
 pub(super) struct Serial(u64);
 
@@ -90,10 +90,10 @@ impl Serial {
         format!("5eed0000-0000-4000-8000-{:012x}", self.next())
     }
 
-    /// Five letters as Kubernetes appends them, from its alphabet without vowels and look-alikes.
+    /// Five characters as Kubernetes appends them, from its alphabet without vowels and look-alikes.
     fn suffix(&mut self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-        // The multiplier shares no divisor with 27^5, so neighbours look different and none is given twice.
+        // The multiplier shares no divisor with 27^5, so neighbours look different and no suffix is repeated.
         let mut rest = self.next().wrapping_mul(5_915_587_277) % 14_348_907;
         (0..5)
             .map(|_| {
@@ -111,27 +111,27 @@ pub(super) struct LiveWorkload {
     pub(super) workload: Workload,
     pub(super) uid: String,
     pub(super) created: Timestamp,
-    /// What the specification asks for.
+    /// The containers of the specification.
     pub(super) containers: Vec<Container>,
     pub(super) replicas: u32,
     /// Labels of the workload itself, which its pods do not have.
     pub(super) extra_labels: BTreeMap<String, String>,
     pub(super) generation: i64,
     pub(super) observed_generation: i64,
-    /// Oldest first; the last is the one the controller works on.
+    /// Oldest first. The controller works on the last one.
     pub(super) revisions: Vec<Revision>,
-    /// The hash of the revision that was last complete.
+    /// The hash of the last revision that was complete.
     pub(super) completed_hash: Option<String>,
     pub(super) pods: Vec<Pod>,
     pub(super) phase: Phase,
-    /// When the rollout last came further, and when its condition last turned.
+    /// The time of the last progress of the rollout, and of the last change of its condition.
     pub(super) last_progress_at: Timestamp,
     pub(super) last_transition_at: Timestamp,
-    /// Which rollout this is; steps of an earlier one find another number here and do nothing.
+    /// The number of the current rollout. Steps of an earlier rollout find another number here and do nothing.
     pub(super) rollout: u64,
-    /// The container that crashes in this rollout, if one is to.
+    /// The container that crashes in this rollout, if any.
     pub(super) crashing: Option<String>,
-    /// How many times slower than usual this rollout is.
+    /// The factor by which this rollout is slower than usual.
     pub(super) slowness: i32,
     /// The pods that the namespace's quota leaves for this workload.
     pub(super) quota: Option<u32>,
@@ -140,7 +140,7 @@ pub(super) struct LiveWorkload {
 }
 
 impl LiveWorkload {
-    /// A workload without a single pod, asking for nothing yet.
+    /// A workload without pods and containers.
     pub(super) fn new(namespace: &str, workload: &Workload, replicas: u32, at: Timestamp, serial: &mut Serial) -> Self {
         Self {
             namespace: namespace.to_owned(),
@@ -166,7 +166,7 @@ impl LiveWorkload {
         }
     }
 
-    /// Writes an image into the specification. Did that change it?
+    /// Writes an image into the specification and returns whether that changed it.
     pub(super) fn set_image(&mut self, container: &str, image: &str) -> bool {
         match self.containers.iter_mut().find(|known| known.name == container) {
             Some(known) if known.image == image => return false,
@@ -177,12 +177,12 @@ impl LiveWorkload {
         true
     }
 
-    /// The controller sees the specification: a revision for it, and the first pods of that revision.
+    /// The controller reads the specification: it makes a revision for it and starts the first pods of that revision.
     pub(super) fn observe(&mut self, now: Timestamp, serial: &mut Serial) {
         self.observed_generation = self.generation;
         let number = self.revisions.iter().map(|revision| revision.number).max().unwrap_or_default() + 1;
         let revision = match self.revisions.iter().position(|revision| revision.containers == self.containers) {
-            // A template that was there before comes back as itself, with a new number.
+            // A template that existed before keeps its revision's hash and gets a new number.
             Some(at) => Revision { number, ..self.revisions.remove(at) },
             None => Revision {
                 number,
@@ -209,7 +209,7 @@ impl LiveWorkload {
         self.start_pods(now, serial);
     }
 
-    /// The oldest starting pod becomes ready or fails; where it is ready, the next one takes its turn.
+    /// The oldest starting pod becomes ready or fails. If it becomes ready, the next pod starts.
     pub(super) fn advance(
         &mut self,
         now: Timestamp,
@@ -249,14 +249,14 @@ impl LiveWorkload {
         }
     }
 
-    /// The deadline has passed without progress.
+    /// The progress deadline has passed.
     pub(super) fn give_up(&mut self, now: Timestamp) {
         self.phase = Phase::Degraded;
         self.last_progress_at = now;
         self.last_transition_at = now;
     }
 
-    /// Stands complete at once with what the specification asks for.
+    /// Completes the rollout of the specification at once.
     pub(super) fn complete_now(&mut self, now: Timestamp, serial: &mut Serial) {
         self.observe(now, serial);
         self.crashing = None;
@@ -280,12 +280,12 @@ impl LiveWorkload {
         self.revision().is_some_and(|revision| revision.hash == pod.hash)
     }
 
-    /// How many pods there are for which `wanted` holds.
+    /// The number of pods for which `wanted` holds.
     pub(super) fn count(&self, wanted: impl Fn(&Pod) -> bool) -> u32 {
         u32::try_from(self.pods.iter().filter(|pod| wanted(pod)).count()).unwrap_or(u32::MAX)
     }
 
-    /// Pods that are ready and of the revision that is asked for.
+    /// The number of ready pods of the current revision; 0 before the controller has read the specification.
     pub(super) fn updated_and_ready(&self) -> u32 {
         if self.observed_generation < self.generation {
             0
@@ -294,7 +294,7 @@ impl LiveWorkload {
         }
     }
 
-    /// Why a pod fails, where one does.
+    /// The reason of the first failing pod.
     pub(super) fn failure(&self) -> Option<&'static str> {
         self.pods.iter().find_map(|pod| match &pod.health {
             Health::Failing { cause: why, .. } => Some(why.reason()),
@@ -315,10 +315,10 @@ impl LiveWorkload {
         }
     }
 
-    /// As a Deployment does it with one pod of surge and none unavailable: the old goes when the new is ready.
+    /// A Deployment's strategy with a surge of one pod and none unavailable: an old pod ends when a new one is ready.
     fn surge(&mut self, now: Timestamp, serial: &mut Serial) {
         let current = self.revision().map(|revision| revision.hash.clone());
-        // Old pods that serve nobody go first.
+        // Old pods that are not ready end first.
         self.pods.retain(|pod| pod.is_ready() || Some(&pod.hash) == current.as_ref());
         loop {
             let new = self.count(|pod| self.is_current(pod));
@@ -338,7 +338,7 @@ impl LiveWorkload {
         }
     }
 
-    /// As the other kinds do it: one pod after another is replaced in its place.
+    /// The strategy of the other kinds: pods are replaced one after another.
     fn replace(&mut self, now: Timestamp, serial: &mut Serial) {
         let in_order = self.workload.kind == WorkloadKind::StatefulSet;
         for ordinal in 0..self.replicas {
@@ -347,7 +347,7 @@ impl LiveWorkload {
                 self.start_pod(ordinal, now, serial);
             }
         }
-        // A refused pod is missing: its controller replaces no other one before it exists.
+        // A refused pod is missing. Its controller replaces no other pod before it exists.
         if self.quota_error.is_some() || self.pods.iter().any(|pod| self.is_current(pod) && !pod.is_ready()) {
             return;
         }
@@ -403,7 +403,7 @@ mod tests {
         (live, serial)
     }
 
-    /// (pods in all, ready, of the new revision and ready)
+    /// (all pods, ready pods, ready pods of the new revision)
     fn counts(live: &LiveWorkload) -> (u32, u32, u32) {
         (live.count(|_| true), live.count(Pod::is_ready), live.updated_and_ready())
     }

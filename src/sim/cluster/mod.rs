@@ -31,32 +31,32 @@ use crate::domain::model::workload::{Workload, WorkloadKind};
 use crate::sim::scheduler::Scheduler;
 use crate::sim::unknown_requests::UnknownRequests;
 
-/// What a workload does, as the cluster itself knows it: the truth that the bot's words are held against.
+/// The state of a workload as the cluster itself knows it. Tests compare the bot's messages with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkloadState {
-    /// What its first container is asked to run; `None` where there is no workload.
+    /// The image of the first container in the specification; `None` if the workload does not exist.
     pub image: Option<String>,
     /// `running`, `rolling_out`, `degraded` or `missing`.
     pub state: &'static str,
-    /// Replicas that run what is asked for, of those that should.
+    /// Ready replicas of the current revision, and the number of replicas in the specification.
     pub ready: u32,
     pub wanted: u32,
-    /// Why a pod fails, where one does: `CrashLoopBackOff`, `ImagePullBackOff`.
+    /// The reason of a failing pod: `CrashLoopBackOff` or `ImagePullBackOff`.
     pub reason: Option<&'static str>,
-    /// When it last came further.
+    /// The time of the last progress.
     pub since: Option<Timestamp>,
 }
 
-/// What a controller asks of a workload.
+/// The rollout that a controller requests for a workload.
 #[derive(Clone, Debug)]
 pub struct RolloutOrder<'a> {
     pub container: &'a str,
     pub image: &'a str,
-    /// Used only where the workload is not there yet and is created.
+    /// Used only if the workload does not exist and is created.
     pub replicas: u32,
     /// The new pods crash.
     pub crashes: bool,
-    /// How many times longer than usual it takes.
+    /// The factor by which the rollout is slower than usual.
     pub slowness: i32,
 }
 
@@ -64,7 +64,7 @@ pub struct RolloutOrder<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RolloutId(u64);
 
-/// A rollout that came to its end: complete, or given up. One that is overtaken by a newer one ends silently.
+/// A rollout that is complete or was given up. A rollout that a newer one overtakes ends without this event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedRollout {
     pub rollout: RolloutId,
@@ -73,7 +73,7 @@ pub struct EndedRollout {
     pub complete: bool,
 }
 
-/// Something about this workload changed.
+/// An event: an object of this workload changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedWorkload {
     pub namespace: String,
@@ -92,7 +92,7 @@ struct Inner {
     faults: Faults,
     unknown_requests: UnknownRequests,
     state: Mutex<State>,
-    /// Wakes the watches: something happened, or they are cut.
+    /// Wakes the watches: an object changed, or the watches are cut.
     watch_wakeup: tokio::sync::watch::Sender<()>,
     shutdown: CancellationToken,
     on_change: Listeners<ChangedWorkload>,
@@ -104,7 +104,7 @@ struct State {
     serial: Serial,
     workloads: BTreeMap<WorkloadKey, LiveWorkload>,
     down: BTreeSet<String>,
-    /// The most pods that a namespace may have.
+    /// The maximum number of pods by namespace.
     quotas: BTreeMap<String, u32>,
     access: Access,
     /// How often the watches of a namespace (`None`: of the whole cluster) were cut.
@@ -144,18 +144,18 @@ impl Cluster {
         api::router(self.clone())
     }
 
-    /// Nodes ask this before they start a pod. Without it every image can be pulled.
+    /// Sets the check that nodes make before they start a pod. Without it, every image can be pulled.
     pub fn set_can_pull(&self, can_pull: impl Fn(&str) -> bool + Send + Sync + 'static) {
         self.lock().can_pull = Arc::new(can_pull);
     }
 
-    /// Puts a workload there, complete at once. Where it exists, it runs the image at once, and the earlier
-    /// one stays in its revision history; another container's name adds that container.
+    /// Makes a workload run an image at once. If the workload exists, its earlier image stays in the revision history;
+    /// a new container name adds that container.
     pub fn set_running(&self, namespace: &str, workload: &Workload, container: &str, image: &str, replicas: u32) {
         self.set_running_since(namespace, workload, container, image, replicas, self.0.scheduler.clock().now());
     }
 
-    /// As [`Cluster::set_running`], but it has stood so since `at`.
+    /// Like [`Cluster::set_running`], with `at` as the time since which the image runs.
     pub fn set_running_since(
         &self,
         namespace: &str,
@@ -177,15 +177,15 @@ impl Cluster {
         });
     }
 
-    /// Starts a rollout as a person with `kubectl set image` would; nothing happens where the workload is not there.
+    /// Starts a rollout like `kubectl set image`. It does nothing if the workload does not exist.
     pub fn set_image(&self, namespace: &str, workload: &Workload, container: &str, image: &str) -> Option<RolloutId> {
         let there = self.lock().workloads.contains_key(&(namespace.to_owned(), workload.clone()));
         let order = RolloutOrder { container, image, replicas: 1, crashes: false, slowness: 1 };
         there.then(|| self.roll_out(namespace, workload, &order)).flatten()
     }
 
-    /// Starts a rollout, or joins the one that is already on its way to this image. A workload that is not there
-    /// is created. `None`: nothing to do, the workload is at rest with this image.
+    /// Starts a rollout, or joins the rollout to this image that is under way. A workload that does not exist is
+    /// created. Returns `None` if the workload is at rest with this image.
     pub fn roll_out(&self, namespace: &str, workload: &Workload, order: &RolloutOrder<'_>) -> Option<RolloutId> {
         let now = self.0.scheduler.clock().now();
         let (id, started) = self.change(namespace, workload, |state, workload_key| {
@@ -207,7 +207,7 @@ impl Cluster {
         id
     }
 
-    /// A controller's `Kustomization` has applied it, by the labels that Flux leaves; its pods do not get them.
+    /// Sets the labels that Flux puts on a workload that a `Kustomization` applied. Its pods do not get them.
     pub fn label_applied_by(&self, namespace: &str, workload: &Workload, kustomization: (&str, &str)) {
         self.change(namespace, workload, |state, workload_key| {
             if let Some(live) = state.workloads.get_mut(workload_key) {
@@ -253,7 +253,7 @@ impl Cluster {
             .collect()
     }
 
-    /// The resourceVersion of the last change in this collection, for which a watch can be waited.
+    /// The `resourceVersion` of the last change in this collection, so that a test can wait for a watch to reach it.
     pub fn last_change(&self, namespace: &str, kind: WorkloadKind) -> u64 {
         self.lock().store.last_change(namespace, kind.into())
     }
@@ -263,13 +263,13 @@ impl Cluster {
         lock(&self.0.on_change).push(Arc::new(listener));
     }
 
-    /// Calls `listener` when a rollout ends, inside the agenda's step that ended it.
+    /// Calls `listener` when a rollout ends, inside the scheduler's step that ended it.
     pub fn on_end(&self, listener: impl Fn(&EndedRollout) + Send + Sync + 'static) {
         lock(&self.0.on_end).push(Arc::new(listener));
     }
 
-    /// A `ResourceQuota` on the number of pods; `None` lifts it. While it refuses a pod of a rollout, the Deployment has the
-    /// condition `ReplicaFailure`, and the pod is tried again until the progress deadline
+    /// A `ResourceQuota` on the number of pods; `None` lifts it. While it refuses a pod of a rollout, the Deployment
+    /// has the condition `ReplicaFailure`, and the pod is tried again until the progress deadline
     /// (`pkg/controller/replicaset/replica_set_utils.go` and `pkg/controller/deployment/progress.go` of Kubernetes).
     pub fn limit_pods(&self, namespace: &str, limit: Option<u32>) {
         let quotas = &mut self.lock().quotas;
@@ -296,7 +296,7 @@ impl Cluster {
         self.lock().access.forbidden.remove(namespace);
     }
 
-    /// While a namespace is down, its requests answer 503; its open watches are cut.
+    /// While a namespace is down, its requests answer 503. Its open watches are cut.
     pub fn set_down(&self, namespace: &str, down: bool) {
         if down {
             self.lock().down.insert(namespace.to_owned());
@@ -306,13 +306,13 @@ impl Cluster {
         }
     }
 
-    /// Forgets the history: every open watch, and every later one from before now, is told 410 Gone.
+    /// Drops the history: every open watch, and every later one from before now, gets 410 Gone.
     pub fn compact(&self) {
         self.lock().store.compact();
         self.0.watch_wakeup.send_replace(());
     }
 
-    /// How often watches that ask for bookmarks get one, in real time: it is the transport's heartbeat.
+    /// How often watches that ask for bookmarks get one. The interval is real time, as it is the transport's heartbeat.
     pub fn set_bookmark_interval(&self, pause: Duration) {
         self.lock().bookmark_every = pause;
         self.0.watch_wakeup.send_replace(());
@@ -323,7 +323,7 @@ impl Cluster {
         self.0.shutdown.cancel();
     }
 
-    /// Changes the state, shows the workload's objects as they now are, and tells watches and listeners.
+    /// Changes the state, updates the workload's objects, and notifies watches and listeners.
     fn change<T>(&self, namespace: &str, workload: &Workload, change: impl FnOnce(&mut State, &WorkloadKey) -> T) -> T {
         let workload_key = (namespace.to_owned(), workload.clone());
         let mut state = self.lock();
@@ -357,7 +357,7 @@ impl Cluster {
         self.0.watch_wakeup.send_replace(());
     }
 
-    /// Is the API server unreachable for this namespace now? A fault that strikes cuts its watches too.
+    /// Whether the API server is unreachable for this namespace now. An armed fault cuts its watches too.
     fn is_down(&self, namespace: Option<&str>) -> bool {
         if namespace.is_some_and(|namespace| self.lock().down.contains(namespace)) {
             return true;
@@ -375,7 +375,7 @@ impl Cluster {
 }
 
 impl State {
-    /// The keys of everything that the API shows of this workload now.
+    /// The keys of all objects that the API shows for this workload now.
     fn keys(&self, workload_key: &WorkloadKey) -> Vec<Key> {
         let objects = self.workloads.get(workload_key).map(|live| objects::list_objects(live, 1)).unwrap_or_default();
         objects.into_iter().map(|(key, _)| key).collect()
@@ -386,7 +386,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listeners are called without a lock: they may ask the cluster, or listen to more.
+/// Listeners are called without a lock, so that they may query the cluster or add listeners.
 fn notify_listeners<T>(listeners: &Listeners<T>, what: &T) {
     let listeners = lock(listeners).clone();
     for listener in listeners {

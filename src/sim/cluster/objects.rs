@@ -1,5 +1,5 @@
-//! A living workload as the objects that the Kubernetes API shows of it: with every field that
-//! `kubectl rollout status` and a person looking for the reason of a failure would read.
+//! A workload as the objects that the Kubernetes API shows: with every field that `kubectl rollout status` reads, and
+//! the fields that explain a failure.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const HASH: &str = "pod-template-hash";
 const CONTROLLER_HASH: &str = "controller-revision-hash";
 const HISTORY_HASH: &str = "controller.kubernetes.io/hash";
 
-/// Everything the API shows of `live`, the workload itself last.
+/// All objects that the API shows for `live`, the workload itself last.
 pub(super) fn list_objects(live: &LiveWorkload, deadline_seconds: i32) -> Vec<(Key, Value)> {
     let mut objects = Vec::new();
     for one in &live.pods {
@@ -78,7 +78,7 @@ pub(super) fn pod_labels(live: &LiveWorkload, hash: &str) -> BTreeMap<String, St
     labels
 }
 
-/// Who owns a pod of this revision: its `ReplicaSet`, or the workload itself.
+/// The owner of a pod of this revision: its `ReplicaSet`, or the workload itself.
 pub(super) fn pod_owner(live: &LiveWorkload, hash: &str) -> OwnerReference {
     let of_replica_set = live.revisions.iter().find(|revision| revision.hash == hash);
     match (live.workload.kind, of_replica_set) {
@@ -261,7 +261,7 @@ fn replica_set(live: &LiveWorkload, revision: &Revision) -> ReplicaSet {
     }
 }
 
-/// Of a revision only the template is kept, as a patch that puts the workload back to it.
+/// A `ControllerRevision` contains only the template, as a patch that restores the workload to it.
 fn controller_revision(live: &LiveWorkload, revision: &Revision) -> ControllerRevision {
     let mut template = json!(template(labels(live), &revision.containers));
     template["$patch"] = json!("replace");
@@ -285,7 +285,7 @@ fn controller_revision(live: &LiveWorkload, revision: &Revision) -> ControllerRe
 
 fn stateful_set(live: &LiveWorkload) -> StatefulSet {
     let update = live.revision().map(|revision| revision.hash.as_str());
-    // Before it was ever complete, Kubernetes calls its first revision the current one too.
+    // Before the first rollout is complete, Kubernetes reports the first revision as the current one too.
     let current = live.completed_hash.as_deref().or(live.revisions.first().map(|revision| revision.hash.as_str()));
     let ready = live.count(Pod::is_ready);
     StatefulSet {

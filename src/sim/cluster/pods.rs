@@ -1,4 +1,4 @@
-//! A pod as the Kubernetes API shows it, with the waiting reasons that tell why a rollout is stuck.
+//! A pod as the Kubernetes API shows it, with the waiting reasons that explain why a rollout is stuck.
 
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::live::{Container, FailureCause, Health, LiveWorkload, Pod};
 use super::objects::{container_specs, pod_labels, pod_owner, time};
 
-/// As often as a container has crashed by the time somebody looks.
+/// The number of restarts that a crashing container shows.
 const RESTARTS: i32 = 3;
 
 pub(super) fn pod(live: &LiveWorkload, pod: &Pod) -> PodObject {

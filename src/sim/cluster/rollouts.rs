@@ -1,5 +1,5 @@
-//! How rollouts go on by themselves: each step is put on the agenda by the one before, and an overtaken rollout's
-//! steps do nothing.
+//! The progress of rollouts over time: each step schedules the next one, and the steps of an overtaken rollout
+//! do nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,7 +9,7 @@ use super::live::{LiveWorkload, RolloutProgress, Serial};
 use super::{Cluster, EndedRollout, RolloutId, State, notify_listeners};
 
 impl Cluster {
-    /// The controller's first look is a step of its own: watchers see the specification before its effect.
+    /// The controller observes in a step of its own, so that watches see the specification before its effect.
     pub(super) fn begin(&self, namespace: &str, workload: &Workload, id: RolloutId) {
         self.schedule_action(SignedDuration::ZERO, namespace, workload, id, Self::observe);
     }
@@ -86,7 +86,7 @@ impl Cluster {
         self.0.scheduler.schedule_after(delay, move || async move { action(&cluster, &namespace, &workload, id) });
     }
 
-    /// Changes the workload only where `id` is still its rollout: a newer one has overtaken the steps of the old.
+    /// Changes the workload only if `id` is still its rollout; otherwise a newer rollout has overtaken it.
     fn change_rollout<T>(
         &self,
         namespace: &str,

@@ -1,5 +1,5 @@
 //! Label and field selectors by equality, as `kubectl -l` and `--field-selector` write them.
-//! Set-based selectors are refused: nothing of ours asks for them.
+//! Set-based selectors are refused, because Gantry does not use them.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! The objects of the simulated API server with their resourceVersions and the history that watches read.
-//! It holds JSON and knows nothing of what the objects mean.
+//! The objects of the simulated API server with their resourceVersions, and the history that watches read.
+//! The store holds JSON and does not know the meaning of the objects.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::domain::model::workload::WorkloadKind;
 
-/// As much history as a watch may have missed before it must list again.
+/// The number of events that a watch may miss before it must list again.
 const HISTORY: usize = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ impl Collection {
         }
     }
 
-    /// The API group; the core's is empty.
+    /// The API group; the core group is the empty string.
     pub(super) fn group(self) -> &'static str {
         if self == Self::Pods { "" } else { "apps" }
     }
@@ -80,7 +80,7 @@ pub(super) struct Key {
     pub(super) name: String,
 }
 
-/// What happened to one object. `before` and `after` let a watch with a selector see objects come and go.
+/// A change of one object. A watch with a selector needs `before` and `after` to see objects enter and leave.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) version: u64,
@@ -89,7 +89,7 @@ pub(super) struct Event {
     pub(super) after: Option<Arc<Value>>,
 }
 
-/// The history no longer reaches back to where a watch or a list wants to go on.
+/// The history no longer contains the version from which a watch or a list wants to continue.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooOld;
 
@@ -115,7 +115,7 @@ impl Store {
         self.objects.get(key)
     }
 
-    /// The objects of a collection in the order of their namespaces and names.
+    /// The objects of a collection, ordered by namespace and name.
     pub(super) fn list<'a>(
         &'a self,
         collection: Collection,
@@ -127,7 +127,7 @@ impl Store {
             .take_while(move |(key, _)| key.collection == collection && namespace.is_none_or(|ns| key.namespace == ns))
     }
 
-    /// Creates or updates an object; one that stays the same keeps its version and wakes nobody.
+    /// Creates or updates an object. An unchanged object keeps its version and makes no event.
     pub(super) fn put(&mut self, key: Key, mut object: Value) {
         let before = self.objects.get(&key).cloned();
         if let Some(before) = &before {
@@ -149,7 +149,7 @@ impl Store {
         self.record(Event { version, key, before: Some(before), after: None });
     }
 
-    /// Everything that happened after `version`.
+    /// All events after `version`.
     pub(super) fn since(&self, version: u64) -> Result<impl Iterator<Item = &Event>, TooOld> {
         self.check_not_compacted(version)?;
         let first = self.history.partition_point(|event| event.version <= version);
@@ -160,8 +160,8 @@ impl Store {
         if version < self.compacted { Err(TooOld) } else { Ok(()) }
     }
 
-    /// Forgets the history. The version moves on, as it does in a cluster where others write too: whoever
-    /// stands at an earlier one must list again.
+    /// Drops the history. The version increases, as in a cluster with other writers, so every watch at an earlier
+    /// version must list again.
     pub(super) fn compact(&mut self) {
         self.compacted = self.next_version();
         self.history.clear();

@@ -1,4 +1,4 @@
-//! The simulated cluster as `kube` and its watcher see it, on a clock that is moved by hand.
+//! The simulated cluster as `kube` and its watcher see it, on a manual clock.
 
 use std::pin::pin;
 
@@ -16,7 +16,7 @@ use super::*;
 mod access;
 mod api;
 
-/// A cluster behind a real listener, and a clock that is moved by hand.
+/// A cluster behind a real listener, on a manual clock.
 struct Bench {
     cluster: Cluster,
     clock: Clock,
@@ -40,7 +40,7 @@ impl Bench {
         tokio::spawn(async move { axum::serve(listener, router).await });
         tokio::spawn(scheduler.clone().run(CancellationToken::new()));
         let mut config = kube::Config::new(address.parse().unwrap());
-        // By default kube hides a 503 behind 15 retries, minutes long.
+        // By default kube hides a 503 behind 15 retries, which take minutes.
         config.default_retry = false;
         let client = Client::try_from(config).unwrap();
         Self { cluster, clock, scheduler, faults, unknown_requests, client, address }
@@ -54,14 +54,14 @@ impl Bench {
         self.deployments("qa").get(name).await.unwrap()
     }
 
-    /// Waits until the agenda has done everything that is due now.
+    /// Waits until the scheduler has done everything that is due now.
     async fn run_due(&self) {
         while self.scheduler.next_due().is_some_and(|due| due <= self.clock.now()) {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Moves the clock to the next step of the world and lets it happen. Was there one?
+    /// Moves the clock to the next scheduled step and runs it. Returns whether there was one.
     async fn tick(&self) -> bool {
         self.run_due().await;
         let due = self.scheduler.next_due();
@@ -81,7 +81,7 @@ fn workload(text: &str) -> Workload {
     text.parse().unwrap()
 }
 
-/// The rules of `kubectl rollout status` for a Deployment: (updated, available, wanted, old ones left).
+/// The numbers that `kubectl rollout status` checks for a Deployment: (updated, available, wanted, old pods left).
 fn progress(deployment: &Deployment) -> (i32, i32, i32, i32) {
     let status = deployment.status.clone().unwrap();
     let updated = status.updated_replicas.unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A watch: what happened after a resourceVersion, as lines of JSON, until it times out, is cut or falls behind.
-//! Its timers are the transport's, so they stand on real time.
+//! A watch: the events after a resourceVersion as lines of JSON, until the watch times out, is cut or falls behind.
+//! Its timers belong to the transport, so they run on real time.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::api::Failure;
 use super::selector::Selector;
 use super::store::{Collection, Event, TooOld};
 
-/// How soon a fault that was armed meanwhile is noticed by a watch in which nothing happens.
+/// How often a watch without events checks for an armed fault.
 const FAULT_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct Watch {
@@ -139,7 +139,7 @@ impl Progress {
         };
         let version = state.store.version();
         drop(state);
-        // A version from the future is waited for, not taken back.
+        // A version from the future stays: the watch waits until the store reaches it.
         self.seen = Some(self.seen.unwrap_or_default().max(version));
         Ok(lines)
     }
@@ -155,6 +155,6 @@ impl Progress {
 }
 
 fn format_line(kind: &str, object: &Value) -> String {
-    // Written by hand so that the object, which may be large, is not copied.
+    // Formatted without serde so that the object, which may be large, is not copied.
     format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
 }

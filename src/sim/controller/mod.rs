@@ -1,5 +1,5 @@
-//! The simulated controller, in the manner of Flux: it rolls out what CI built or what a manifest says, and tells the bot by
-//! Flux-shaped webhooks how it went. It knows names and secrets only as far as it is told them.
+//! The simulated controller, modelled on Flux: it rolls out the images that CI built or that a manifest names, and
+//! sends the bot Flux-shaped webhooks. Its caller provides all names and secrets.
 
 #[cfg(test)]
 mod tests;
@@ -23,26 +23,26 @@ use super::registry::Registry;
 use crate::sim::rng::Rng;
 use crate::sim::scheduler::Scheduler;
 
-/// How many times longer a rollout takes under the fault `slow_rollout`.
+/// The factor by which the fault `slow_rollout` slows a rollout.
 const SLOW: i32 = 10;
 
-/// One artefact in one environment, as the controller tends it.
+/// One artefact in one environment that the controller reconciles.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub artefact: String,
     pub environment: String,
-    /// The branch whose images run here; `None`: a manifest says which ([`Controller::handle_manifest_image`]).
+    /// The branch that is deployed here; `None` if a manifest names the image ([`Controller::handle_manifest_image`]).
     pub branch: Option<String>,
     pub namespace: String,
     /// Without tag, as in `ghcr.io/acme/checkout`.
     pub image: String,
     pub container: String,
     pub workloads: Vec<Workload>,
-    /// For a workload that is not there yet.
+    /// For a workload that does not exist yet.
     pub replicas: u32,
 }
 
-/// Where the bot listens, and the secret of each environment's webhook. Without a secret nothing is sent.
+/// The bot's address, and the secret of each environment's webhook. Without a secret nothing is sent.
 #[derive(Clone)]
 pub struct Webhooks {
     pub http: reqwest::Client,
@@ -51,7 +51,7 @@ pub struct Webhooks {
     pub secrets: BTreeMap<String, String>,
 }
 
-/// What Git said when the controller looked.
+/// The branch and commit that the controller reconciled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     pub branch: String,
@@ -69,7 +69,7 @@ struct Inner {
     faults: Faults,
     webhooks: Webhooks,
     targets: Vec<Target>,
-    /// By the target's number: what is on its way there. A newer one takes the place of the older.
+    /// The reconciliation under way, by the target's index. A newer one replaces an older one.
     reconciliations: Mutex<BTreeMap<usize, Reconciliation>>,
     webhook_faults: Mutex<(WebhookFaults, Rng)>,
 }
@@ -95,7 +95,7 @@ impl Controller {
         let inner =
             Inner { scheduler, pace, cluster, registry, faults, webhooks, targets, reconciliations, webhook_faults };
         let controller = Self(Arc::new(inner));
-        // Weak, because the cluster would otherwise hold its own listener's clone of itself for ever.
+        // Weak, because the cluster would otherwise keep itself alive through its listener.
         let listener = Arc::downgrade(&controller.0);
         controller.0.cluster.on_end(move |ended| {
             if let Some(inner) = listener.upgrade() {
@@ -105,12 +105,12 @@ impl Controller {
         controller
     }
 
-    /// From now on this happens to every event, by chance that falls the same way for the same seed.
+    /// Applies these faults to every later event. The same seed gives the same faults.
     pub fn set_webhook_faults(&self, faults: WebhookFaults, seed: u64) {
         *self.0.webhook_faults.lock().unwrap_or_else(PoisonError::into_inner) = (faults, Rng::new(seed));
     }
 
-    /// An image was built: it goes where its branch is deployed. For [`Ci::on_built`](super::ci::Ci::on_built).
+    /// Deploys a built image to the targets of its branch. For [`Ci::on_built`](super::ci::Ci::on_built).
     pub fn handle_built_image(&self, built: &BuiltImage) {
         for (at, target) in self.0.targets.iter().enumerate() {
             if target.artefact == built.artefact && target.branch.as_ref() == Some(&built.branch) {
@@ -120,7 +120,8 @@ impl Controller {
         }
     }
 
-    /// A manifest names this image, `name[:tag][@digest]`, for an artefact in an environment, as of `revision` of its repository.
+    /// A manifest names this image, `name[:tag][@digest]`, for an artefact in an environment. `revision` is the commit
+    /// of the manifest.
     pub fn handle_manifest_image(&self, environment: &str, artefact: &str, image: &str, revision: &Revision) {
         for (at, target) in self.0.targets.iter().enumerate() {
             if target.environment == environment && target.artefact == artefact {
@@ -129,7 +130,7 @@ impl Controller {
         }
     }
 
-    /// Everything that stands here was applied by this controller.
+    /// Labels all workloads as applied by this controller.
     pub fn adopt(&self) {
         for target in &self.0.targets {
             target.workloads.iter().for_each(|workload| self.label_workload(target, workload));
@@ -150,7 +151,7 @@ impl Controller {
     fn reconcile(&self, at: usize, image: &str, revision: Revision) {
         let Some(target) = self.0.targets.get(at) else { return };
         if let Some(tag) = Image::parse(image).tag.filter(|_| self.take_fault(Fault::ImageMissing, target)) {
-            // As if a clean-up job had been faster: it was built, and it is gone.
+            // As if a clean-up job had deleted the image after its build.
             self.0.registry.remove(&target.image, &tag);
         }
         let runs = |workload| self.0.cluster.state(&target.namespace, workload).image.as_deref() == Some(image);
@@ -159,7 +160,7 @@ impl Controller {
             container: &target.container,
             image,
             replicas: target.replicas,
-            // Where nothing rolls out, a fault has nothing to strike and waits on.
+            // If nothing rolls out, the fault stays armed for the next rollout.
             crashes: starts && self.take_fault(Fault::CrashLoop, target),
             slowness: if starts && self.take_fault(Fault::SlowRollout, target) { SLOW } else { 1 },
         };
@@ -199,7 +200,7 @@ impl Controller {
         }
     }
 
-    /// Everything of this target has come to rest: say how it went.
+    /// All workloads of this target are at rest: sends the outcome.
     fn finish(&self, at: usize) {
         let Some(target) = self.0.targets.get(at) else { return };
         let Some(reconciliation) = self.lock().remove(&at) else { return };

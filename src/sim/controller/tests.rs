@@ -1,4 +1,4 @@
-//! From a branch that moves to the webhook that the bot receives, on a clock that is moved by hand.
+//! From a branch that moves to the webhook that the bot receives, on a manual clock.
 
 use axum::body::Bytes;
 use axum::extract::Path;
@@ -13,7 +13,7 @@ use crate::sim::unknown_requests::UnknownRequests;
 
 use super::*;
 
-/// What the bot received: the environment, whether the signature was right, and the event.
+/// The webhooks that the bot received: the environment, whether the signature was right, and the event.
 type Received = Arc<Mutex<Vec<(String, bool, Value)>>>;
 
 struct World {
@@ -25,7 +25,7 @@ struct World {
     faults: Faults,
     controller: Controller,
     received: Received,
-    /// How the bot answers, one after another; 202 when it is empty.
+    /// The bot's answers, the last one first; 202 when it is empty.
     answers: Arc<Mutex<Vec<StatusCode>>>,
 }
 
@@ -84,7 +84,7 @@ impl World {
         Self { clock, scheduler, ci, cluster, registry, faults, controller, received, answers }
     }
 
-    /// Moves the clock from step to step until nothing is left to happen.
+    /// Moves the clock from step to step until no step is left.
     async fn run_until_idle(&self) {
         while let Some(due) = self.scheduler.next_due() {
             self.clock.advance_to(due);
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    /// Environment, reason and revision of every event the bot received, all of them rightly signed.
+    /// Environment, artefact and reason of every event that the bot received. Asserts their signatures.
     fn received_events(&self) -> Vec<String> {
         let received = self.received.lock().unwrap();
         received
@@ -315,7 +315,7 @@ async fn webhook_faults_lose_double_and_delay_the_same_way_for_the_same_seed() {
 #[tokio::test]
 async fn a_webhook_is_tried_five_times_and_then_lost() {
     let world = World::open().await;
-    // Both events of a reconciliation fail for ever.
+    // Both events of a reconciliation fail every time.
     *world.answers.lock().unwrap() = vec![StatusCode::BAD_GATEWAY; 100];
     world.controller.handle_manifest_image(
         "qa",

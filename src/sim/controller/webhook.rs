@@ -1,4 +1,4 @@
-//! Flux-shaped events to the bot, signed as Flux's `generic-hmac` provider signs them, and tried again as often.
+//! Flux-shaped events to the bot, with the signature and the retries of Flux's `generic-hmac` provider.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::sim::rng::Rng;
 use crate::sim::scheduler::Scheduler;
 use crate::sim::signature::sign;
 
-/// Flux tries an event once and again four times; then it is lost.
+/// Flux sends an event once and retries it four times. Then the event is lost.
 const RETRIES: u32 = 4;
 
-/// The bot stores an event and answers; whoever takes longer does something else before.
+/// The bot only stores an event before it answers, so a longer wait would hide a defect.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, Serialize)]
@@ -43,19 +43,19 @@ pub(super) struct Metadata {
     pub(super) revision: String,
 }
 
-/// What happens to events on their way.
+/// Faults of the delivery of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WebhookFaults {
-    /// So many out of a hundred are lost.
+    /// The percentage of events that are lost.
     pub lost_percent: u8,
-    /// So many out of a hundred arrive twice.
+    /// The percentage of events that arrive twice.
     pub duplicate_percent: u8,
-    /// Each is late by anything up to this, so that they overtake each other.
+    /// The delay of each event is random up to this, so that events overtake each other.
     pub max_delay: SignedDuration,
 }
 
 impl WebhookFaults {
-    /// How late each copy of the next event is; without any, it is lost.
+    /// The delay of each copy of the next event. If the list is empty, the event is lost.
     pub(super) fn draw_delays(self, rng: &mut Rng) -> Vec<SignedDuration> {
         if rng.roll_percent(self.lost_percent) {
             return Vec::new();
@@ -67,7 +67,7 @@ impl WebhookFaults {
     }
 }
 
-/// An event on its way.
+/// An event with its signature, ready to be sent.
 #[derive(Clone)]
 pub(super) struct SignedEvent {
     pub(super) url: String,
@@ -83,7 +83,7 @@ impl SignedEvent {
     }
 }
 
-/// Sends on the agenda, so that the world is not at rest while an event is still on its way.
+/// Sends on the scheduler, so that the world is not idle while an event is under way.
 pub(super) fn send(
     scheduler: &Scheduler,
     pace: Pace,
@@ -114,7 +114,7 @@ fn attempt(
             .await;
         let (why, again) = match answer {
             Ok(answer) if answer.status().is_success() => return,
-            // Flux repeats only what may work the next time.
+            // Flux retries only failures that may be transient.
             Ok(answer) => (answer.status().to_string(), answer.status().is_server_error() || answer.status() == 429),
             Err(error) => (error.without_url().to_string(), true),
         };

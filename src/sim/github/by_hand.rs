@@ -1,5 +1,5 @@
-//! What people do on GitHub's own pages, as methods for the world and for tests: pull requests, reviews, rules, teams.
-//! Whatever is refused is refused with a sentence.
+//! The actions of people on GitHub's own pages, as methods for the world and for tests: pull requests, reviews, rules,
+//! teams. Every refusal has a sentence.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use super::reviews::{NewReview, Verdict};
 use super::rules::{Rules, push_refused_message};
 use super::{Author, DEFAULT_LOGIN, GitHub, Sha, WriteError};
 
-/// A pull request as it stands.
+/// A pull request in its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Pull {
     pub number: u64,
@@ -60,7 +60,7 @@ impl GitHub {
         .unwrap_or_default()
     }
 
-    /// Opens a pull request; its number is the answer.
+    /// Opens a pull request and returns its number.
     pub fn open_pull(
         &self,
         repository: &str,
@@ -113,7 +113,7 @@ impl GitHub {
         self.edit(repository, number, DEFAULT_LOGIN, PullEdit { base: Some(base.to_owned()), ..PullEdit::default() })
     }
 
-    /// A person merges by hand, by a merge commit, where the rules let them.
+    /// Merges by hand with a merge commit, if the rules allow it.
     pub fn merge_pull(&self, repository: &str, number: u64, login: &str) -> Result<Sha, WriteError> {
         self.require_pull(repository, number)?;
         let (person, now) = (self.account(login)?, self.0.clock.now());
@@ -157,7 +157,7 @@ impl GitHub {
         })
     }
 
-    /// Somebody moves a tag by force.
+    /// Moves a tag by force.
     pub fn point_tag(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
         self.write(repository, DEFAULT_LOGIN, |repo| {
             if !repo.is_commit(oid(at)) {
@@ -168,7 +168,7 @@ impl GitHub {
         })
     }
 
-    /// `admin`, `write`, `read` or `none`. Whoever was not named here may write.
+    /// `admin`, `write`, `read` or `none`. People without an entry may write.
     pub fn set_permission(&self, repository: &str, login: &str, permission: &str) -> Result<(), WriteError> {
         if !matches!(permission, "admin" | "write" | "read" | "none") {
             return refuse(format!("`{permission}` is no permission: use `admin`, `write`, `read` or `none`."));
@@ -179,7 +179,7 @@ impl GitHub {
         })
     }
 
-    /// What an admin ticks in the settings of a repository. Told, and not enforced.
+    /// The settings of a repository that an admin can change. GitHub shows them; they are not enforced here.
     pub fn set_repository_options(
         &self,
         repository: &str,
@@ -202,12 +202,12 @@ impl GitHub {
         })
     }
 
-    /// Somebody signs up; whoever commits with a login has done so already.
+    /// Adds an account. People who commit with a login have one already.
     pub fn add_person(&self, person: &Author) {
         self.0.people.register(person);
     }
 
-    /// The logins of everybody who is no bot.
+    /// The logins of all people, without bots.
     pub fn people(&self) -> Vec<String> {
         self.0.people.human_logins()
     }
@@ -216,7 +216,7 @@ impl GitHub {
         self.0.people.add_team(org, team, logins);
     }
 
-    /// What their profile shows; nothing, until this is called.
+    /// Sets the email that the person's profile shows. Without this call it shows none.
     pub fn set_public_email(&self, login: &str, email: Option<&str>) {
         self.0.people.show_email(login, email);
     }

@@ -1,4 +1,4 @@
-//! Check runs and commit statuses: the two systems by which GitHub tells what CI thinks of a commit.
+//! Check runs and commit statuses: the two systems by which GitHub shows the results of CI for a commit.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Checks {
         self.runs(commit).iter().any(|run| run.conclusion.as_deref() == Some("failure"))
     }
 
-    /// CI failed for this commit, and stays so until somebody sets its checks anew. Returns what failed.
+    /// CI failed for this commit until its checks are set anew. Returns the names of the failed checks.
     pub(super) fn turn_red(&mut self, commit: Oid, now: Timestamp) -> Vec<String> {
         let mut names: Vec<String> = self.runs(commit).iter().map(|run| run.name.clone()).collect();
         if names.is_empty() {
@@ -75,12 +75,12 @@ impl Checks {
         status
     }
 
-    /// All ever set, newest first.
+    /// All statuses of a commit, newest first.
     pub(super) fn statuses(&self, commit: Oid) -> Vec<&Status> {
         self.statuses.get(&commit).into_iter().flatten().rev().collect()
     }
 
-    /// The newest of each context, and the one word for all of them.
+    /// The newest status of each context, and the combined state.
     pub(super) fn combined(&self, commit: Oid) -> (&'static str, Vec<&Status>) {
         let mut latest: Vec<&Status> = Vec::new();
         for status in self.statuses(commit) {

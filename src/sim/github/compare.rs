@@ -1,4 +1,4 @@
-//! What lies between two commits: how far apart they are, which commits, which files; and the graph of them all.
+//! The comparison of two commits: their distance, commits and files. Also the graph of all commits.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::GraphCommit;
 use super::objects::{Repo, sha};
 
-/// GitHub leaves a patch out when it is too long to be shown.
+/// GitHub leaves out a patch that is too long to show.
 const LONGEST_PATCH: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Comparison {
     pub(super) head: Oid,
     pub(super) merge_base: Oid,
     pub(super) behind_by: usize,
-    /// What only the head has, oldest first.
+    /// The commits that only the head has, oldest first.
     pub(super) commits: Vec<Oid>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct FileDiff {
 }
 
 impl Repo {
-    /// `None` where the two have no ancestor in common.
+    /// `None` if the two have no common ancestor.
     pub(super) fn compare(&self, base: Oid, head: Oid) -> Result<Option<Comparison>, git2::Error> {
         let merge_base = match self.git.merge_base(base, head) {
             Ok(merge_base) => merge_base,
@@ -57,7 +57,7 @@ impl Repo {
         Ok(Some(Comparison { base, head, merge_base, behind_by, commits }))
     }
 
-    /// The files that differ; `from` is `None` for the first commit of all.
+    /// The files that differ; `from` is `None` for a root commit.
     pub(super) fn files_between(&self, from: Option<Oid>, to: Oid) -> Result<Vec<FileDiff>, git2::Error> {
         let from = from.map(|id| self.tree_of(id)).transpose()?;
         let to = self.tree_of(to)?;
@@ -66,7 +66,7 @@ impl Repo {
         (0..diff.deltas().len()).filter_map(|at| file_diff(&diff, at).transpose()).collect()
     }
 
-    /// Does this commit change anything at or below `path`, compared with each of its parents?
+    /// Whether this commit changes `path` or a path below it, compared with each of its parents.
     pub(super) fn touches(&self, commit: Oid, path: &str) -> Result<bool, git2::Error> {
         let commit = self.commit_at(commit)?;
         let path = std::path::Path::new(path);
@@ -137,7 +137,7 @@ fn file_diff(diff: &Diff<'_>, at: usize) -> Result<Option<FileDiff>, git2::Error
     Ok(Some(file))
 }
 
-/// GitHub's patch is the hunks alone: no header, no newline at the end.
+/// GitHub's patch has only the hunks: no header, no newline at the end.
 fn hunks(patch: &Patch<'_>) -> Result<Option<String>, git2::Error> {
     let mut text = Vec::new();
     for hunk in 0..patch.num_hunks() {
@@ -145,7 +145,7 @@ fn hunks(patch: &Patch<'_>) -> Result<Option<String>, git2::Error> {
         text.extend_from_slice(header.header());
         for line in 0..lines {
             let line = patch.line_in_hunk(hunk, line)?;
-            // The three marks of a missing newline carry their whole text as content.
+            // The three markers of a missing newline have their whole text as content.
             if matches!(line.origin(), ' ' | '+' | '-') {
                 text.extend_from_slice(line.origin().encode_utf8(&mut [0; 4]).as_bytes());
             }

@@ -1,4 +1,4 @@
-//! What was asked of GitHub, and how much of the hour's limit that used.
+//! Counts the requests to the simulated GitHub, and the part of the hourly rate limit that they use.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Sub};
@@ -9,12 +9,12 @@ use super::{GitHub, lock};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     pub requests: u64,
-    /// Those of them that the hour's limit does not count: answered with 304 to somebody who is known.
+    /// The requests that the rate limit does not count: authenticated requests that were answered with 304.
     pub free: u64,
 }
 
 impl Cost {
-    /// What the hour's limit counts.
+    /// The requests that the rate limit counts.
     pub fn counted_requests(self) -> u64 {
         self.requests - self.free
     }
@@ -34,10 +34,10 @@ impl Sub for Cost {
     }
 }
 
-/// How much of the rate limit is used.
+/// The requests of the current hour that the rate limit counts.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ThisHour {
-    /// Since 1970.
+    /// Hours since 1970.
     pub(super) hour: i64,
     pub(super) count: u64,
 }
@@ -49,7 +49,7 @@ pub(super) struct Costs {
 }
 
 impl GitHub {
-    /// Of everything that was asked so far. What suffered a whim is not in it.
+    /// The cost of all requests so far, without those that met a request fault before their effect.
     pub fn cost(&self) -> Cost {
         let mut cost = Cost::default();
         for more in lock(&self.0.costs).by_request.values() {
@@ -58,12 +58,12 @@ impl GitHub {
         cost
     }
 
-    /// The same by request, as in `GET /repos/acme/checkout/git/ref/heads/qa`.
+    /// The same for each request, such as `GET /repos/acme/checkout/git/ref/heads/qa`.
     pub fn costs(&self) -> BTreeMap<String, Cost> {
         lock(&self.0.costs).by_request.clone()
     }
 
-    /// Tells how many requests there were this hour, with this one where it counts.
+    /// Counts a request and returns the number of requests in this hour.
     pub(super) fn count_request(&self, asked: String, counts: bool) -> ThisHour {
         let mut costs = self.costs_now();
         *costs.by_request.entry(asked).or_default() += Cost { requests: 1, free: u64::from(!counts) };

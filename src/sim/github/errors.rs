@@ -1,4 +1,4 @@
-//! The errors of GitHub's API: their status, their message and their JSON. What was asked is not known here.
+//! The errors of GitHub's API: their status, message and JSON. They do not know the request.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -25,26 +25,26 @@ impl ApiError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 
-    /// GitHub's answer to a body that lacks a field, or has the wrong thing in it.
+    /// GitHub's answer to a body in which a field is missing or malformed.
     pub(super) fn invalid_request(why: impl std::fmt::Display) -> Self {
         Self::unprocessable(format!("Invalid request.\n\n{why}"))
     }
 
-    /// GitHub's answer to a field that is there and refers to nothing good.
+    /// GitHub's answer to a field with an invalid value.
     pub(super) fn validation_failed(resource: &str, field: &str, code: &str) -> Self {
         let mut error = Self::unprocessable("Validation Failed");
         error.errors.push(json!({ "resource": resource, "field": field, "code": code }));
         error
     }
 
-    /// GitHub's answer to fields that are good each for itself and do not go together.
+    /// GitHub's answer to fields that are valid on their own and not together.
     pub(super) fn validation_message(resource: &str, message: &str) -> Self {
         let mut error = Self::unprocessable("Validation Failed");
         error.errors.push(json!({ "resource": resource, "code": "custom", "message": message }));
         error
     }
 
-    /// Reviews are refused in a form of their own: the reason is a bare string.
+    /// Refusals of reviews have a form of their own: the reason is a bare string.
     pub(super) fn unprocessable_because(why: &str) -> Self {
         let mut error = Self::unprocessable("Unprocessable Entity");
         error.errors.push(why.into());
@@ -59,7 +59,7 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, message)
     }
 
-    /// The same for a person, who sees neither status nor JSON.
+    /// The error for a person, who sees neither the status nor the JSON.
     pub(super) fn sentence(&self) -> String {
         let reason =
             |error: &Value| match (error.as_str().or_else(|| error["message"].as_str()), error["field"].as_str()) {

@@ -1,4 +1,4 @@
-//! What GitHub tells of: the bodies of its webhooks, narrow but true. Who is told, and how, is not known here.
+//! The bodies of GitHub's webhooks, with a subset of their fields. `webhook` sends them.
 
 use git2::Oid;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub struct Event {
 }
 
 impl Repo {
-    /// What happened since this was last asked, to be told when the lock is released.
+    /// The events since the last call. They are delivered after the lock is released.
     pub(super) fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
@@ -96,7 +96,7 @@ impl Repo {
         self.record_event("pull_request_review", body, by);
     }
 
-    /// A check began or ended; where it was the last of its commit, the suite ended with it.
+    /// A check began or ended. If it was the last open check of its commit, the suite ended too.
     pub(super) fn record_check_event(&mut self, commit: Oid, name: &str, by: &str) {
         let runs = self.checks.runs(commit);
         let Some(run) = runs.iter().find(|run| run.name == name).cloned() else { return };

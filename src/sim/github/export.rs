@@ -1,4 +1,4 @@
-//! A repository as a bare one on disk, so that `git` itself can look at it.
+//! Writes a repository to disk as a bare repository, so that `git` itself can read it.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::objects::Repo;
 use super::{GitHub, WriteError};
 
 impl GitHub {
-    /// Everything that a reference leads to, and the references.
+    /// Exports all references and all objects that they reach.
     pub fn export(&self, repository: &str, to: &Path) -> Result<(), WriteError> {
         let missing = || WriteError::Refused(format!("There is no repository `{repository}`."));
         self.read(repository, |repo| repo.export(to)).ok_or_else(missing)?

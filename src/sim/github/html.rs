@@ -1,10 +1,10 @@
-//! HTML in the making. Markup is what stands in this program; whatever else comes in becomes text.
+//! A builder of HTML: only text from the source code is markup, all other text is escaped.
 
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Only what is written down in the source can be markup.
+    /// Markup must be a literal in the source code.
     pub(super) fn markup(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self

@@ -1,4 +1,4 @@
-//! GitHub's JSON: how commits, references, people and the rest look in its answers.
+//! GitHub's JSON for commits, references, people and other objects.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,7 +11,7 @@ use super::checks::{CheckRun, Status};
 use super::compare::{Comparison, FileDiff};
 use super::objects::{EXECUTABLE, Repo, TREE};
 
-/// GitHub's numbers and node ids only have to be stable and distinct.
+/// GitHub's numbers and node ids only need to be stable and distinct.
 pub(super) fn node_id(kind: &str, what: impl Hash) -> String {
     format!("{kind}_{:016x}", hash(what))
 }
@@ -69,7 +69,7 @@ pub(super) fn kind(kind: Option<ObjectType>) -> &'static str {
 }
 
 impl Repo {
-    /// Where this repository's API stands.
+    /// The URL of this repository in the API.
     pub(super) fn url(&self) -> String {
         format!("{}/repos/{}", self.api_url, self.full_name)
     }
@@ -173,7 +173,7 @@ impl Repo {
         }))
     }
 
-    /// A commit alone, with what it changed in its first parent.
+    /// A single commit, with the files that differ from its first parent.
     pub(super) fn whole_commit_json(&self, id: Oid) -> Result<Value, git2::Error> {
         let files = self.files_between(self.commit_at(id)?.parent_id(0).ok(), id)?;
         let (additions, deletions) =
@@ -184,7 +184,7 @@ impl Repo {
         Ok(whole)
     }
 
-    /// A commit as the Git database gives it: the object, without GitHub's accounts.
+    /// A commit as the Git database returns it: the object, without GitHub's accounts.
     pub(super) fn git_commit_json(&self, id: Oid) -> Result<Value, git2::Error> {
         let commit = self.commit_at(id)?;
         let html = |id: Oid| format!("{}/commit/{id}", self.html_url());
@@ -285,7 +285,7 @@ impl Repo {
         json
     }
 
-    /// `shown` are the commits of the page that was asked for; `files` only where that is the first.
+    /// `shown` are the commits of the requested page. `files` is given only for the first page.
     pub(super) fn comparison_json(
         &self,
         compared: &Comparison,
@@ -383,7 +383,7 @@ impl Repo {
     }
 }
 
-/// A path or a name as a part of a URL; slashes stay.
+/// A path or a name as part of a URL. Slashes stay.
 pub(super) fn percent_encode(text: &str) -> String {
     const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
     utf8_percent_encode(text, ENCODED).to_string()

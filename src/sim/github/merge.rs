@@ -1,5 +1,5 @@
-//! Merges: what `git merge-tree` makes of two commits. libgit2 merges the lines of a file; which file is which is
-//! decided here, because libgit2 knows no directory renames and judges similarity in another way than Git.
+//! Merges two commits with the result of `git merge-tree`. libgit2 merges the lines of a file. This file pairs renamed
+//! files, because libgit2 does not detect directory renames and computes similarity differently from Git.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ impl Entry {
         self.kind() == 0o100_000
     }
 
-    /// File, link or submodule; whether a file may be executed does not matter.
+    /// File, link or submodule. The executable bit is ignored.
     pub(super) fn kind(self) -> i32 {
         self.mode & 0o170_000
     }
@@ -35,10 +35,10 @@ impl Entry {
 /// All files of a tree by path.
 pub(super) type Files = BTreeMap<String, Entry>;
 
-/// How deep merge bases of merge bases are merged before the first of them has to do.
+/// The maximum depth to which merge bases of merge bases are merged. Beyond it, the first base is used.
 const MAX_BASE_DEPTH: u16 = 20;
 
-/// The tree of a merge; where it is not clean, it holds what Git would use as the base of another merge.
+/// The files of a merge. If it is not clean, they are the files that Git would use as the base of another merge.
 struct Outcome {
     files: Files,
     clean: bool,
@@ -49,14 +49,14 @@ impl Repo {
         if self.contains(ours, theirs)? {
             return Ok(MergeResult::AlreadyMerged);
         }
-        // Git refuses to merge histories that have nothing in common; GitHub calls that a conflict.
+        // Git refuses to merge unrelated histories. GitHub reports that as a conflict.
         let Some(base) = self.common_files(ours, theirs, 0)? else { return Ok(MergeResult::Conflict) };
         let (ours, theirs) = (self.tree_of(ours)?, self.tree_of(theirs)?);
         let merged = self.merge_files(&base, &self.files(ours.id())?, &self.files(theirs.id())?, 0)?;
         if merged.clean { self.write_files(&merged.files).map(MergeResult::Tree) } else { Ok(MergeResult::Conflict) }
     }
 
-    /// What both have come from. Several best ancestors are merged into one, as Git does, conflicts and all.
+    /// The files of the merge base. Several merge bases are merged into one, as Git does, with their conflicts.
     fn common_files(&self, one: Oid, two: Oid, depth: u16) -> Result<Option<Files>, git2::Error> {
         let mut bases = match self.git.merge_bases(one, two) {
             Ok(bases) => bases.to_vec(),
@@ -74,7 +74,7 @@ impl Repo {
         self.files(self.tree_of(merged)?.id()).map(Some)
     }
 
-    /// A commit that is in no history: the merge of two merge bases, so that it can be asked for its own.
+    /// The merge of two merge bases, as a commit outside all histories, so that its own merge bases can be computed.
     fn virtual_ancestor(&self, one: Oid, two: Oid, depth: u16) -> Result<Oid, git2::Error> {
         let base = self.common_files(one, two, depth)?.unwrap_or_default();
         let (ours, theirs) = (self.tree_of(one)?, self.tree_of(two)?);
@@ -91,7 +91,7 @@ impl Repo {
     fn files(&self, tree: Oid) -> Result<Files, git2::Error> {
         let mut files = Files::new();
         self.git.find_tree(tree)?.walk(TreeWalkMode::PreOrder, |directory, entry| {
-            // Names that are not UTF-8 cannot come in through an API of JSON.
+            // Names that are not UTF-8 cannot be created through a JSON API.
             if entry.kind() != Some(ObjectType::Tree)
                 && let Ok(name) = entry.name()
             {
@@ -134,7 +134,7 @@ struct Merge<'a> {
     depth: u16,
 }
 
-/// What became of one path, and whether Git would have had to ask.
+/// The merged entry of one path, and whether it merged without a conflict.
 type Decision = (Option<Entry>, bool);
 
 impl Merge<'_> {
@@ -168,7 +168,7 @@ impl Merge<'_> {
                 self.theirs.get(path).copied(),
             ),
             (Some(ours), Some(theirs)) => {
-                // Both moved it: to one place, which is decided there, or to two, which nobody can decide.
+                // Both sides moved the file. Different targets are a conflict. The same target is decided there.
                 let same = ours == theirs;
                 Ok((if same { None } else { self.base_entry(path) }, same))
             }
@@ -177,7 +177,7 @@ impl Merge<'_> {
         }
     }
 
-    /// A path that one side, or both, moved a file to.
+    /// A path to which one side, or both, moved a file.
     fn decide_target(&self, path: &str, ours: Option<&str>, theirs: Option<&str>) -> Result<Decision, git2::Error> {
         if let (Some(one), Some(two)) = (ours, theirs)
             && one == two
@@ -189,8 +189,8 @@ impl Merge<'_> {
         let moves = [(ours, &self.their_renames, self.theirs), (theirs, &self.our_renames, self.ours)];
         for (side, (source, other_renames, other)) in moves.into_iter().enumerate() {
             let Some(source) = source else { continue };
-            // What the other side has at the old place belongs to the new one. Where it deleted or moved the file,
-            // the conflict is told of at the old place.
+            // The other side's file at the source belongs to the target. If the other side deleted or moved that file,
+            // the conflict is reported at the source.
             let (Some(here), Some(there)) = (sides[side], other.get(source).copied()) else { continue };
             if other_renames.target_of(source).is_some() {
                 continue;
@@ -233,12 +233,12 @@ impl Merge<'_> {
                 let (entry, clean) = self.blend(path, base, ours, theirs)?;
                 Ok((Some(entry), clean))
             }
-            // One deleted what the other changed.
+            // One side deleted the file and the other changed it.
             _ => Ok((base, false)),
         }
     }
 
-    /// Two entries of one path become one, in mode and in content.
+    /// Merges two entries of one path, in mode and content.
     fn blend(&self, path: &str, base: Option<Entry>, ours: Entry, theirs: Entry) -> Result<(Entry, bool), git2::Error> {
         if ours.kind() != theirs.kind() {
             return Ok((ours, false));
@@ -283,14 +283,14 @@ impl Merge<'_> {
             input
         });
         let mut options = MergeFileOptions::new();
-        // As Git writes them into a merged ancestor, so that they cannot be taken for markers of this merge.
+        // Git uses these labels and longer markers in a virtual ancestor, so that its markers differ from this merge's.
         options.our_label("Temporary merge branch 1").their_label("Temporary merge branch 2");
         options.marker_size(7 + 2 * self.depth);
         let merged = git2::merge_file(&base, &ours, &theirs, Some(&mut options))?;
         Ok((git.blob(merged.content())?, merged.is_automergeable()))
     }
 
-    /// Where a file stands in the way of a directory the files of the directory stay; was there none?
+    /// If a file has the path of a directory, the directory's files stay. Returns whether there was no such file.
     fn drop_files_under_files(files: &mut Files) -> bool {
         let directories: BTreeSet<String> =
             files.keys().flat_map(|path| path.match_indices('/').map(|(end, _)| path[..end].to_owned())).collect();
@@ -300,7 +300,7 @@ impl Merge<'_> {
     }
 }
 
-/// Git looks for a zero byte in the first 8,000.
+/// Git looks for a zero byte in the first 8,000 bytes.
 fn is_binary(text: &[u8]) -> bool {
     text.iter().take(8000).any(|byte| *byte == 0)
 }

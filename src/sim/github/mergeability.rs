@@ -1,4 +1,4 @@
-//! Can a pull request be merged, and what becomes of it when it is.
+//! Whether a pull request can be merged, and the merge.
 
 use git2::Oid;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use super::routes::web_flow;
 use super::rules::Obstacle;
 use crate::sim::faults::{Fault, Faults};
 
-/// How a pull request is to be merged, as the API is told it.
+/// The body of a request to merge a pull request.
 #[derive(Debug, Default, serde::Deserialize)]
 pub(super) struct MergeOptions {
     pub(super) sha: Option<String>,
@@ -28,11 +28,12 @@ pub(super) struct Mergeability {
     pub(super) state: &'static str,
 }
 
-/// Before anybody asked, and of what has ended.
+/// The answer before the first request, and for a closed pull request.
 pub(super) const UNKNOWN: Mergeability = Mergeability { mergeable: None, state: "unknown" };
 
 impl Repo {
-    /// As a single pull request tells it: the first who asks after a branch moved only starts the test merge.
+    /// The answer of the route of a single pull request: the first request after a branch moved only starts the test
+    /// merge.
     pub(super) fn ask_mergeability(&mut self, number: u64, faults: &Faults) -> Result<Mergeability, ApiError> {
         let Some((head, base)) = self.head_and_base(number)? else { return Ok(UNKNOWN) };
         let pull = self.pull_mut(number)?;
@@ -43,7 +44,7 @@ impl Repo {
         self.compute_mergeability(number, faults)
     }
 
-    /// The whole answer at once.
+    /// The final answer at once.
     pub(super) fn compute_mergeability(&mut self, number: u64, faults: &Faults) -> Result<Mergeability, ApiError> {
         let Some((_, base)) = self.head_and_base(number)? else { return Ok(UNKNOWN) };
         if !self.try_merge(number, faults)? {
@@ -59,13 +60,13 @@ impl Repo {
         Ok(Mergeability { mergeable: Some(true), state })
     }
 
-    /// The heads of both branches, while it is open.
+    /// The heads of both branches, if the pull request is open.
     fn head_and_base(&self, number: u64) -> Result<Option<(Oid, Oid)>, ApiError> {
         let pull = self.pull(number)?;
         Ok(if pull.is_open() { self.branch(&pull.base).map(|base| (pull.head_sha, base)) } else { None })
     }
 
-    /// Is there no conflict? Once told it holds as long as both branches stay.
+    /// Whether the merge has no conflict. The result is kept until one of the branches moves.
     fn try_merge(&mut self, number: u64, faults: &Faults) -> Result<bool, ApiError> {
         let Some((head, base)) = self.head_and_base(number)? else { return Ok(false) };
         let pull = self.pull(number)?;
@@ -74,7 +75,7 @@ impl Repo {
         {
             return Ok(clean);
         }
-        // Rungs above the first have branches of their own name, so the branch serves as the environment.
+        // The branch of each environment above the first has the environment's name, so `base` is the environment.
         let clean = matches!(self.merge(base, head)?, MergeResult::Tree(_))
             && !faults.take_if_armed(Fault::MergeConflict, Some(self.short_name()), Some(&pull.base));
         self.pull_mut(number)?.test = Some(TestMerge { head, base, clean: Some(clean) });
@@ -117,7 +118,7 @@ impl Repo {
         let (author, committer) = (signature(by, now)?, signature(&web_flow(), now)?);
         let parents = if squash { vec![base] } else { vec![base, head] };
         let id = self.write_commit(tree, &parents, &message, &author, &committer)?;
-        // Closed first: what follows the branches would take it for a merge by another hand.
+        // Closed before the branch moves: `sync_pulls` would take the moved base for a merge by another person.
         self.close(number, Some(id), by.login.as_deref().unwrap_or(&by.name), now);
         self.point(&reference, id);
         Ok(id)

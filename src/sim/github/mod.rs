@@ -1,5 +1,5 @@
-//! The simulated GitHub: repositories of real Git objects in memory, GitHub's REST API in front of them, and a
-//! Rust API for the rest of the simulated world: `pushes` for what `git push` brings, `by_hand` for its pages.
+//! The simulated GitHub: repositories of real Git objects in memory, behind GitHub's REST API. The rest of the
+//! simulated world uses its Rust API: `pushes` has the effects of `git push`, `by_hand` the actions on GitHub's pages.
 
 mod by_hand;
 mod checks;
@@ -56,7 +56,7 @@ use crate::sim::unknown_requests::UnknownRequests;
 pub struct Author {
     pub name: String,
     pub email: String,
-    /// Who this is on GitHub. It is remembered for the e-mail address, as GitHub does.
+    /// The login on GitHub. GitHub remembers it for the email address.
     pub login: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl Author {
 pub struct NewCommit {
     /// `owner/name`
     pub repository: String,
-    /// Made from the default branch's head where it does not exist; the first commit of all has no parent.
+    /// If it does not exist, it starts at the default branch's head. The very first commit has no parent.
     pub branch: String,
     pub message: String,
     pub author: Author,
@@ -79,7 +79,7 @@ pub struct NewCommit {
     pub at: Timestamp,
 }
 
-/// A branch was made or moved. Nothing is told of branches that are deleted, nor of tags.
+/// A branch was created or moved. Deleted branches and tags make no such event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchMove {
     pub repository: String,
@@ -95,7 +95,7 @@ pub struct GraphCommit {
     pub subject: String,
     pub author: String,
     pub at: Timestamp,
-    /// The branches and tags that stand on it.
+    /// The branches and tags that point to it.
     pub refs: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ type Listener = Arc<dyn Fn(&BranchMove) + Send + Sync>;
 type TagListener = Arc<dyn Fn() + Send + Sync>;
 type EventListener = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Who acts by hand where nobody is named.
+/// The login for actions by hand without a login of their own.
 const DEFAULT_LOGIN: &str = "octocat";
 
 #[derive(Clone)]
@@ -135,7 +135,7 @@ struct Inner {
     unknown_requests: UnknownRequests,
     api_url: Arc<str>,
     people: People,
-    /// By name in lower case: to GitHub `Acme/Checkout` is `acme/checkout`.
+    /// By name in lower case, because GitHub treats `Acme/Checkout` as `acme/checkout`.
     repositories: Mutex<BTreeMap<String, Arc<Mutex<Repo>>>>,
     listeners: Mutex<Vec<Listener>>,
     tag_listeners: Mutex<Vec<TagListener>>,
@@ -147,7 +147,7 @@ struct Inner {
 }
 
 impl GitHub {
-    /// `api_url` is where [`GitHub::router`] will stand, without a slash at the end.
+    /// `api_url` is the address of [`GitHub::router`], without a slash at the end.
     #[expect(clippy::needless_pass_by_value, reason = "all simulators are made alike, from what they keep")]
     pub fn new(clock: Clock, faults: Faults, strays: UnknownRequests, api_url: String) -> Self {
         let people = People::default();
@@ -194,7 +194,7 @@ impl GitHub {
         Ok(())
     }
 
-    /// What GitHub shows first; `None`: there is no such repository.
+    /// `None` if there is no such repository.
     pub fn default_branch(&self, repository: &str) -> Option<String> {
         self.read(repository, |repo| repo.default_branch.clone())
     }
@@ -210,7 +210,7 @@ impl GitHub {
         .unwrap_or_default()
     }
 
-    /// Each tag with the commit it leads to.
+    /// Each tag with the commit that it resolves to.
     pub fn tags(&self, repository: &str) -> BTreeMap<String, Sha> {
         self.read(repository, |repo| {
             let tags = repo.refs.under("refs/tags/");
@@ -228,7 +228,7 @@ impl GitHub {
         String::from_utf8(bytes).ok()
     }
 
-    /// Every file of a commit, by path, with the name of its content.
+    /// Every file of a commit by path, with the id of its blob.
     pub fn files(&self, repository: &str, commit: &Sha) -> Option<BTreeMap<String, Sha>> {
         let files = self.read(repository, |repo| repo.files_of(oid(commit)).ok()).flatten()?;
         Some(files.into_iter().map(|(path, entry)| (path, sha(entry.id))).collect())
@@ -239,7 +239,7 @@ impl GitHub {
         self.read(repository, |repo| repo.graph(limit).unwrap_or_default()).unwrap_or_default()
     }
 
-    /// What CI says of a commit: a conclusion as GitHub has them, or `queued` or `in_progress` before there is one.
+    /// Sets the result of CI for a commit: one of GitHub's conclusions, or `queued` or `in_progress` before that.
     pub fn set_check(&self, repository: &str, commit: &Sha, name: &str, conclusion: &str) -> Result<(), WriteError> {
         let now = self.0.clock.now();
         self.write(repository, DEFAULT_LOGIN, |repo| {
@@ -249,8 +249,7 @@ impl GitHub {
         })
     }
 
-    /// Calls `listener` after every move of a branch, whoever moved it, in the thread that moved it and with no
-    /// lock held.
+    /// Calls `listener` after every move of a branch by any user, in the thread that moved it and with no lock held.
     pub fn on_move(&self, listener: impl Fn(&BranchMove) + Send + Sync + 'static) {
         lock(&self.0.listeners).push(Arc::new(listener));
     }
@@ -260,24 +259,24 @@ impl GitHub {
         lock(&self.0.tag_listeners).push(Arc::new(listener));
     }
 
-    /// Calls `listener` with everything that GitHub would send a webhook for, as [`GitHub::on_move`] does.
+    /// Calls `listener` with every event for which GitHub would send a webhook, as [`GitHub::on_move`] does.
     pub fn on_event(&self, listener: impl Fn(&Event) + Send + Sync + 'static) {
         lock(&self.0.event_listeners).push(Arc::new(listener));
     }
 
-    /// From now on the bot is told of events; nothing is sent before.
+    /// Sends webhooks to the bot from now on.
     pub fn send_webhooks(&self, webhooks: Webhooks) {
         lock(&self.0.webhooks).target = Some(webhooks);
     }
 
-    /// The bot stands elsewhere.
+    /// Changes the address of the bot.
     pub fn set_bot_url(&self, bot_url: &str) {
         if let Some(webhooks) = &mut lock(&self.0.webhooks).target {
             bot_url.clone_into(&mut webhooks.bot_url);
         }
     }
 
-    /// Bad manners beyond the named faults, for tests; and the requests that came.
+    /// Faults beyond the named ones, for tests. They also record all requests.
     pub fn request_faults(&self) -> &RequestFaults {
         &self.0.request_faults
     }
@@ -304,7 +303,7 @@ impl GitHub {
         self.run_and_notify(&repo, by, act)
     }
 
-    /// `by` is the login of who acts.
+    /// `by` is the login of the acting user.
     fn run_and_notify<T>(&self, repo: &Mutex<Repo>, by: &str, act: impl FnOnce(&mut Repo) -> T) -> T {
         let (done, moves, tagged, events) = {
             let mut repo = lock(repo);
@@ -345,8 +344,8 @@ impl GitHub {
         }
     }
 
-    /// The same for a request: Git's work is short, but it is no work for the threads that serve connections. It is
-    /// done to its end even when the one who asked has gone away.
+    /// The same for a request. Git's work is short, but must not block the threads that serve connections. It is
+    /// completed even if the client disconnects.
     async fn serve<T: Send + 'static>(
         &self,
         owner: &str,
@@ -360,7 +359,7 @@ impl GitHub {
     }
 }
 
-/// Where webhooks go, and how many there were.
+/// The target of webhooks, and the number of events so far.
 #[derive(Default)]
 struct WebhookState {
     target: Option<Webhooks>,
@@ -371,7 +370,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// May a file stand there? Git's own rules for each name are libgit2's to enforce.
+/// Whether the path is valid for a file. libgit2 enforces Git's own rules for each name.
 fn is_path(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

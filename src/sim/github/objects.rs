@@ -1,4 +1,4 @@
-//! One repository: Git's own objects in memory, and how names lead to them. It knows no HTTP and no JSON.
+//! One repository: Git objects in memory, and the names that resolve to them. It knows no HTTP and no JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) const EXECUTABLE: i32 = 0o100_755;
 pub(super) const FILE: i32 = 0o100_644;
 pub(super) const TREE: i32 = 0o040_000;
 
-/// What happens to one path of a tree.
+/// A change to one path of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Edit {
     Put(Oid, i32),
@@ -35,13 +35,13 @@ pub(super) struct Repo {
     pub(super) git: git2::Repository,
     pub(super) refs: Refs,
     pub(super) checks: Checks,
-    /// By number, from 1 on.
+    /// By number, starting at 1.
     pub(super) pulls: Vec<PullRequest>,
     pub(super) protection: Protection,
-    /// How many reviews and comments there were.
+    /// The number of reviews and comments so far.
     pub(super) last_feedback_id: u64,
     pub(super) events: Vec<Event>,
-    /// Every commit ever written: the in-memory store cannot look for the beginning of a name.
+    /// Every commit ever written. The in-memory store cannot search by the prefix of an id.
     commits: BTreeSet<Oid>,
     moves: Vec<BranchMove>,
     tagged: bool,
@@ -86,12 +86,12 @@ impl Repo {
         self.full_name.split_once('/').map_or("", |(owner, _)| owner)
     }
 
-    /// The branches that moved since this was last asked, to be told when the lock is released.
+    /// The branch moves since the last call. They are announced after the lock is released.
     pub(super) fn take_moves(&mut self) -> Vec<BranchMove> {
         std::mem::take(&mut self.moves)
     }
 
-    /// Points a reference at an object. The caller has asked [`Refs::refusal`] where the name is new.
+    /// Points a reference at an object. For a new name, the caller has checked [`Refs::creation_error`].
     pub(super) fn point(&mut self, full_name: &str, target: Oid) {
         let before = self.refs.insert(full_name, target);
         if let Some(branch) = full_name.strip_prefix("refs/heads/")
@@ -107,7 +107,7 @@ impl Repo {
         self.tagged |= full_name.starts_with("refs/tags/");
     }
 
-    /// Was a tag made since this was asked last?
+    /// Whether a tag was created since the last call.
     pub(super) fn take_tagged(&mut self) -> bool {
         std::mem::take(&mut self.tagged)
     }
@@ -132,13 +132,13 @@ impl Repo {
         self.commits.is_empty()
     }
 
-    /// Follows tags to what they stand on; `None` where that is no commit.
+    /// Follows tags to the object that they point to; `None` if that is not a commit.
     pub(super) fn peel(&self, id: Oid) -> Option<Oid> {
         let commit = self.git.find_object(id, None).ok()?.peel(ObjectType::Commit).ok()?;
         Some(commit.id())
     }
 
-    /// The commit that a branch, a tag, a full SHA or the beginning of one names.
+    /// The commit that a branch, a tag, a full SHA or a prefix of a SHA names.
     pub(super) fn resolve(&self, name: &str) -> Option<Oid> {
         if let Some(id) = full_oid(name) {
             return self.peel(id);
@@ -197,7 +197,7 @@ impl Repo {
         Ok(id)
     }
 
-    /// The tree that `base` becomes by `edits`; directories come and go with their files, as in Git.
+    /// Applies `edits` to the tree `base`. Directories are created and removed with their files, as in Git.
     pub(super) fn edit_tree(&self, base: Option<Oid>, edits: &BTreeMap<String, Edit>) -> Result<Oid, git2::Error> {
         let edits: Vec<_> = edits.iter().map(|(path, edit)| (path.as_str(), *edit)).collect();
         match self.edit_level(base, &edits)? {
@@ -236,7 +236,7 @@ impl Repo {
         if level.is_empty() { Ok(None) } else { level.write().map(Some) }
     }
 
-    /// The history of `heads` without what `hidden` reaches, children before parents, newest first.
+    /// The history of `heads` without the commits that `hidden` reaches, children before parents, newest first.
     pub(super) fn history(&self, heads: &[Oid], hidden: &[Oid]) -> Result<Vec<Oid>, git2::Error> {
         let mut walk = self.git.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
@@ -264,7 +264,7 @@ pub(super) fn oid(sha: &Sha) -> Oid {
     Oid::from_str(sha.as_str()).unwrap_or(Oid::ZERO_SHA1)
 }
 
-/// libgit2 also reads shorter names, padding them with zeros; those are not names of objects to us.
+/// libgit2 also accepts shorter names and pads them with zeros. Those do not name objects here.
 pub(super) fn full_oid(text: &str) -> Option<Oid> {
     (text.len() == 40).then(|| Oid::from_str(text).ok()).flatten()
 }

@@ -1,5 +1,5 @@
-//! Who is on GitHub: accounts, the e-mail addresses that belong to them, and the teams of organisations.
-//! What somebody may do in a repository is that repository's to know.
+//! GitHub's accounts, their email addresses, and the teams of organisations.
+//! Permissions belong to each repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -10,12 +10,12 @@ use super::{Author, DEFAULT_LOGIN, lock};
 pub(super) struct Account {
     pub(super) login: String,
     pub(super) name: String,
-    /// The address that belongs to them, shown to nobody.
+    /// The account's address, which GitHub does not show.
     pub(super) email: String,
     pub(super) public_email: Option<String>,
 }
 
-/// Clones share them. To GitHub `Alice` is `alice`, so all keys are in lower case.
+/// Clones share the data. GitHub treats `Alice` as `alice`, so all keys are in lower case.
 #[derive(Clone, Default)]
 pub(super) struct People(Arc<Mutex<Inner>>);
 
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl People {
-    /// Whoever has a login has an account, from the first time they are seen.
+    /// An author with a login gets an account when first seen.
     pub(super) fn register(&self, author: &Author) {
         let Some(login) = &author.login else { return };
         let mut known = lock(&self.0);
@@ -49,7 +49,7 @@ impl People {
         lock(&self.0).accounts.get(&login.to_ascii_lowercase()).cloned()
     }
 
-    /// The logins of all who are neither bots nor GitHub's own.
+    /// The logins of all accounts except bots and GitHub's own.
     pub(super) fn human_logins(&self) -> Vec<String> {
         let known = lock(&self.0);
         let logins = known.accounts.values().map(|account| account.login.clone());
@@ -79,7 +79,7 @@ impl People {
 }
 
 impl Account {
-    /// As the author of what they do by hand.
+    /// The account as the author of actions by hand.
     pub(super) fn author(&self) -> Author {
         Author { name: self.name.clone(), email: self.email.clone(), login: Some(self.login.clone()) }
     }

@@ -1,4 +1,4 @@
-//! GitHub's JSON of pull requests, reviews and comments, whole for the API and narrow for webhooks.
+//! GitHub's JSON of pull requests, reviews and comments.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ impl Repo {
         format!("{}/pull/{number}", self.html_url())
     }
 
-    /// As a list shows it: whether it can be merged is told only of a single one.
+    /// A pull request as in a list. Only the JSON of a single one says whether it can be merged.
     pub(super) fn pull_json(&self, pull: &PullRequest) -> Value {
         let (url, html) = (format!("{}/pulls/{}", self.url(), pull.number), self.pull_url(pull.number));
         let issue = format!("{}/issues/{}", self.url(), pull.number);

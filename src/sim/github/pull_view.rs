@@ -1,4 +1,4 @@
-//! How the page of a pull request looks: state, text, reviews, comments, commits and files, and the forms.
+//! The HTML page of a pull request: state, text, reviews, comments, commits, files, and the forms.
 
 use git2::Oid;
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf
     <link rel=\"icon\" type=\"image/svg+xml\" href=\"/page/icon.svg\"><link rel=\"stylesheet\" href=\"/page/theme.css\">\
     <link rel=\"stylesheet\" href=\"/page/pull.css\"><title>";
 
-/// `people` are offered by the forms; `refusal` is why the last act was refused.
+/// `people` are the choices in the forms. `refusal` is the reason why the last action was refused.
 pub(super) fn page(
     repo: &Repo,
     pull: &PullRequest,
@@ -49,7 +49,7 @@ pub(super) fn page(
 }
 
 impl Repo {
-    /// What the pull request brings; once it has ended, what it brought.
+    /// The commits that the pull request brings or, if it is closed, brought.
     pub(super) fn compare_pull(&self, pull: &PullRequest) -> Result<Option<Comparison>, git2::Error> {
         let tip = if pull.is_open() { self.branch(&pull.base) } else { None };
         self.compare(tip.unwrap_or(pull.base_sha), pull.head_sha)
@@ -66,7 +66,7 @@ fn heading(html: &mut Html, repo: &Repo, pull: &PullRequest, compared: Option<&C
     html.text(&pull.base).markup("</code> from <code>").text(&pull.head).markup("</code></p></header>");
 }
 
-/// Reviews and comments in the order they came.
+/// Reviews and comments, oldest first.
 fn render_discussion(html: &mut Html, pull: &PullRequest) {
     let reviews = pull.reviews.iter().map(|review| {
         let words = review.state.as_str().to_ascii_lowercase().replace('_', " ");
@@ -124,7 +124,7 @@ fn render_merge_state(html: &mut Html, repo: &Repo, pull: &PullRequest, known: M
     html.markup("</p>");
 }
 
-/// One form; which button was pressed says what is done.
+/// One form; the button that was clicked selects the action.
 fn forms(html: &mut Html, repo: &Repo, pull: &PullRequest, people: &[String]) {
     html.markup("<form method=\"post\"><label>As <select name=\"user\" class=\"select\">");
     let (authors, others): (Vec<_>, Vec<_>) = people.iter().partition(|login| **login == pull.author);
@@ -187,8 +187,8 @@ fn commit_link(html: &mut Html, repo: &Repo, id: Oid) {
     html.text(&short(id)).markup("</code></a>");
 }
 
-/// The repository's path without the host: a browser may know this machine by another name, and a page that tells of
-/// a refusal stands deeper than the one whose form was refused.
+/// The repository's path without the host, because a browser may use another name for this machine. The path is
+/// absolute, because the page that shows a refusal has a deeper path than the page with the form.
 fn repository_path(repo: &Repo) -> String {
     let url = repo.html_url();
     let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! Pull requests: what one is, how it is opened and edited, and how it follows the branches it stands between.
+//! Pull requests: their data, how they are opened and edited, and how they follow their two branches.
 
 use git2::Oid;
 use jiff::Timestamp;
@@ -12,15 +12,15 @@ pub(super) struct PullRequest {
     pub(super) number: u64,
     pub(super) title: String,
     pub(super) body: Option<String>,
-    /// The login of who opened it.
+    /// The login of the person who opened it.
     pub(super) author: String,
     pub(super) head: String,
     pub(super) head_sha: Oid,
     pub(super) base: String,
-    /// Where the base stood when the pull request was opened or last pushed to: GitHub's `base.sha` does not follow
-    /// the branch, so whoever takes it for the branch's head is wrong here as there.
+    /// The base's head when the pull request was opened or last pushed to. GitHub's `base.sha` does not follow the
+    /// branch, so code that takes it for the branch's head fails here as it would there.
     pub(super) base_sha: Oid,
-    /// Where the base really stood at the last look.
+    /// The base's head at the last [`Repo::sync_pulls`].
     base_tip: Oid,
     pub(super) closed: Option<CloseRecord>,
     pub(super) created: Timestamp,
@@ -34,16 +34,16 @@ pub(super) struct PullRequest {
 pub(super) struct CloseRecord {
     pub(super) at: Timestamp,
     pub(super) by: String,
-    /// What brought the head into the base; `None` where it was closed without that.
+    /// The commit that brought the head into the base; `None` if it was closed without a merge.
     pub(super) merge_commit: Option<Oid>,
 }
 
-/// The merge that GitHub tries in the background to learn whether there is a conflict.
+/// The merge that GitHub tries in the background to find conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TestMerge {
     pub(super) head: Oid,
     pub(super) base: Oid,
-    /// `None` until it was tried.
+    /// `None` until the merge was tried.
     pub(super) clean: Option<bool>,
 }
 
@@ -56,7 +56,7 @@ impl PullRequest {
         self.closed.as_ref().and_then(|end| end.merge_commit)
     }
 
-    /// `open`, `closed` or `merged`; GitHub's API calls the last two `closed`.
+    /// `open`, `closed` or `merged`. GitHub's API calls the last two `closed`.
     pub(super) fn state_name(&self) -> &'static str {
         match &self.closed {
             None => "open",
@@ -74,7 +74,7 @@ pub(super) struct NewPull {
     pub(super) body: Option<String>,
 }
 
-/// What of a pull request is to be another; `None` stays as it is.
+/// The fields of a pull request to change; `None` leaves a field unchanged.
 #[derive(Debug, Default, serde::Deserialize)]
 pub(super) struct PullEdit {
     pub(super) title: Option<String>,
@@ -97,7 +97,7 @@ impl Repo {
     }
 
     pub(super) fn open_pull(&mut self, new: NewPull, by: &str, now: Timestamp) -> Result<u64, ApiError> {
-        // `owner:branch` names a fork; the only one there is, is the repository itself.
+        // `owner:branch` names a fork. The repository itself is the only one that exists.
         let head = new.head.strip_prefix(&format!("{}:", self.owner())).unwrap_or(&new.head).to_owned();
         let invalid = |field: &str| ApiError::validation_failed("PullRequest", field, "invalid");
         let head_sha = self.branch(&head).ok_or_else(|| invalid("head"))?;
@@ -217,7 +217,7 @@ impl Repo {
         Ok(())
     }
 
-    /// Ends it, by a merge commit or without one. What has ended stays as it is.
+    /// Closes it, with or without a merge commit. A closed pull request does not change.
     pub(super) fn close(&mut self, number: u64, merge_commit: Option<Oid>, by: &str, now: Timestamp) {
         let Ok(pull) = self.pull_mut(number) else { return };
         if !pull.is_open() {
@@ -228,7 +228,7 @@ impl Repo {
         self.record_pull_event(number, "closed", by);
     }
 
-    /// Lets the open pull requests follow their branches, whoever moved or deleted those.
+    /// Updates the open pull requests after their branches were moved or deleted.
     pub(super) fn sync_pulls(&mut self, by: &str, now: Timestamp) -> Result<(), git2::Error> {
         let open: Vec<u64> = self.pulls.iter().filter(|pull| pull.is_open()).map(|pull| pull.number).collect();
         for number in open {
@@ -251,14 +251,14 @@ impl Repo {
                 self.record_synchronize_event(number, before, by);
             }
             if let Some(commit) = merge_commit {
-                // A head that was put back to where the base stands has nothing to merge: GitHub only closes it.
+                // If the head was reset to a commit of the base, there is nothing to merge: GitHub only closes it.
                 self.close(number, base_moved.then_some(commit), by, now);
             }
         }
         Ok(())
     }
 
-    /// The commit by which `head` came into the branch at `tip`, along its first parents.
+    /// The commit that brought `head` into the branch at `tip`, along its first parents.
     fn find_merge_commit(&self, tip: Oid, head: Oid) -> Result<Oid, git2::Error> {
         let mut at = tip;
         while at != head {

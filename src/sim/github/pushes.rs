@@ -1,4 +1,4 @@
-//! What `git push` brings, as methods for the world and for tests: commits, branches, merges and tags.
+//! The effects of `git push`, as methods for the world and for tests: commits, branches, merges and tags.
 
 use std::collections::BTreeMap;
 
@@ -60,8 +60,8 @@ impl GitHub {
         })
     }
 
-    /// Merges by a merge commit, never by a fast-forward. Where the branch has `head` already it stays as it is, and
-    /// its head is the answer.
+    /// Merges with a merge commit, never with a fast-forward. If the branch contains `head` already, it does not move
+    /// and its head is returned.
     pub fn merge(
         &self,
         repository: &str,

@@ -1,10 +1,10 @@
-//! The references of one repository and the rules for their names. What they point at is not known here.
+//! The references of one repository, and the rules for their names.
 
 use std::collections::BTreeMap;
 
 use git2::Oid;
 
-/// Kept apart from the object store, so that all of them can be listed, and checked for conflicts, at once.
+/// Kept outside the object store, so that they can be listed and checked for conflicts.
 #[derive(Debug, Default)]
 pub(super) struct Refs(BTreeMap<String, Oid>);
 
@@ -21,7 +21,7 @@ impl Refs {
         self.0.remove(full_name)
     }
 
-    /// All whose full name begins so, by name.
+    /// All references with this prefix, ordered by name.
     pub(super) fn starting_with<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, Oid)> {
         self.0
             .range(prefix.to_owned()..)
@@ -29,12 +29,12 @@ impl Refs {
             .map(|(name, target)| (name.as_str(), *target))
     }
 
-    /// All under `space`, as in `refs/heads/`, by the name that people use.
+    /// All references under `space`, such as `refs/heads/`, with their short names.
     pub(super) fn under<'a>(&'a self, space: &'a str) -> impl Iterator<Item = (&'a str, Oid)> {
         self.starting_with(space).map(|(name, target)| (&name[space.len()..], target))
     }
 
-    /// Why a reference of this name cannot be made now, in GitHub's words.
+    /// The reason why a reference with this name cannot be created now, in GitHub's words.
     pub(super) fn creation_error(&self, full_name: &str) -> Option<String> {
         if !full_name.starts_with("refs/") {
             return Some("Reference name must start with 'refs/'.".to_owned());
@@ -48,7 +48,7 @@ impl Refs {
         if self.find(full_name).is_some() {
             return Some("Reference already exists".to_owned());
         }
-        // In Git a reference is a file: `qa` and `qa/1` cannot both be.
+        // In Git a reference is a file, so `qa` and `qa/1` cannot both exist.
         let below = format!("{full_name}/");
         let above = full_name.match_indices('/').any(|(end, _)| self.find(&full_name[..end]).is_some());
         (above || self.starting_with(&below).next().is_some()).then(|| "Reference update failed".to_owned())

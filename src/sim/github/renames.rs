@@ -1,5 +1,5 @@
-//! Which files a side of a merge moved, as far as it matters to the other side, and which whole directories.
-//! By the rules that Git documents: the same content, then the same name, then the most similar content.
+//! Finds the files that one side of a merge moved, as far as they matter to the other side, and the moved directories.
+//! The order is the one that Git documents: the same content, then the same name, then the most similar content.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,12 +8,12 @@ use git2::Oid;
 use super::merge::{Entry, Files};
 use super::objects::Repo;
 
-/// Similarity is counted in sixty-thousandths; half of a file must be the same.
+/// Similarity is counted in units of 1/60,000. Half of a file must be the same.
 const WHOLE: usize = 60_000;
 const SIMILAR: usize = WHOLE / 2;
-/// Files of the same name that is in no doubt are taken for each other without looking at others.
+/// Files with a name that is unique on both sides are paired at this similarity, without a look at other files.
 const SIMILAR_OF_SAME_NAME: usize = WHOLE / 4 * 3;
-/// How many sources are remembered for a target; the rest would have to lose five times to matter.
+/// The number of sources that are kept for a target. A fifth one would almost never be used.
 const CANDIDATES: usize = 4;
 
 #[derive(Debug, Default)]
@@ -23,12 +23,12 @@ pub(super) struct Renames {
 }
 
 impl Renames {
-    /// Where the file at `source` went.
+    /// The new path of the file at `source`.
     pub(super) fn target_of(&self, source: &str) -> Option<&str> {
         self.forward.get(source).map(String::as_str)
     }
 
-    /// Where the file at `target` came from.
+    /// The old path of the file at `target`.
     pub(super) fn source_of(&self, target: &str) -> Option<&str> {
         self.back.get(target).map(String::as_str)
     }
@@ -40,8 +40,8 @@ impl Renames {
 }
 
 impl Repo {
-    /// What `side` moved. Of the files that are not the same byte for byte, only those are looked at that the other
-    /// side changed, or that tell where a directory went into which the other side put something.
+    /// The files that `side` moved. Of the files that are not equal byte for byte, only two kinds are compared: files
+    /// that the other side changed, and files that show where a directory went to which the other side added files.
     pub(super) fn renames(&self, base: &Files, side: &Files, other: &Files) -> Result<Renames, git2::Error> {
         let empty = Oid::hash_object(git2::ObjectType::Blob, &[])?;
         let gone = |from: &Files, to: &Files| -> Vec<(String, Entry)> {
@@ -104,7 +104,7 @@ fn match_by_name(
         let is_only = only_source.get(name).is_some_and(Option::is_some);
         let target = match only_target.get(name) {
             Some(Some(at)) if is_only => Some(*at),
-            // A name in doubt is looked for where the rest of its directory went.
+            // An ambiguous name is looked up in the directory to which the rest of its directory went.
             Some(_) => guesses.get(directory(source)).and_then(|to| places.get(join(to, name).as_str()).copied()),
             None => None,
         };
@@ -142,8 +142,8 @@ fn match_by_content(
     Ok(())
 }
 
-/// How alike files are: which part of the larger one is made of pieces that both have. A piece is a line, or 64
-/// bytes of a longer one.
+/// The similarity of files: the part of the larger file that consists of pieces of both. A piece is a line, or 64
+/// bytes of a longer line.
 struct SimilarityCache<'a> {
     repo: &'a Repo,
     chunks_by_blob: HashMap<Oid, (usize, HashMap<Vec<u8>, usize>)>,
@@ -164,7 +164,7 @@ impl SimilarityCache<'_> {
     }
 }
 
-/// The pieces of a text, and how many bytes each makes up in all.
+/// The pieces of a text, each with its total number of bytes.
 fn pieces(text: &[u8]) -> HashMap<Vec<u8>, usize> {
     let mut pieces = HashMap::new();
     let mut add = |piece: &[u8]| *pieces.entry(piece.to_vec()).or_insert(0) += piece.len();
@@ -186,10 +186,10 @@ fn pieces(text: &[u8]) -> HashMap<Vec<u8>, usize> {
     pieces
 }
 
-/// The directories that one side of a merge removed while the other put new files into them.
+/// The directories that one side of a merge removed while the other side added files to them.
 struct RemovedDirectories {
     removed: BTreeSet<String>,
-    /// Those the other side put a file right into; the directories below them matter too.
+    /// Those into which the other side directly put a file. The directories below them matter too.
     with_new_files: BTreeSet<String>,
 }
 
@@ -207,19 +207,19 @@ impl RemovedDirectories {
         Self { removed, with_new_files: fed }
     }
 
-    /// Is the path below a directory for which it matters where it went?
+    /// Whether the path is below a directory whose new place matters.
     fn is_relevant(&self, path: &str) -> bool {
         ancestors(path).any(|at| self.with_new_files.contains(at))
     }
 
-    /// How many files went from each of these directories to where.
+    /// For each of these directories, the number of files that went to each new directory.
     fn counts<'a>(&self, renames: &'a Renames) -> BTreeMap<&'a str, BTreeMap<&'a str, usize>> {
         let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
         for (source, target) in &renames.forward {
             let (mut from, mut to) = (directory(source), directory(target));
             let mut is_first = true;
             while self.removed.contains(from) {
-                // A file also speaks for the directories above, as long as the way down from them stayed the same.
+                // A file also counts for the directories above it, as long as the path below them stayed the same.
                 if self.with_new_files.contains(from) || (is_first && self.is_relevant(source)) {
                     *counts.entry(from).or_default().entry(to).or_default() += 1;
                 }
@@ -233,14 +233,14 @@ impl RemovedDirectories {
         counts
     }
 
-    /// Where each of these directories seems to have gone.
+    /// The most likely new place of each of these directories.
     fn guesses(&self, renames: &Renames) -> BTreeMap<String, String> {
         let best = |to: BTreeMap<&str, usize>| Some(to.into_iter().max_by_key(|(_, count)| *count)?.0.to_owned());
         self.counts(renames).into_iter().filter_map(|(from, to)| Some((from.to_owned(), best(to)?))).collect()
     }
 }
 
-/// Did one side move a directory away while the other put something into it? Git then does not guess.
+/// Whether one side moved a directory while the other added files to it. Git then reports a conflict.
 pub(super) fn moved_directories_conflict(base: &Files, sides: [&Files; 2], renames: [&Renames; 2]) -> bool {
     let mut moved: [BTreeMap<&str, &str>; 2] = Default::default();
     for (side, moved) in moved.iter_mut().enumerate() {
@@ -252,7 +252,7 @@ pub(super) fn moved_directories_conflict(base: &Files, sides: [&Files; 2], renam
                 (Some((to, _)), None) => {
                     moved.insert(from, to);
                 }
-                // It went to two places in equal parts.
+                // Equal numbers of its files went to two directories.
                 _ => return true,
             }
         }
@@ -266,7 +266,7 @@ pub(super) fn moved_directories_conflict(base: &Files, sides: [&Files; 2], renam
     (0..2).any(|side| {
         let new = sides[1 - side].keys().filter(|path| !base.contains_key(*path));
         let mut targets = new.filter_map(|path| ancestors(path).find_map(|at| moved[side].get(at)));
-        // Into a directory that this side moved in turn, nothing is put.
+        // Files are not moved into a directory that the other side moved too.
         targets.any(|to| !moved[1 - side].contains_key(to))
     })
 }

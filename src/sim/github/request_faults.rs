@@ -1,5 +1,5 @@
-//! A GitHub in a bad mood: for the next requests that match, another answer, before or after the effect, or a pause.
-//! The named faults are for people; these are for tests, which must meet every status that GitHub has.
+//! Faults of single requests to GitHub: another answer, before or after the effect, or a pause.
+//! The named faults are for people. These are for tests, which need every status that GitHub has.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +23,7 @@ pub enum RequestFault {
     Reply(u16, &'static str, Vec<(&'static str, String)>),
     /// The connection is closed without an answer.
     Disconnect,
-    /// Waits until it is [released](RequestFaults::resume), then goes on as usual.
+    /// Waits until [`RequestFaults::resume`], then continues as usual.
     Pause,
 }
 
@@ -36,7 +36,7 @@ struct InjectedFault {
     left: u32,
 }
 
-/// Clones share them.
+/// Clones share the faults.
 #[derive(Clone, Debug)]
 pub struct RequestFaults(Arc<Inner>);
 
@@ -55,7 +55,7 @@ impl Default for RequestFaults {
 }
 
 impl RequestFaults {
-    /// The next `times` requests of this method whose path has `path` in it suffer the whim.
+    /// Applies the fault to the next `times` requests with this method and with `path` in their path.
     pub fn inject(&self, method: &str, path: &'static str, when: FaultTiming, whim: RequestFault, times: u32) {
         if matches!(whim, RequestFault::Pause) {
             self.0.resumed.send_replace(false);
@@ -64,24 +64,24 @@ impl RequestFaults {
         lock(&self.0.injected).push(InjectedFault { method, path, timing: when, fault: whim, left: times });
     }
 
-    /// Lets go of everything that is held.
+    /// Continues all paused requests.
     pub fn resume(&self) {
         lock(&self.0.injected).retain(|planned| !matches!(planned.fault, RequestFault::Pause));
         self.0.resumed.send_replace(true);
     }
 
-    /// Somebody came to what was planned to hold them, and waits.
+    /// Whether a request met its planned pause and waits.
     pub fn has_paused_request(&self) -> bool {
         !*self.0.resumed.borrow() && !lock(&self.0.injected).iter().any(|one| matches!(one.fault, RequestFault::Pause))
     }
 
-    /// Plans nothing any more.
+    /// Removes all planned faults.
     pub fn clear(&self) {
         lock(&self.0.injected).clear();
         self.0.resumed.send_replace(true);
     }
 
-    /// Every request that came, as in `POST /repos/acme/checkout/merges`, oldest first.
+    /// Every request so far, such as `POST /repos/acme/checkout/merges`, oldest first.
     pub fn requests(&self) -> Vec<String> {
         lock(&self.0.requests).clone()
     }
@@ -95,7 +95,7 @@ impl RequestFaults {
     }
 
     async fn wait_for_resume(&self) {
-        // The sender lives as long as we do.
+        // The sender lives as long as `self`.
         let _ = self.0.resumed.subscribe().wait_for(|released| *released).await;
     }
 }
@@ -136,7 +136,7 @@ fn fault_response(fault: RequestFault) -> Response {
             }
             response
         }
-        // A body that breaks off is the nearest to a connection that is cut.
+        // A body that breaks off is the closest equivalent of a closed connection.
         RequestFault::Disconnect | RequestFault::Pause => {
             let broken = futures::stream::iter([Err::<Vec<u8>, _>(std::io::Error::other("cut"))]);
             axum::body::Body::from_stream(broken).into_response()

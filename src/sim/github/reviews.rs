@@ -1,4 +1,4 @@
-//! Reviews of and comments on pull requests, and whose word counts.
+//! Reviews of and comments on pull requests, and the reviews that count.
 
 use git2::Oid;
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use super::errors::ApiError;
 use super::objects::{Repo, full_oid};
 use super::pulls::PullRequest;
 
-/// What a person thinks of a pull request.
+/// The verdict of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Approve,
@@ -16,7 +16,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// By the word that people use.
+    /// Parses the word that the control API and the page use.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "approve" => Some(Self::Approve),
@@ -44,7 +44,7 @@ pub(super) enum ReviewState {
 }
 
 impl ReviewState {
-    /// As the API writes it; webhooks write the same in lower case.
+    /// As the API writes it. Webhooks write it in lower case.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Approved => "APPROVED",
@@ -77,12 +77,12 @@ pub(super) struct Comment {
 pub(super) struct NewReview {
     pub(super) verdict: Verdict,
     pub(super) body: String,
-    /// The head, where none is named.
+    /// If it is `None`, the head is reviewed.
     pub(super) commit: Option<String>,
 }
 
 impl PullRequest {
-    /// The last word of each person. A comment is no word, and a dismissed review leaves none.
+    /// The last verdict of each person. A comment is not a verdict, and a dismissed review does not count.
     pub(super) fn verdicts(&self) -> Vec<(&str, ReviewState)> {
         let mut last: Vec<(&str, ReviewState)> = Vec::new();
         for review in self.reviews.iter().rev().filter(|review| review.state != ReviewState::Commented) {

@@ -1,4 +1,4 @@
-//! The rules of a branch, who has which right in a repository, and what a rule says against a pull request.
+//! The rules of branches, the permissions in a repository, and the obstacles that rules set to a pull request.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::checks::Checks;
 use super::objects::Repo;
 use super::pulls::{PullRequest, ReviewState};
 
-/// What must hold before a branch may move.
+/// The conditions of a change to a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     pub required_reviews: u32,
@@ -17,37 +17,37 @@ pub struct Rules {
     pub required_checks: Vec<String>,
     /// The head must contain the branch.
     pub strict: bool,
-    /// Nobody pushes or merges directly; a pull request may still be merged.
+    /// Direct pushes and merges are refused. A pull request may still be merged.
     pub protected_from_pushes: bool,
-    /// Further rules, by GitHub's names for their kinds. Told, and not enforced.
+    /// Further rules, by GitHub's names of their types. They are shown and not enforced.
     pub kinds: Vec<&'static str>,
-    /// There is a classic protection beside the ruleset. Told, and not enforced.
+    /// The branch has a classic protection besides the ruleset. It is shown and not enforced.
     pub classic: bool,
-    /// How a pull request may be merged, where it is not by `merge` and `squash`. Told, and not enforced.
+    /// The allowed merge methods, if not `merge` and `squash`. They are shown and not enforced.
     pub merge_methods: Option<Vec<String>>,
 }
 
-/// What a repository knows of rules and rights.
+/// The rules and permissions of a repository.
 #[derive(Debug, Default)]
 pub(super) struct Protection {
     pub(super) archived: bool,
     pub(super) no_merge_commits: bool,
-    /// The bot may only read.
+    /// The bot has only read access.
     pub(super) read_only: bool,
     branches: BTreeMap<String, Rules>,
-    /// By login in lower case; who is not here may write.
+    /// By login in lower case. People without an entry may write.
     permissions: BTreeMap<String, String>,
 }
 
 const PROTECTED_BRANCH_HELP: &str =
     "Visit https://docs.github.com/articles/about-protected-branches/ for more information.";
 
-/// GitHub's answer to a direct merge into a branch that nobody may push to.
+/// GitHub's answer to a direct merge into a branch that is protected from pushes.
 pub(super) fn not_authorized() -> String {
     format!("You're not authorized to push to this branch. {PROTECTED_BRANCH_HELP}")
 }
 
-/// The same, where a reference is moved: each reason follows the one before.
+/// GitHub's answer to a push to such a branch. It gives one reason after another.
 pub(super) fn push_refused_message(force: bool) -> String {
     let act = if force { "force-push to" } else { "update" };
     format!("{} Cannot {act} this protected branch", not_authorized())
@@ -62,7 +62,7 @@ impl Protection {
         self.branches.get(branch)
     }
 
-    /// May nobody push to this reference?
+    /// Whether pushes to this reference are refused.
     pub(super) fn forbids_pushes(&self, full_name: &str) -> bool {
         let branch = full_name.strip_prefix("refs/heads/");
         branch.and_then(|branch| self.rules(branch)).is_some_and(|rules| rules.protected_from_pushes)
@@ -80,7 +80,7 @@ impl Protection {
         matches!(self.permission(login), "write" | "admin")
     }
 
-    /// As `/rules/branches/{branch}` lists them, and which repository they come from.
+    /// The rules as `/rules/branches/{branch}` lists them, with `repository` as their source.
     pub(super) fn json(&self, branch: &str, repository: &str) -> Vec<Value> {
         let Some(rules) = self.rules(branch) else { return Vec::new() };
         let mut all = Vec::new();
@@ -119,12 +119,12 @@ impl Protection {
     }
 }
 
-/// What stands between a pull request and its merge.
+/// The obstacle to the merge of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
     /// A rule is not satisfied, in GitHub's words.
     Blocked(String),
-    /// The head lacks what the base has; the words of the check that would have to run again, where one is required.
+    /// The head does not contain the base. If checks are required, the text says which must run again.
     Behind(Option<String>),
 }
 
@@ -136,15 +136,15 @@ impl Repo {
             return Ok(Some(Obstacle::Blocked(why)));
         }
         if rules.strict && !self.contains(pull.head_sha, base)? {
-            // What passed before the base moved says nothing any more: to GitHub all checks are to come.
+            // Checks that passed before the base moved do not count: GitHub expects all of them again.
             let missing = vec![CheckState::Expected; rules.required_checks.len()];
             return Ok(Some(Obstacle::Behind(describe_open_checks(&rules.required_checks, &missing))));
         }
         Ok(None)
     }
 
-    /// Why a reference may not be moved to this commit past the pull requests, in GitHub's words; each reason follows
-    /// the one before.
+    /// The reasons why a reference may not be moved to this commit without a pull request, in GitHub's words, one after
+    /// another.
     pub(super) fn push_refusal(&self, full_name: &str, after: Oid, force: bool) -> Option<String> {
         let rules = self.protection.rules(full_name.strip_prefix("refs/heads/")?)?;
         if rules.protected_from_pushes {
@@ -175,7 +175,7 @@ impl Repo {
         })
     }
 
-    /// Is any check or status of this commit red, or not yet known?
+    /// Whether a check or status of this commit failed or is pending.
     pub(super) fn is_unstable(&self, commit: Oid) -> bool {
         let runs = self.checks.runs(commit).iter().map(|run| run_state(run.conclusion.as_deref()));
         let statuses = self.checks.combined(commit).1.into_iter().map(|status| status_state(&status.state));
@@ -228,7 +228,7 @@ fn checks_obstacle(checks: &Checks, commit: Oid, required: &[String]) -> Option<
     describe_open_checks(required, &required.iter().map(state_of).collect::<Vec<_>>())
 }
 
-/// GitHub names a check only where it is the only one that is required.
+/// GitHub names a check only if no other check is required.
 fn describe_open_checks(required: &[String], standings: &[CheckState]) -> Option<String> {
     let open: Vec<CheckState> = standings.iter().copied().filter(|standing| *standing != CheckState::Passed).collect();
     let first = *open.first()?;

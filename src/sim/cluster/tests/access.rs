@@ -1,4 +1,4 @@
-//! What the bot's account may ask, what it is told where it may not, and what it learns by asking about itself.
+//! The permissions of the bot's account: allowed requests, refusals, and reviews of its own access.
 
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReviewStatus,
@@ -7,7 +7,7 @@ use kube::api::PostParams;
 
 use super::*;
 
-/// The bot's own client.
+/// A client with the bot's token.
 fn as_bot(bench: &Bench) -> Client {
     let mut config = kube::Config::new(bench.address.parse().unwrap());
     config.default_retry = false;

@@ -1,4 +1,4 @@
-//! What is listed and watched, and what is answered to what is wrong.
+//! Lists, watches, and the answers to wrong requests.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Who asks: the account of a token, or the App and its installation. The simulator knows one of each.
+//! The account of the caller: the user of a token, or the App and its installation. The simulator has one of each.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -13,7 +13,7 @@ use super::{Answer, BOT, created_response};
 
 const SLUG: &str = "gantry";
 
-/// What the App was given, for tests to take away.
+/// The settings of the App's installation. Tests change them.
 #[derive(Clone, Debug)]
 pub struct Installation {
     pub permissions: Vec<(&'static str, &'static str)>,
@@ -21,11 +21,11 @@ pub struct Installation {
     pub suspended: bool,
     pub hook_url: String,
     pub hook_secret: bool,
-    /// Of the token; `None` as of a fine-grained one.
+    /// The scopes of the token; `None` for a fine-grained token.
     pub scopes: Option<Vec<&'static str>>,
-    /// Tokens that GitHub takes no more.
+    /// Tokens that GitHub no longer accepts.
     pub revoked: Vec<String>,
-    /// May it pass by the rules of branches?
+    /// Whether the App may bypass the rules of branches.
     pub bypasses: bool,
 }
 
@@ -52,7 +52,7 @@ impl Installation {
 }
 
 impl GitHub {
-    /// What an admin changes about the account that we come by.
+    /// Changes the installation, as an admin would.
     pub fn update_installation(&self, change: impl FnOnce(&mut Installation)) {
         change(&mut super::super::lock(&self.0.installation));
     }

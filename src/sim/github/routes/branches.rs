@@ -50,7 +50,7 @@ pub(super) async fn show(
             let id = repo.branch(&branch).ok_or_else(missing)?;
             let url = format!("{}/branches/{}", repo.url(), percent_encode(&branch));
             let rules = repo.protection.rules(&branch);
-            // Of rulesets it tells nothing.
+            // This route does not show rulesets.
             let classic = rules.filter(|rules| rules.classic);
             let contexts = classic.map(|rules| rules.required_checks.clone()).unwrap_or_default();
             let level = if contexts.is_empty() { "off" } else { "everyone" };
@@ -123,7 +123,7 @@ pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<Repositor
             let merged = repo.merge(into, head)?;
             let tree = match merged {
                 MergeResult::AlreadyMerged => return Ok(StatusCode::NO_CONTENT.into_response()),
-                // Rungs above the first have branches of their own name, so the branch serves as the environment.
+                // Above the first environment, branches have the names of their environments, so `base` is one.
                 MergeResult::Tree(_)
                     if faults.take_if_armed(Fault::MergeConflict, Some(repo.short_name()), Some(base)) =>
                 {

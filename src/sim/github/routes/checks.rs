@@ -1,4 +1,4 @@
-//! What CI says of a commit: `/commits/{ref}/status`, `/statuses`, `/check-runs`, and `POST /statuses/{sha}`.
+//! The results of CI for a commit: `/commits/{ref}/status`, `/statuses`, `/check-runs`, and `POST /statuses/{sha}`.
 
 use axum::Json;
 use axum::body::Bytes;

@@ -13,7 +13,7 @@ use super::super::errors::ApiError;
 use super::super::objects::Repo;
 use super::{Answer, Paging, RepositoryPath, checks, paged_response};
 
-/// What is listed where no page is asked for.
+/// The number of commits in a comparison without paging.
 const MOST_COMMITS: usize = 250;
 
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ pub(super) async fn list(
         .await
 }
 
-/// GitHub takes a login as well as an e-mail address.
+/// GitHub accepts a login or an email address.
 fn is_authored_by(repo: &Repo, id: Oid, wanted: &str) -> bool {
     let Ok(commit) = repo.commit_at(id) else { return false };
     let author = commit.author();
@@ -67,7 +67,7 @@ fn is_authored_by(repo: &Repo, id: Oid, wanted: &str) -> bool {
         || repo.people.login(&email).is_some_and(|login| login.eq_ignore_ascii_case(wanted))
 }
 
-/// A reference may hold slashes, so what is asked of it can only be told by the end.
+/// A reference may contain slashes, so the end of the path selects the resource.
 pub(super) async fn handle_reference(
     State(github): State<GitHub>,
     Path((owner, name, reference)): Path<(String, String, String)>,
@@ -106,7 +106,7 @@ pub(super) async fn compare(
         .serve(&owner, &name, move |repo| {
             let (base, head) = range.split_once("...").ok_or_else(ApiError::not_found)?;
             let owner = format!("{}:", repo.owner());
-            // `owner:branch` names a fork; the only one there is, is the repository itself.
+            // `owner:branch` names a fork. The repository itself is the only one that exists.
             let end = |text: &str| repo.resolve(text.strip_prefix(&owner).unwrap_or(text));
             let (Some(from), Some(to)) = (end(base), end(head)) else { return Err(ApiError::not_found()) };
             let compared = repo.compare(from, to)?.ok_or_else(|| {

@@ -14,7 +14,7 @@ use super::super::errors::ApiError;
 use super::super::objects::{Repo, TREE};
 use super::{Answer, RepositoryPath};
 
-/// What is larger comes without its content here; the Git database has it.
+/// Larger files come without their content here. The Git database has it.
 const LARGEST: usize = 1 << 20;
 
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ fn directory(repo: &Repo, path: &str, reference: &str, id: git2::Oid) -> Answer 
     Ok(Json(entries.collect::<Result<Value, git2::Error>>()?).into_response())
 }
 
-/// GitHub breaks base64 into lines of 60, each with its newline.
+/// GitHub breaks base64 into lines of 60 characters, each with a newline.
 pub(super) fn encode_base64_lines(bytes: &[u8]) -> String {
     let text = STANDARD.encode(bytes);
     let mut lines = String::with_capacity(text.len() + text.len() / 60 + 1);

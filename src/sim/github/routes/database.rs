@@ -78,7 +78,7 @@ pub(super) async fn tree(
             let tree = full_oid(&sha).filter(|id| repo.kind(*id) == Some(ObjectType::Tree));
             let tree = tree.or_else(|| Some(repo.tree_of(repo.resolve(&sha)?).ok()?.id()));
             let tree = tree.ok_or_else(ApiError::not_found)?;
-            // Any value means yes to GitHub, even `0`.
+            // GitHub treats any value as true, even `0`.
             Ok(Json(repo.tree_json(tree, depth.recursive.is_some())?).into_response())
         })
         .await
@@ -107,7 +107,7 @@ pub(super) async fn create_tree(State(github): State<GitHub>, Path(of): Path<Rep
         .await
 }
 
-/// GitHub takes a commit for its tree here.
+/// GitHub accepts a commit here and uses its tree.
 fn base_tree(repo: &Repo, sha: &str) -> Result<Oid, ApiError> {
     let id = full_oid(sha).and_then(|id| repo.git.find_object(id, None).ok()?.peel(ObjectType::Tree).ok());
     id.map(|tree| tree.id()).ok_or_else(|| ApiError::unprocessable("base_tree is not a valid tree oid"))
@@ -125,7 +125,7 @@ fn tree_edit(repo: &Repo, entry: &Value) -> Result<(String, Edit), ApiError> {
     let id = match (field("sha"), field("content")) {
         (Some(_), Some(_)) => return Err(ApiError::unprocessable("Must supply either tree.sha or tree.content")),
         (Some(sha), None) => {
-            // A submodule's commit lives elsewhere.
+            // A submodule's commit is in another repository.
             let wanted = match mode {
                 TREE => Some(ObjectType::Tree),
                 0o160_000 => None,

@@ -1,4 +1,4 @@
-//! What every request passes: faults, the right to write, the `ETag`, what it costs, and the rate limit's headers.
+//! The middleware of every request: faults, authentication, the `ETag`, the cost, and the headers of the rate limit.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use super::super::costs::ThisHour;
 use super::super::errors::ApiError;
 use crate::sim::faults::Fault;
 
-/// As for a token of a person. It is counted and told, never enforced: running into it is not what a demo is for.
+/// The limit of a person's token. Requests are counted and the headers show them, but the limit is never enforced.
 const LIMIT: u64 = 5000;
 
-/// How long a client waits for an answer that never comes. Real time, as it is a connection that hangs.
+/// How long a request hangs under `github_timeout_after_effect`. Real time, because the connection hangs.
 const HANG: Duration = Duration::from_mins(1);
 
 pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: Next) -> Response {
@@ -55,11 +55,11 @@ pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: 
     if is_read && response.status() == StatusCode::OK {
         response = with_etag(response, known.as_ref()).await;
     }
-    // To strangers GitHub counts this too.
+    // GitHub counts a 304 without authentication.
     let free = response.status() == StatusCode::NOT_MODIFIED && authorised;
     let used = github.count_request(asked, !free);
     limit_headers(response.headers_mut(), used);
-    // Only of a classic token the scopes are told.
+    // GitHub shows the scopes of a classic token only.
     let is_classic = token.is_some_and(|token| token.starts_with("ghp_"));
     let scopes = installed.scopes.filter(|_| is_classic).map(|scopes| scopes.join(", "));
     if let Some(scopes) = scopes.and_then(|scopes| HeaderValue::from_str(&scopes).ok()) {
@@ -95,7 +95,7 @@ async fn with_etag(response: Response, known: Option<&HeaderValue>) -> Response 
     Response::from_parts(parts, Body::from(bytes))
 }
 
-/// The end of the hour, when counting begins anew.
+/// The end of the hour, when the count starts again.
 fn reset(requests: ThisHour) -> i64 {
     (requests.hour + 1) * 3600
 }

@@ -1,4 +1,4 @@
-//! GitHub's paths, and what holds for all of them: who may write, limits, pages, and faults.
+//! GitHub's routes, and the parts that they share: authentication, limits, paging, and faults.
 
 mod accounts;
 mod branches;
@@ -32,7 +32,7 @@ use crate::sim::github::request_faults;
 
 type Answer = Result<Response, ApiError>;
 
-/// GitHub takes blobs of up to 40 MB.
+/// GitHub accepts blobs of up to 40 MB.
 const LARGEST_BODY: usize = 40 << 20;
 
 pub(super) fn router(github: GitHub) -> Router {
@@ -96,7 +96,7 @@ async fn record_unknown_request(State(github): State<GitHub>, request: Request) 
     ApiError::not_found()
 }
 
-/// The first part of every path.
+/// The first part of every repository path.
 #[derive(Debug, Deserialize)]
 struct RepositoryPath {
     owner: String,
@@ -110,7 +110,7 @@ async fn repository(State(github): State<GitHub>, Path(of): Path<RepositoryPath>
         .serve(&of.owner, &of.repo, move |repo| {
             let mut body = repo.repository_json();
             if by_app {
-                // The role of the App's bot, who has none, whatever its installation was granted.
+                // The role of the App's bot user, which has none, regardless of the installation's permissions.
                 body["permissions"]["push"] = false.into();
                 body["permissions"]["triage"] = false.into();
             }
@@ -119,14 +119,14 @@ async fn repository(State(github): State<GitHub>, Path(of): Path<RepositoryPath>
         .await
 }
 
-/// Who writes through the API, whatever the token: the simulator knows one.
+/// The author of all writes through the API with any token: the simulator has one bot.
 pub(super) const BOT: &str = "gantry[bot]";
 
 pub(super) fn bot() -> Author {
     Author { name: BOT.to_owned(), email: format!("{BOT}@users.noreply.github.com"), login: Some(BOT.to_owned()) }
 }
 
-/// Who commits what GitHub itself makes, such as merges.
+/// The committer of commits that GitHub itself makes, such as merges.
 pub(super) fn web_flow() -> Author {
     Author { name: "GitHub".to_owned(), email: "noreply@github.com".to_owned(), login: Some("web-flow".to_owned()) }
 }
@@ -151,7 +151,7 @@ impl Paging {
         self.per_page.is_some() || self.page.is_some()
     }
 
-    /// What GitHub cannot read as a number counts as not given; more than 100 is 100.
+    /// A value that is not a positive number is ignored. The maximum is 100.
     fn size(&self) -> usize {
         self.per_page.as_deref().and_then(|text| text.parse().ok()).filter(|size| *size > 0).unwrap_or(30).min(100)
     }
@@ -165,7 +165,7 @@ impl Paging {
         &all[from..from.saturating_add(self.size()).min(all.len())]
     }
 
-    /// GitHub's `Link` header. Its URLs are the simulator's own, never what `Host` says.
+    /// GitHub's `Link` header. Its URLs start with the simulator's own address, never with the `Host` header.
     fn link(&self, repo: &Repo, asked: &OriginalUri, total: usize) -> Option<HeaderValue> {
         let (page, last) = (self.number(), total.div_ceil(self.size()).max(1));
         let path = asked.path().split_once("/repos/").map_or("", |(_, path)| path);

@@ -1,4 +1,4 @@
-//! What a person sees who follows a link: a commit or a comparison as plain text. GitHub's own pages are its own.
+//! The pages behind links to commits and comparisons, as plain text.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! People, their rights and their teams, and the rules of branches: what is asked before anybody acts.
+//! People, their permissions and teams, and the rules of branches.
 
 use axum::Json;
 use axum::extract::{OriginalUri, Path, Query, State};

@@ -1,5 +1,5 @@
-//! The page of a pull request: what a person sees who follows its link, and what they can do there.
-//! It is for people, so it needs no token, suffers no fault and counts for no limit.
+//! The page of a pull request, and the actions of its forms.
+//! It is for people, so it needs no token, has no faults and does not count for the rate limit.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use super::super::pull_view;
 use super::super::{GitHub, Verdict, WriteError};
 use super::pulls::parse_number;
 
-/// There is no script on this page, and nothing that could become one.
+/// The page has no script and allows none.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'";
 
@@ -54,7 +54,7 @@ async fn page(
         (CACHE_CONTROL, "no-store"),
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // Not `no-referrer`: with that a browser hides where the form came from, even from ourselves.
+        // Not `no-referrer`: then a browser would send no origin with the form, not even to this server.
         (REFERRER_POLICY, "same-origin"),
     ];
     Ok((status, headers, html).into_response())
@@ -85,7 +85,7 @@ async fn act(
         }
     };
     match tokio::task::spawn_blocking(work).await {
-        // Where the form stands, by whatever name the browser knows this machine.
+        // Relative, because the browser may use another name for this machine.
         Ok(Ok(())) => Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("../{pull}"))]).into_response()),
         Ok(Err(refused)) => page(&github, &owner, &name, &number, Some(refused.to_string())).await,
         Err(_) => Err(git2::Error::from_str("a person's work was broken off").into()),

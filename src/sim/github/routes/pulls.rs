@@ -54,7 +54,7 @@ pub(super) async fn list(
             if !matches!(state, "open" | "closed" | "all") {
                 return Err(ApiError::validation_failed("PullRequest", "state", "invalid"));
             }
-            // GitHub ignores a head that does not say whose branch it is, and so lists everything.
+            // GitHub ignores a head without an owner and lists everything.
             let head = listing.head.as_deref().filter(|head| head.contains(':'));
             let base = listing.base.as_deref().filter(|base| !base.is_empty());
             let all: Vec<_> = repo
@@ -117,7 +117,7 @@ pub(super) async fn merge(
         .await
 }
 
-/// What is no number names no pull request.
+/// Text that is not a number is not found.
 pub(super) fn parse_number(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| ApiError::not_found())
 }

@@ -120,7 +120,7 @@ fn missing() -> ApiError {
 fn target(repo: &Repo, full_name: &str, text: &str) -> Result<Oid, ApiError> {
     let id = full_oid(text).filter(|id| repo.exists(*id));
     let id = id.ok_or_else(|| ApiError::unprocessable("Object does not exist"))?;
-    // Git refuses it too: what a branch names is a commit.
+    // Git requires that a branch points to a commit.
     if full_name.starts_with("refs/heads/") && repo.kind(id) != Some(ObjectType::Commit) {
         return Err(ApiError::unprocessable("Reference update failed"));
     }

@@ -45,7 +45,7 @@ pub(super) async fn submit(State(github): State<GitHub>, Path((owner, name, numb
     let now = github.0.clock.now();
     github
         .serve(&owner, &name, move |repo| {
-            // Without an event GitHub keeps a draft of the review, which nobody sees; nobody here wants one.
+            // Without an event, GitHub saves the review as a draft. The simulator has no drafts.
             let verdict = match new.event.as_deref() {
                 Some("APPROVE") => Verdict::Approve,
                 Some("REQUEST_CHANGES") => Verdict::RequestChanges,

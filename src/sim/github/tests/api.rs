@@ -1,4 +1,4 @@
-//! What can be read: repositories, branches, commits, comparisons, contents, and what every answer carries.
+//! Reads: repositories, branches, commits, comparisons and contents.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The simulator's store as a bare repository, for the `git` command line to judge.
+//! The simulator's store as a bare repository, to be checked by the `git` command line.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ pub(super) fn git_is_there() -> bool {
     there
 }
 
-/// Everything that a reference leads to, and the references.
+/// Exports all references and all objects that they reach.
 pub(super) fn export(repo: &Repo, to: &Path) {
     repo.export(to).unwrap();
 }
@@ -29,7 +29,7 @@ pub(super) fn export(repo: &Repo, to: &Path) {
 pub(super) fn fsck(at: &Path) {
     let output = git(at).args(["fsck", "--strict", "--full"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    // A fresh repository's own HEAD names no branch of ours; that is all that may be said.
+    // The HEAD of a new repository names no existing branch. No other message is allowed.
     let complaints: Vec<_> = said.lines().filter(|line| !line.starts_with("notice:")).collect();
     assert!(output.status.success() && complaints.is_empty(), "{said}");
 }

@@ -1,4 +1,4 @@
-//! What every answer carries: the rate limit and the `ETag`; and what a question costs.
+//! The rate limit and the `ETag` of every answer, and the cost of requests.
 
 use axum::http::HeaderValue;
 

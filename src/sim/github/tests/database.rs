@@ -1,5 +1,5 @@
-//! What a rollback and a manifest need of the Git database: commits that no branch has, trees upon trees, and the rules of
-//! a branch that is moved by its reference.
+//! The parts of the Git database that rollbacks and manifests use: commits that no branch has, trees based on trees,
+//! and the rules of a branch whose reference is moved.
 
 use octocrab::params::repos::Reference;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn tree_of(world: &World, commit: &str) -> String {
     answer["tree"]["sha"].as_str().unwrap().to_owned()
 }
 
-/// GitHub merges by name whatever its store has: "you can pass a sha from a fork as head",
+/// GitHub merges any commit in its store by its id: "you can pass a sha from a fork as head",
 /// <https://github.com/spotify/github-java-client/pull/16>.
 #[tokio::test]
 async fn a_commit_that_no_reference_leads_to_can_be_read_compared_and_merged() {

@@ -1,4 +1,4 @@
-//! A thousand random merges, each compared with what `git merge-tree --write-tree` makes of the same two commits.
+//! A thousand random merges, each compared with the result of `git merge-tree --write-tree` for the same two commits.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -104,7 +104,7 @@ fn mutate_files(dice: &mut Rng, files: &mut Files) {
             files.insert(to, file);
         }
         5 => {
-            // A whole directory moves.
+            // A whole directory is renamed.
             let from = *dice.pick(&["src/", "src/api/", "lib/", "deploy/qa/"]);
             let to = *dice.pick(&["core/", "lib2/", "src/web/"]);
             for name in names {
@@ -125,7 +125,7 @@ fn mutate_files(dice: &mut Rng, files: &mut Files) {
             file.ends_with_newline = !file.ends_with_newline;
         }
         8 => {
-            // A file gives way to a directory.
+            // A file becomes a directory.
             let file = files.remove(&name).unwrap();
             files.insert(format!("{name}/inner"), file);
         }
@@ -225,7 +225,7 @@ impl RandomRepository {
         self.commit(tree, &[from])
     }
 
-    /// One ladder of branches that grow apart and are merged into each other; each merge is a case.
+    /// Several branches that diverge and are merged into each other. Each merge is a case.
     fn history(&mut self, dice: &mut Rng, cases: &mut Vec<(Oid, Oid, MergeResult)>) {
         let mut files = Files::new();
         for _ in 0..6 + dice.below(6) {
@@ -256,7 +256,7 @@ impl RandomRepository {
                 && !dice.one_in(4)
             {
                 heads[into] = self.commit(tree, &[ours, theirs]);
-                // Merged both ways, the two have two best ancestors from then on.
+                // After merges in both directions, the two branches have two merge bases.
                 if dice.one_in(3) {
                     heads[from] = self.commit(tree, &[theirs, ours]);
                 }
@@ -265,7 +265,7 @@ impl RandomRepository {
     }
 }
 
-/// What `git merge-tree` says of each pair: the tree, or `None` for a conflict.
+/// The result of `git merge-tree` for each pair: the tree, or `None` for a conflict.
 fn merge_trees(at: &Path, pairs: &[(Oid, Oid)]) -> Vec<Option<Oid>> {
     let mut asked = git(at)
         .args(["merge-tree", "--write-tree", "--stdin", "--name-only", "--no-messages"])
@@ -291,9 +291,9 @@ fn merge_trees(at: &Path, pairs: &[(Oid, Oid)]) -> Vec<Option<Oid>> {
     answers
 }
 
-/// Moves of files and directories, files that become directories, modes, missing newlines, repeated lines, blocks that
-/// wander, and histories that are merged both ways. One thing is known to differ: Git's merge finds lines by the
-/// histogram algorithm, libgit2 by Myers', which gave another answer in 2 of 12,000 such merges and in none of these.
+/// Renames of files and directories, files that become directories, modes, missing newlines, repeated lines, moved
+/// blocks, and merges in both directions. One difference is known: Git's merge compares lines by the histogram
+/// algorithm, libgit2 by Myers', which gave another result in 2 of 12,000 such merges and in none of these.
 #[test]
 fn a_thousand_random_merges_are_what_git_makes_of_them() {
     if !git_is_there() {
@@ -317,7 +317,7 @@ fn a_thousand_random_merges_are_what_git_makes_of_them() {
     for ((ours, theirs, merged), answer) in cases.iter().zip(merge_trees(directory.path(), &pairs)) {
         assert_eq!(*merged, answer.map_or(MergeResult::Conflict, MergeResult::Tree), "{ours} {theirs}");
     }
-    // What the histories must hold to be worth the comparison.
+    // The histories need enough conflicts and double merge bases to make the comparison useful.
     let conflicts = cases.iter().filter(|(.., merged)| *merged == MergeResult::Conflict).count();
     let crossed = pairs.iter().filter(|(ours, theirs)| world.repo.git.merge_bases(*ours, *theirs).unwrap().len() > 1);
     assert!((200..800).contains(&conflicts), "{conflicts} conflicts");

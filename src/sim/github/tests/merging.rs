@@ -1,4 +1,4 @@
-//! Whether and how a pull request can be merged, and what the rules of its branch say.
+//! Whether and how a pull request can be merged, and the effect of its branch's rules.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The simulated GitHub, asked by octocrab over HTTP, and its Git checked by `git` itself.
+//! The simulated GitHub over HTTP with octocrab, and its Git objects checked by `git` itself.
 
 mod api;
 mod by_git;
@@ -49,7 +49,7 @@ impl World {
         Self { github, clock, faults, unknown_requests: strays, url }
     }
 
-    /// With `develop` of three commits and `qa` at the second.
+    /// `develop` has three commits, and `qa` is at the second.
     async fn with_history() -> Self {
         let world = Self::open().await;
         world.commit("develop", "Add the cart\n\nIt holds things.", &[("src/cart.rs", "one\ntwo\nthree\n")]);
@@ -96,7 +96,7 @@ impl World {
         self.send(reqwest::Client::new().patch(format!("{}{path}", self.url)).bearer_auth("a-token").json(body)).await
     }
 
-    /// With `prod` where `qa` is, and a pull request of the bot's, number 1, from `gantry/x` into it.
+    /// `prod` is at the same commit as `qa`. The bot's pull request 1 is from `gantry/x` into `prod`.
     async fn with_pull() -> Self {
         let world = Self::with_history().await;
         world.github.create_branch(REPOSITORY, "prod", &world.head("qa")).unwrap();
@@ -107,20 +107,20 @@ impl World {
         world
     }
 
-    /// Somebody signs up.
+    /// Adds an account.
     fn add_person(&self, login: &str) {
         let (name, email) = (login.to_uppercase(), format!("{login}@acme.test"));
         self.github.add_person(&Author { name, email, login: Some(login.to_owned()) });
     }
 
-    /// How pull request 1 can be merged, when GitHub knows it.
+    /// The `mergeable_state` of pull request 1. The first request starts the test merge.
     async fn mergeable_state(&self) -> String {
         self.get("/repos/acme/checkout/pulls/1").await;
         let (_, pull) = self.get("/repos/acme/checkout/pulls/1").await;
         pull["mergeable_state"].as_str().unwrap().to_owned()
     }
 
-    /// Tries to merge pull request 1, and says what came of it.
+    /// Tries to merge pull request 1, and returns the status and message.
     async fn merge(&self) -> (u16, String) {
         extract_message(self.put("/repos/acme/checkout/pulls/1/merge", &serde_json::json!({})).await)
     }
@@ -136,7 +136,7 @@ fn new_pull(head: &str, base: &str) -> Value {
     serde_json::json!({ "title": "Promote checkout", "head": head, "base": base, "body": "What it brings." })
 }
 
-/// Status and message; where GitHub tells more than that the validation failed, that instead.
+/// Status and message. If the answer has details of a failed validation, they replace the message.
 fn extract_message((status, answer): (u16, Value)) -> (u16, String) {
     let error = &answer["errors"][0];
     let told = error.as_str().or_else(|| error["message"].as_str()).map(str::to_owned);
@@ -153,7 +153,7 @@ fn new_commit(branch: &str, message: &str, files: BTreeMap<String, Option<String
     NewCommit { repository, branch, message, author: alice(), files, at }
 }
 
-/// Status and message of an error that octocrab met.
+/// Status and message of an error from octocrab.
 fn unwrap_github_error<T: std::fmt::Debug>(answer: octocrab::Result<T>) -> (u16, String) {
     match answer.unwrap_err() {
         octocrab::Error::GitHub { source, .. } => (source.status_code.as_u16(), source.message),

@@ -10,7 +10,7 @@ async fn page(world: &World) -> (u16, String) {
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
-/// Fills the form in and presses a button; the status, and the page that follows.
+/// Fills in the form and clicks a button. Returns the status and the next page.
 async fn click(world: &World, act: &str, user: &str, body: &str) -> (u16, String) {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let url = reqwest::Url::parse_with_params("http://x/", [("user", user), ("body", body)]).unwrap();

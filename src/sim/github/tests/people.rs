@@ -1,4 +1,4 @@
-//! People, rights, teams, the rules of branches, and whose commits they are.
+//! People, permissions, teams, the rules of branches, and commits by author.
 
 use serde_json::{Value, json};
 

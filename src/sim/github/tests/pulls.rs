@@ -1,4 +1,4 @@
-//! Pull requests over the API: opened, listed, edited, and how they follow their branches.
+//! Pull requests over the API: opening, listing, editing, and following their branches.
 
 use serde_json::{Value, json};
 
