@@ -1,5 +1,5 @@
-//! Block Kit's limits, enforced as Slack enforces them: what we send wrong here would be refused there.
-//! Knows JSON alone; who sent it and where it will stand is told by the caller.
+//! Block Kit's limits, enforced as Slack enforces them: blocks that Slack would refuse are refused here.
+//! This file knows only JSON. The caller knows the sender and the place.
 
 mod check;
 mod elements;
@@ -26,7 +26,7 @@ enum Surface {
     View,
 }
 
-/// Slack's code for what is wrong, and its lines about where.
+/// Slack's error code, and messages that say where the problem is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Invalid {
     pub(super) code: &'static str,
@@ -39,7 +39,7 @@ impl Invalid {
     }
 }
 
-/// The blocks of a message. Where `refuse_tables` is set, the workspace does not know table blocks yet.
+/// Checks the blocks of a message. With `refuse_tables`, the workspace does not support table blocks yet.
 pub(super) fn check_message(blocks: &Value, refuse_tables: bool) -> Result<Vec<Value>, Invalid> {
     let Some(list) = blocks.as_array() else { return Err(Invalid::from_code("invalid_blocks_format")) };
     let mut check = Check::default();
@@ -68,7 +68,7 @@ pub(super) fn check_message(blocks: &Value, refuse_tables: bool) -> Result<Vec<V
     Ok(list.clone())
 }
 
-/// A modal or an App Home.
+/// Checks a modal or an App Home.
 pub(super) fn check_view(view: &Value, kind: &str) -> Result<(), Invalid> {
     let mut check = Check::default();
     let optional: &[&str] = match kind {
@@ -113,7 +113,7 @@ pub(super) fn check_view(view: &Value, kind: &str) -> Result<(), Invalid> {
     }
 }
 
-/// Gives a `block_id` and an `action_id` to what came without one, as Slack does.
+/// Adds a missing `block_id` and `action_id`, as Slack does.
 pub(super) fn fill_in_ids(blocks: &mut [Value], mut next: impl FnMut() -> String) {
     for block in blocks {
         let Some(block) = block.as_object_mut() else { continue };
@@ -140,7 +140,7 @@ pub(super) fn fill_in_ids(blocks: &mut [Value], mut next: impl FnMut() -> String
     }
 }
 
-/// How many characters people will read.
+/// The number of visible characters.
 fn characters(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(characters).sum(),
@@ -263,7 +263,7 @@ impl Check {
             self.items(table.get("column_settings"), &settings_path, 0, TABLE_COLUMNS).iter().enumerate()
         {
             let path = format!("{settings_path}/{n}");
-            // A column that keeps its defaults is skipped with null.
+            // `null` skips a column that keeps its defaults.
             if setting.is_null() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What a person does in Slack: types a command, says something, opens the app's home, invites the bot.
+//! The actions of a person in Slack: typing a command or a message, opening the app's home, inviting the bot.
 //! Clicks and modals are in `interact`.
 
 use serde::Serialize;
@@ -12,12 +12,12 @@ use super::message::MessageRecord;
 use super::people::{Person, Place};
 use super::state::{APP_ID, BOT_USER, SLACKBOT, State, VERIFICATION_TOKEN};
 
-/// What the bot answered at once.
+/// The bot's immediate response.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ack {
-    /// HTTP's; 0 when nothing came back or Slack did not ask the bot at all.
+    /// The HTTP status; 0 if there was no response, or if Slack did not send the request to the bot.
     pub status: u16,
-    /// JSON where the bot called it so, else a string.
+    /// JSON if the bot declared it so, else a string.
     pub body: Value,
 }
 
@@ -27,14 +27,14 @@ impl Ack {
     }
 }
 
-/// What was said, and what the bot answered where Slack told it.
+/// The message, and the bot's response if Slack sent the bot an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TypedMessage {
     pub id: String,
     pub ack: Option<Ack>,
 }
 
-/// Something that a person could not have done: nobody of that name, no such button.
+/// An action that a person cannot do, such as a click on a button that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UserActionError(pub(super) String);
@@ -47,7 +47,7 @@ impl State {
             .ok_or_else(|| UserActionError(format!("There is nobody called {user} in this workspace.")))
     }
 
-    /// A place as a person names it; `@gantry` is their direct messages with the bot.
+    /// A place by the name that a person uses. `@gantry` is their direct channel with the bot.
     pub(super) fn resolve_place(&mut self, person: &Person, channel: &str) -> Result<Place, UserActionError> {
         if channel.strip_prefix('@').is_some_and(|name| name == self.name_of(BOT_USER)) {
             return Ok(self.open_direct_channel(&person.id));
@@ -116,7 +116,7 @@ impl Slack {
         Ok(ack)
     }
 
-    /// Says something in a channel or a thread. The bot hears of it where it is mentioned, or spoken to directly.
+    /// Posts a message in a channel or a thread. The bot gets an event if it is mentioned, or in a direct channel.
     pub async fn type_message(
         &self,
         user: &str,
@@ -237,13 +237,13 @@ fn show_acknowledgement(
                 Value::String(text) => json!({ "text": text }),
                 other => json!({ "text": other.to_string() }),
             };
-            // With an answer for all, everybody also sees what was typed.
+            // If the answer is public, all members also see the typed command.
             if answer["response_type"] == "in_channel" {
                 let mut echo = MessageRecord::new(state.next_ts(), place.id(), &person.id);
                 typed.clone_into(&mut echo.text);
                 state.post(echo);
             }
-            // An empty acknowledgement is a good one: the answer comes later.
+            // An empty acknowledgement is valid: the answer comes later.
             state.show(&context, &answer).err().filter(|code| *code != "no_text")
         }
     };
@@ -253,7 +253,7 @@ fn show_acknowledgement(
     acknowledgement(delivered)
 }
 
-/// What Slack wraps around every event.
+/// The envelope that Slack puts around every event.
 fn envelope(state: &mut State, event: &Value) -> Value {
     json!({
         "token": VERIFICATION_TOKEN,

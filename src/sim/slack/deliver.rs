@@ -1,4 +1,4 @@
-//! How Slack calls the bot: signed or through a socket, with three seconds of patience, and events again when they were not taken.
+//! How Slack calls the bot: signed or through a socket, with a timeout of three seconds. Failed events are sent again.
 
 use std::time::Duration;
 
@@ -13,29 +13,29 @@ use sha2::Sha256;
 use super::Slack;
 use crate::sim::slack::control_api::Ack;
 
-/// For how long Slack waits for the bot's response to a command, a click or an event.
+/// How long Slack waits for the bot's response to a command, a click or an event.
 pub(super) const DEFAULT_RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
-/// Before the second and the third redelivery; the first comes at once.
+/// The delays before the second and the third redelivery. The first redelivery is immediate.
 const REDELIVERY_DELAYS: [SignedDuration; 2] = [SignedDuration::from_mins(1), SignedDuration::from_mins(5)];
 
 pub(super) enum DispatchError {
     Timeout,
     Unreachable,
-    /// The app has not subscribed to it.
+    /// The app has not subscribed to the event.
     NotSubscribed,
 }
 
 pub(super) struct BotResponse {
     pub(super) ack: Ack,
-    /// Whether the bot called its answer JSON; a command's answer is shown as text otherwise.
+    /// Whether the bot declared its answer as JSON. Otherwise a command's answer is shown as text.
     pub(super) is_json: bool,
     pub(super) no_retry: bool,
 }
 
 pub(super) fn client() -> reqwest::Client {
-    // reqwest panics without a TLS provider even where all is plain HTTP; a second installation is refused, harmlessly.
+    // reqwest panics without a TLS provider even with plain HTTP. A second installation fails without effect.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     builder.build().unwrap_or_default()
@@ -58,7 +58,7 @@ impl Slack {
         self.send(path, FORM, form, &[]).await
     }
 
-    /// An event and its first redelivery; the others follow by the agenda.
+    /// Sends an event and, if needed, redelivers it at once. The scheduler sends later redeliveries.
     pub(super) async fn send_event(&self, event: &Value) -> Result<BotResponse, DispatchError> {
         let kind = match (event["event"]["type"].as_str(), event["event"]["channel_type"].as_str()) {
             (Some("message"), Some("im")) => "message.im",
@@ -173,7 +173,7 @@ fn retry_reason(attempt: &Result<BotResponse, DispatchError>) -> Option<&'static
 
 /// Slack's signature: `v0=` and the hexadecimal HMAC-SHA256 of `v0:<timestamp>:<body>`.
 fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
-    // A key of any length is taken.
+    // HMAC accepts a key of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
     mac.update(format!("v0:{timestamp}:").as_bytes());
     mac.update(body);

@@ -1,8 +1,8 @@
-//! What Slack makes of the text that a person types: mentions become ids, `&`, `<` and `>` become entities.
+//! Slack's encoding of typed text: mentions become ids; `&`, `<` and `>` become entities.
 
 use super::state::State;
 
-/// Commands carry the name beside the id, messages only the id.
+/// Commands contain the name besides the id, messages only the id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Command,
@@ -32,7 +32,7 @@ pub(super) fn escape(state: &State, text: &str, style: Style) -> String {
     out
 }
 
-/// What the beginning of `text` stands for, and how long it is.
+/// The mention or link at the start of `text`, and its length.
 fn mention(state: &State, text: &str, style: Style) -> Option<(String, usize)> {
     if text.starts_with("https://") || text.starts_with("http://") {
         let length = text.find(|c: char| c.is_whitespace() || "<>|".contains(c)).unwrap_or(text.len());
@@ -40,7 +40,7 @@ fn mention(state: &State, text: &str, style: Style) -> Option<(String, usize)> {
     }
     let sigil = text.chars().next().filter(|c| matches!(c, '@' | '#'))?;
     let end = text[1..].find(|c: char| !(c.is_alphanumeric() || "._-".contains(c))).map_or(text.len(), |n| n + 1);
-    // A name may hold dots and dashes, and a sentence may end after it.
+    // A name may contain dots and dashes, and a sentence may end after it.
     let mut name = &text[1..end];
     loop {
         if let Some(mention) = find_mention(state, sigil, name, style) {

@@ -1,5 +1,5 @@
-//! `response_url`: answers to a command or a click without a token; five of them, for half an hour.
-//! The only way to change an ephemeral message.
+//! `response_url`: answers to a command or a click without a token. It works five times within half an hour.
+//! It is the only way to change an ephemeral message.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct Hook {
     acknowledged: Arc<watch::Sender<bool>>,
 }
 
-/// What an answer answers: who acted where, and on which message.
+/// The context of an answer: the user, the channel, and the message that was clicked.
 #[derive(Clone, Debug)]
 pub(super) struct HookContext {
     pub(super) channel: String,
@@ -47,8 +47,8 @@ impl State {
         format!("{origin}/sim/slack/hooks/{token}")
     }
 
-    /// The same for a command: what answers it is shown behind its acknowledgement, however quick it is. Gives what is
-    /// to be set when that is shown.
+    /// The same for a command. Its answers are shown after its acknowledgement, even if they arrive earlier. The caller
+    /// sets the returned value when the acknowledgement is shown.
     pub(super) fn new_command_hook(
         &mut self,
         origin: &str,
@@ -63,7 +63,7 @@ impl State {
         (url, acknowledged)
     }
 
-    /// Shows an answer to a command or a click, or says with Slack's code why not.
+    /// Shows an answer to a command or a click. The error is Slack's code.
     pub(super) fn show(&mut self, context: &HookContext, answer: &Value) -> Result<(), &'static str> {
         let source = context.source.as_deref();
         if answer["delete_original"] == true {

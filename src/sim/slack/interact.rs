@@ -1,4 +1,4 @@
-//! What a person presses: buttons and menus in messages, in the home and in modals; and a modal that is submitted.
+//! Clicks on buttons and menus in messages, in the home and in modals, and submissions of modals.
 
 use serde_json::{Map, Value, json};
 
@@ -11,8 +11,8 @@ use super::state::{APP_ID, State, VERIFICATION_TOKEN, View};
 use crate::sim::slack::control_api::{Ack, UserActionError, acknowledgement};
 
 impl Slack {
-    /// Presses the button (or picks the option) with that label in a message that the person sees.
-    /// A confirm dialog is answered with yes.
+    /// Clicks the button (or selects the option) with that label in a message that the person sees.
+    /// A confirm dialog is confirmed.
     pub async fn click(&self, user: &str, channel: &str, message: &str, label: &str) -> Result<Ack, UserActionError> {
         let payload = self.write(|state| {
             let person = state.find_acting_person(user)?;
@@ -32,7 +32,7 @@ impl Slack {
                 payload["container"]["thread_ts"] = json!(thread);
             }
             payload["channel"] = json!({ "id": place.id(), "name": place.name() });
-            // Of an ephemeral message Slack keeps no content that it could send along.
+            // Slack does not store the content of an ephemeral message, so the payload does not contain it.
             if !private {
                 payload["message"] = found.json(&state.team.0);
             }
@@ -44,7 +44,7 @@ impl Slack {
         Ok(acknowledgement(self.send_form("/slack/interactions", &[("payload", &payload.to_string())]).await))
     }
 
-    /// Presses a button in an open modal, or in the person's App Home when `view` is `home`.
+    /// Clicks a button in an open modal, or in the person's App Home if `view` is `home`.
     pub async fn click_view(&self, user: &str, view: &str, label: &str) -> Result<Ack, UserActionError> {
         let payload = self.write(|state| {
             let person = state.find_acting_person(user)?;
@@ -65,8 +65,8 @@ impl Slack {
         Ok(acknowledgement(self.send_form("/slack/interactions", &[("payload", &payload.to_string())]).await))
     }
 
-    /// Submits a modal. `values` gives each input by its `block_id` or `action_id`: the text, or an option's label or
-    /// value; or as Slack's own `{block_id: {action_id: {..}}}`.
+    /// Submits a modal. `values` has each input by its `block_id` or `action_id`: the text, or an option's label or
+    /// value. It may also have Slack's own form, `{block_id: {action_id: {..}}}`.
     pub async fn submit(&self, user: &str, view: &str, values: &Value) -> Result<Ack, UserActionError> {
         let payload = self.write(|state| {
             let person = state.find_acting_person(user)?;
@@ -86,7 +86,7 @@ impl Slack {
         Ok(ack)
     }
 
-    /// What all interactions have in common.
+    /// The fields that all interactions have.
     fn interaction(&self, state: &mut State, kind: &str, person: &Person) -> Value {
         json!({
             "type": kind,
@@ -154,7 +154,7 @@ fn options(element: &Value) -> impl Iterator<Item = &Value> {
     element["options"].as_array().into_iter().flatten().chain(grouped)
 }
 
-/// A modal's `state.values` after a person filled it in. As in Slack, what is not optional must be there.
+/// A modal's `state.values` after a person filled it in. As in Slack, inputs that are not optional are required.
 fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, UserActionError> {
     let mut filled = Map::new();
     let inputs = view["blocks"].as_array().into_iter().flatten().filter(|b| b["type"] == "input");
@@ -180,7 +180,7 @@ fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, UserActio
     Ok(filled)
 }
 
-/// One input's value, shaped after the kind of the input.
+/// The value of one input, in the form of its type.
 fn build_input_value(element: &Value, given: &Value) -> Result<Value, UserActionError> {
     let kind = element["type"].as_str().unwrap_or_default();
     let pick = |wanted: &Value| {
@@ -207,7 +207,7 @@ fn build_input_value(element: &Value, given: &Value) -> Result<Value, UserAction
     Ok(json!({ "type": kind, field: value }))
 }
 
-/// What becomes of a modal after the bot answered its submission.
+/// Applies the bot's response to the submission of a modal.
 fn apply_submission_response(state: &mut State, id: &str, ack: &Ack) {
     state.changed = true;
     let Some(at) = state.views.iter().position(|view| view.json["id"] == id) else { return };

@@ -1,25 +1,25 @@
-//! How often a method may be called: Slack's tiers, and one message a second in a channel with short bursts.
-//! By the clock, so that a test can wait a minute in no time.
+//! Slack's rate limits: the tiers of methods, and one message a second in a channel with short bursts.
+//! They follow the clock, so that a test does not wait in real time.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 const SECOND: i64 = 1_000_000;
-/// Slack promises one message a second and "allows short bursts" without a figure; five is what a quiet channel took.
+/// Slack documents one message a second and "allows short bursts" without a number. A quiet channel accepted five.
 const POST_BURST: i64 = 5;
 const RETRY_AFTER: [i64; 4] = [2, 5, 12, 30];
 
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    /// The moment at which the next call would arrive if all came evenly (GCRA), in microseconds.
+    /// The time of the next call if all calls came evenly (GCRA), in microseconds.
     next_slots: BTreeMap<String, i64>,
-    /// Until when Slack said to keep away.
+    /// The end of a forced `Retry-After`.
     blocked: BTreeMap<String, i64>,
     forced_count: usize,
 }
 
-/// How many calls a minute; `None` is without limit.
+/// The number of calls a minute; `None` is unlimited.
 fn per_minute(method: &str) -> Option<i64> {
     match method {
         "conversations.list"
@@ -48,7 +48,7 @@ fn per_minute(method: &str) -> Option<i64> {
 }
 
 impl Limits {
-    /// `Err` with the seconds to wait. `channel` is where a message is to be posted.
+    /// The error is the number of seconds to wait. `channel` is the channel of a posted message.
     pub(super) fn admit(&mut self, method: &str, channel: Option<&str>, now: Timestamp) -> Result<(), i64> {
         let now = now.as_microsecond();
         let key = key(method, channel);
@@ -71,7 +71,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Slack says no out of the blue, and means it: until the time is over every such call is refused.
+    /// Refuses a call that is within the limits, and every such call until the returned time is over.
     pub(super) fn force_rate_limit(&mut self, method: &str, channel: Option<&str>, now: Timestamp) -> i64 {
         let wait = RETRY_AFTER[self.forced_count % RETRY_AFTER.len()];
         self.forced_count += 1;

@@ -1,4 +1,4 @@
-//! What the app's manifest grants: scopes, events and commands. Slack refuses and withholds the rest, and so does this.
+//! The scopes, events and commands of the app's manifest. Like Slack, the simulator refuses and withholds all others.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use serde::Deserialize;
 
 /// The manifest that an administrator gives to Slack.
 pub const HTTP: &str = include_str!("../../../deploy/slack/manifest.yaml");
-/// The same for an app that opens sockets.
+/// The same for an app with Socket Mode.
 pub const SOCKET: &str = include_str!("../../../deploy/slack/manifest-socket.yaml");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     pub scopes: BTreeSet<String>,
     pub events: BTreeSet<String>,
-    /// With their slash.
+    /// With the leading slash.
     pub commands: BTreeSet<String>,
 }
 
@@ -64,13 +64,13 @@ impl Manifest {
         })
     }
 
-    /// May the bot call this? Else the scopes of which it lacks one.
+    /// Whether the bot may call this method. The error has the required scopes, of which at least one is missing.
     pub(super) fn check_scopes(&self, method: &str) -> Result<(), String> {
         let needed = scopes_of(method);
         if needed.iter().all(|scope| self.scopes.contains(*scope)) { Ok(()) } else { Err(needed.join(",")) }
     }
 
-    /// An event of this name is sent to the app.
+    /// Whether the app gets events of this name.
     pub(super) fn is_subscribed_to(&self, event: &str) -> bool {
         let needed = scopes_of_event(event);
         let granted = needed.is_empty() || needed.iter().any(|scope| self.scopes.contains(*scope));
@@ -82,11 +82,11 @@ impl Manifest {
     }
 }
 
-/// What a bot needs to call a method, as Slack's page of that method says.
+/// The scopes that a bot needs for a method, from Slack's page of that method.
 pub fn scopes_of(method: &str) -> &'static [&'static str] {
     match method {
         "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => &["chat:write"],
-        // Of a private channel `groups:read`; what the simulator has is public, but a name does not tell.
+        // `groups:read` is for private channels. The simulator has none, but a channel's name does not show that.
         "conversations.info" | "conversations.list" | "conversations.members" | "users.conversations" => {
             &["channels:read", "groups:read"]
         }
@@ -100,7 +100,7 @@ pub fn scopes_of(method: &str) -> &'static [&'static str] {
     }
 }
 
-/// What an app needs to be told of an event; one of them is enough for a part of it.
+/// The scopes for an event. One of them is enough for a part of the events.
 pub fn scopes_of_event(event: &str) -> &'static [&'static str] {
     match event {
         "app_mention" => &["app_mentions:read"],

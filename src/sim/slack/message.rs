@@ -1,11 +1,11 @@
-//! A message as the simulator keeps it, as people see it, and as Slack's API describes it.
+//! A message as the simulator stores it, as people see it, and as Slack's API describes it.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::state::{APP_ID, BOT_ID, BOT_USER, State};
 
-/// A message as it is kept: people and channels by id.
+/// A stored message. It has the ids of people and channels.
 #[derive(Clone, Debug)]
 pub(super) struct MessageRecord {
     pub(super) ts: String,
@@ -14,7 +14,7 @@ pub(super) struct MessageRecord {
     pub(super) text: String,
     pub(super) blocks: Vec<Value>,
     pub(super) thread: Option<String>,
-    /// A reply in a thread that the channel sees as well.
+    /// A reply in a thread that also appears in the channel.
     pub(super) broadcast: bool,
     pub(super) only_to: Option<String>,
     pub(super) metadata: Option<Value>,
@@ -24,7 +24,7 @@ pub(super) struct MessageRecord {
     pub(super) edited_at: Option<String>,
 }
 
-/// What a message said before an edit.
+/// The content of a message before an edit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MessageRevision {
     pub text: String,
@@ -37,10 +37,10 @@ pub struct Reaction {
     pub users: Vec<String>,
 }
 
-/// A message as people see it: names instead of ids.
+/// A message as people see it. It has names instead of ids.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Message {
-    /// Slack's `ts`: names the message within its channel.
+    /// Slack's `ts`: identifies the message within its channel.
     pub id: String,
     pub channel: String,
     pub user: String,
@@ -48,13 +48,13 @@ pub struct Message {
     pub blocks: Vec<Value>,
     /// The `id` of the message that this one replies to.
     pub thread: Option<String>,
-    /// A reply that stands in the channel as well as in its thread.
+    /// A reply that appears in the channel as well as in its thread.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub broadcast: bool,
-    /// How often it was edited; what it said before is in `history`, oldest first.
+    /// The number of edits. `history` has the earlier contents, oldest first.
     pub edited: usize,
     pub history: Vec<MessageRevision>,
-    /// The one person who sees it, when it is private.
+    /// The only person who sees it, if it is private.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_to: Option<String>,
     pub reactions: Vec<Reaction>,
@@ -117,7 +117,7 @@ impl MessageRecord {
         }
     }
 
-    /// As Slack's API and payloads describe it.
+    /// The JSON of Slack's API and payloads.
     pub(super) fn json(&self, team: &str) -> Value {
         let mut message = json!({
             "type": "message",

@@ -1,5 +1,5 @@
 //! The simulated Slack, strict where Slack is strict: its Web API, its `response_url`s, and the people who use it.
-//! It reaches the bot over HTTP, signed, or by the bot's own sockets; it knows nothing of what the bot is for.
+//! It reaches the bot over signed HTTP or the bot's own sockets, and knows nothing of the bot's purpose.
 
 mod api;
 mod blocks;
@@ -50,12 +50,12 @@ pub struct Setup {
     pub clock: Clock,
     pub faults: Faults,
     pub unknown_requests: UnknownRequests,
-    /// Where this simulator (under `/sim/slack`) and the bot (under `/slack`) are reached, without a slash at the end.
+    /// The address of this simulator (under `/sim/slack`) and the bot (under `/slack`), without a slash at the end.
     pub origin: String,
     pub signing_secret: String,
     pub bot_token: String,
     pub app_token: String,
-    /// What the app may do and is told; without one everything.
+    /// The scopes and events of the app; without a manifest it has all of them.
     pub manifest: Option<Manifest>,
     /// Id and domain: `("T0ACME", "acme")`.
     pub team: (String, String),
@@ -72,7 +72,7 @@ pub struct Slack {
     http: reqwest::Client,
 }
 
-/// Would Slack take these blocks in a message? Its code and its reasons where it would not.
+/// Whether Slack would accept these blocks in a message. The error has Slack's code and reasons.
 pub fn check_blocks(blocks: &[Value]) -> Result<(), String> {
     blocks::check_message(&Value::from(blocks.to_vec()), false)
         .map(drop)
@@ -81,7 +81,7 @@ pub fn check_blocks(blocks: &[Value]) -> Result<(), String> {
 
 type Listener = Arc<dyn Fn() + Send + Sync>;
 
-/// Who is told, and where the bot is.
+/// The listeners, and the settings for calls of the bot.
 struct Outbound {
     bot_url: String,
     response_timeout: Duration,
@@ -112,7 +112,7 @@ impl Slack {
         }
     }
 
-    /// The Web API, `response_url`s and files; to be nested under `/sim/slack`.
+    /// The Web API, `response_url`s and files, to be nested under `/sim/slack`.
     pub fn router(&self) -> Router {
         let unknown_requests = self.setup.unknown_requests.clone();
         let reject_unknown = move |status: StatusCode| {
@@ -138,22 +138,22 @@ impl Slack {
         url.trim_end_matches('/').clone_into(&mut self.lock_outbound().bot_url);
     }
 
-    /// Waits longer than Slack does, so that a test does not depend on how fast the machine is.
+    /// Sets a longer timeout than Slack's, so that a test does not depend on the speed of the machine.
     pub fn set_response_timeout(&self, response_timeout: Duration) {
         self.lock_outbound().response_timeout = response_timeout;
     }
 
-    /// With an agenda, events that the bot did not take are sent again after one and after five minutes.
+    /// Redelivers failed events after one and after five minutes, on this scheduler.
     pub fn enable_redelivery(&self, scheduler: Scheduler) {
         self.lock_outbound().scheduler = Some(scheduler);
     }
 
-    /// `changed` is called after every change that somebody could see.
+    /// Calls `changed` after every visible change.
     pub fn on_change(&self, changed: impl Fn() + Send + Sync + 'static) {
         self.lock_outbound().listeners.push(Arc::new(changed));
     }
 
-    /// Adds a person, or changes the one with this id.
+    /// Adds a person, or replaces the one with this id.
     pub fn add_person(&self, person: Person) {
         self.write(|state| {
             state.people.retain(|p| p.id != person.id);
@@ -162,7 +162,7 @@ impl Slack {
         });
     }
 
-    /// Adds a channel, or changes the one with this id. Everybody is in it; see [`Slack::leave`].
+    /// Adds a channel, or replaces the one with this id. All people are members; see [`Slack::leave`].
     pub fn add_channel(&self, channel: Channel) {
         self.write(|state| {
             state.changed = true;
@@ -173,7 +173,7 @@ impl Slack {
         });
     }
 
-    /// A user group, or new members for the one with this id.
+    /// Adds a user group, or replaces the one with this id.
     pub fn add_group(&self, id: &str, handle: &str, members: &[&str]) {
         let (id, handle) = (id.to_owned(), handle.trim_start_matches('@').to_owned());
         self.write(|state| {
@@ -184,7 +184,7 @@ impl Slack {
         });
     }
 
-    /// A person leaves a channel.
+    /// Removes a person from a channel.
     pub fn leave(&self, user: &str, channel: &str) {
         self.write(|state| {
             if let (Some(person), Some(channel)) = (state.person(user), state.channel(channel)) {
@@ -194,23 +194,23 @@ impl Slack {
         });
     }
 
-    /// The slash commands that the app has: `/promote`, `/rollback`, `/diff`, `/list` and `/gantry`, unless told otherwise.
+    /// Sets the app's slash commands. The default is `/promote`, `/rollback`, `/diff`, `/list` and `/gantry`.
     pub fn set_commands(&self, commands: &[&str]) {
         self.write(|state| state.commands = commands.iter().map(|c| (*c).to_owned()).collect());
     }
 
-    /// Whether names in the text of commands become `<@U..|name>`; so it is unless told otherwise.
+    /// Whether names in the text of commands become `<@U..|name>`. The default is yes.
     pub fn set_escaping(&self, yes: bool) {
         self.write(|state| state.should_escape = yes);
     }
 
-    /// A workspace that does not take table blocks yet.
+    /// Whether the workspace refuses table blocks.
     pub fn refuse_tables(&self, yes: bool) {
         self.write(|state| state.refuse_tables = yes);
     }
 
-    /// What `viewer` sees in a channel, oldest first; without a viewer everything, also what is private.
-    /// `@gantry` is the viewer's direct messages with the bot, `@alice` those of alice.
+    /// The messages that `viewer` sees in a channel, oldest first; without a viewer all messages, even private ones.
+    /// `@gantry` is the viewer's direct channel with the bot, `@alice` the one of alice.
     pub fn messages(&self, channel: &str, viewer: Option<&str>) -> Vec<Message> {
         self.read(|state| {
             let viewer = viewer.map(|v| state.person(v).map_or_else(|| v.to_owned(), |p| p.id.clone()));
@@ -222,17 +222,17 @@ impl Slack {
         self.read(|state| state.channels.clone())
     }
 
-    /// Everybody, bots included.
+    /// All people, including bots.
     pub fn people(&self) -> Vec<Person> {
         self.read(|state| state.people.clone())
     }
 
-    /// A person's App Home; null as long as the bot has published none.
+    /// A person's App Home; null until the bot publishes one.
     pub fn home(&self, user: &str) -> Value {
         self.read(|state| state.person(user).and_then(|p| state.homes.get(&p.id)).cloned().unwrap_or(Value::Null))
     }
 
-    /// The modals that stand open before a person, the topmost last; `errors` holds what the bot said against them.
+    /// A person's open modals, the topmost last. `errors` has the bot's validation errors.
     pub fn views(&self, user: &str) -> Vec<Value> {
         self.read(|state| {
             let Some(person) = state.person(user) else { return Vec::new() };
@@ -246,7 +246,7 @@ impl Slack {
         })
     }
 
-    /// Every trigger and every end of a response URL that it has given out: each lets in whoever has it.
+    /// Every trigger id and every token of a `response_url` so far. Each grants access to its holder.
     pub fn issued_secrets(&self) -> Vec<String> {
         self.read(State::issued_secrets)
     }
@@ -256,7 +256,7 @@ impl Slack {
         self.read(State::requests)
     }
 
-    /// How often each method was called; `response_url` counts as one.
+    /// The number of calls of each method. All `response_url`s count as one method.
     pub fn calls(&self) -> BTreeMap<String, u64> {
         self.read(State::counts)
     }
@@ -265,7 +265,7 @@ impl Slack {
         look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the state, and tells the listeners after the lock is released.
+    /// Changes the state, and calls the listeners after the lock is released.
     fn write<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let (result, changed) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

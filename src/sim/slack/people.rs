@@ -1,4 +1,4 @@
-//! Who and what is in the workspace: people, channels, user groups, and how Slack describes them in JSON.
+//! The people, channels and user groups of the workspace, and Slack's JSON of them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub struct Person {
     pub email: String,
     pub guest: bool,
     pub bot: bool,
-    /// Deactivated: still known by id, but no longer of the workspace.
+    /// Deactivated: still known by id, but no longer a member of the workspace.
     pub deleted: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Group {
     pub(super) members: Vec<String>,
 }
 
-/// Where a message can stand: a channel, or one person's direct messages with the bot.
+/// The place of a message: a channel, or one person's direct channel with the bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Channel(Channel),

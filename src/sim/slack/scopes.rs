@@ -1,4 +1,4 @@
-//! Scopes that an admin took from the app again.
+//! Scopes that an admin revoked.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Slack;
 use super::manifest::Manifest;
 
-/// Clones share them.
+/// Clones share the scopes.
 #[derive(Clone, Default)]
 pub(super) struct RevokedScopes(Arc<Mutex<BTreeSet<String>>>);
 
@@ -15,7 +15,7 @@ impl Slack {
         self.revoked_scopes.0.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.to_owned());
     }
 
-    /// What is left of what the manifest grants; `None` where the app may do everything.
+    /// The manifest without revoked scopes; `None` if the app has no limits.
     pub(super) fn manifest(&self) -> Option<Manifest> {
         let mut manifest = self.setup.manifest.clone()?;
         let revoked = self.revoked_scopes.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Socket Mode from Slack's side: tickets, greetings, envelopes, and what becomes of those that nobody acknowledges.
-//! Its control API lets a test close, silence and disturb connections.
+//! The server side of Socket Mode: tickets, hello messages, envelopes, and the retry of unacknowledged envelopes.
+//! Tests can close, silence and disturb connections.
 
 use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
@@ -26,21 +26,21 @@ use crate::sim::slack::control_api::Ack;
 
 const PINGS_EVERY: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
-/// Slack's own limit.
+/// Slack's limit.
 const MAX_CONNECTIONS: usize = 10;
 
-/// The connections of the app, and what is under way on them.
+/// The connections of the app, and their pending envelopes.
 #[derive(Default)]
 pub(super) struct Sockets {
-    /// Requests go through sockets, and not over HTTP.
+    /// Requests go through sockets instead of HTTP.
     on: bool,
-    /// The app-level token that is taken, where it is not the one of the setup.
+    /// The valid app-level token, if it is not the one of the setup.
     token: Option<String>,
-    /// And whether each is still good.
+    /// The value says whether the ticket is unused.
     tickets: BTreeMap<String, bool>,
     connections: Vec<SocketConnection>,
     sequence: u64,
-    /// By envelope: the connection that it went by, and who waits for the acknowledgement.
+    /// By envelope: its connection, and the sender of its acknowledgement.
     pending_acks: BTreeMap<String, (u64, oneshot::Sender<Value>)>,
     last: Option<String>,
 }
@@ -53,14 +53,14 @@ struct SocketConnection {
 #[derive(Clone)]
 enum ConnectionCommand {
     Send(String),
-    /// Neither reads nor writes any more, and says nothing of it.
+    /// The connection stops reading and writing without closing.
     Mute,
-    /// Gone without a word.
+    /// The connection ends without a close message.
     Abort,
 }
 
 impl Slack {
-    /// Commands, clicks and events go through the app's sockets from now on.
+    /// Sends commands, clicks and events through the app's sockets from now on.
     pub fn use_sockets(&self) {
         self.lock_sockets().on = true;
     }
@@ -69,38 +69,38 @@ impl Slack {
         self.lock_sockets().on
     }
 
-    /// The app-level token is revoked, and this one taken.
+    /// Revokes the app-level token and accepts this one.
     pub fn set_app_token(&self, token: &str) {
         self.lock_sockets().token = Some(token.to_owned());
     }
 
-    /// How many connections the app has open.
+    /// The number of open connections.
     pub fn socket_count(&self) -> usize {
         self.lock_sockets().connections.len()
     }
 
-    /// Tells every connection that it will be closed: `warning`, `refresh_requested` or `link_disabled`.
+    /// Announces to every connection that it will be closed: `warning`, `refresh_requested` or `link_disabled`.
     pub fn send_disconnect(&self, reason: &str) {
         let message = json!({ "type": "disconnect", "reason": reason, "debug_info": { "host": "wss-111.slack.com" } });
         self.send_raw(&message.to_string());
     }
 
-    /// Sends a text of any kind by every connection.
+    /// Sends any text over every connection.
     pub fn send_raw(&self, text: &str) {
         self.broadcast_command(&ConnectionCommand::Send(text.to_owned()));
     }
 
-    /// The connections there are now break off.
+    /// Ends all current connections without a close message.
     pub fn break_sockets(&self) {
         self.broadcast_command(&ConnectionCommand::Abort);
     }
 
-    /// The connections there are now stay open, but nothing comes from them or arrives.
+    /// Keeps all current connections open, but reads and writes nothing any more.
     pub fn silence_sockets(&self) {
         self.broadcast_command(&ConnectionCommand::Mute);
     }
 
-    /// Sends the last envelope once more, as Slack does where it doubts that it arrived.
+    /// Sends the last envelope again, as Slack does if it may not have arrived.
     pub fn resend(&self) {
         let last = self.lock_sockets().last.clone();
         if let Some(last) = last {
@@ -108,7 +108,7 @@ impl Slack {
         }
     }
 
-    /// Every ticket that was given out, used or not.
+    /// Every ticket so far, used or not.
     pub fn tickets(&self) -> Vec<String> {
         self.lock_sockets().tickets.keys().cloned().collect()
     }
@@ -119,12 +119,12 @@ impl Slack {
         }
     }
 
-    /// Is this the app-level token?
+    /// Whether this is the valid app-level token.
     pub(super) fn is_app_token(&self, token: &str) -> bool {
         token == self.lock_sockets().token.as_deref().unwrap_or(&self.setup.app_token)
     }
 
-    /// One request by one of the connections; by another where that breaks or there is none, as long as Slack is patient.
+    /// Sends one request over a connection. If that breaks or there is none, it tries others until the timeout.
     pub(super) async fn send_envelope(
         &self,
         kind: &str,
@@ -164,7 +164,7 @@ impl Slack {
         Err(DispatchError::Unreachable)
     }
 
-    /// By any of the connections, as Slack does: one after another. `None` where there is none.
+    /// Sends over the connections in turn, as Slack does. `None` if there is none.
     fn dispatch(&self, id: &str, text: &str) -> Option<oneshot::Receiver<Value>> {
         let mut sockets = self.lock_sockets();
         sockets.sequence += 1;
@@ -228,7 +228,7 @@ impl Slack {
         }
         let mut sockets = self.lock_sockets();
         sockets.connections.retain(|wire| wire.id != id);
-        // Whoever waits learns that this one will not tell.
+        // Dropping the senders tells the waiting requests that no acknowledgement will come.
         sockets.pending_acks.retain(|_, (by, _)| *by != id);
     }
 
@@ -237,14 +237,14 @@ impl Slack {
         let waiter = answer["envelope_id"].as_str().and_then(|id| self.lock_sockets().pending_acks.remove(id));
         match waiter {
             Some((_, waits)) => drop(waits.send(answer.get("payload").cloned().unwrap_or_default())),
-            // Too late, or of something that was sent twice; what is no acknowledgement at all is a fault of the app.
+            // A late or repeated acknowledgement is ignored. Any other message is an error of the app.
             None if answer["envelope_id"].is_string() => {}
             None => self.setup.unknown_requests.record("slack", "SOCKET", text),
         }
     }
 }
 
-/// `apps.connections.open`: an address for one connection.
+/// `apps.connections.open`: a URL for one connection.
 pub(super) fn issue_connection_url(slack: &Slack, state: &mut State) -> Result<Value, &'static str> {
     let mut sockets = slack.lock_sockets();
     if !sockets.on {

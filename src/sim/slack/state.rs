@@ -1,5 +1,5 @@
-//! Everything the simulated workspace remembers, and the ids it gives out.
-//! Knows nothing of HTTP; time comes in as an argument or from the clock.
+//! The data of the simulated workspace, and the ids that it issues.
+//! It knows nothing of HTTP. Time comes as an argument or from the clock.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -17,13 +17,13 @@ use super::people::{Channel, Group, Person, Place};
 pub const BOT_USER: &str = "U0GANTRY";
 pub const BOT_ID: &str = "B0GANTRY";
 pub const APP_ID: &str = "A0GANTRY";
-/// What Slack sent before it signed, and still sends.
+/// Slack's token from before it signed requests. Slack still sends it.
 pub const VERIFICATION_TOKEN: &str = "the-old-verification-token";
 pub(super) const SLACKBOT: &str = "USLACKBOT";
 const TRIGGER_LIFE: SignedDuration = SignedDuration::from_secs(3);
 const REQUESTS_KEPT: usize = 500;
 
-/// A request that reached the Web API or a `response_url`, for tests that ask who was called.
+/// A request to the Web API or a `response_url`, for tests.
 #[derive(Clone, Debug, Serialize)]
 pub struct Request {
     /// `chat.postMessage`, ...; `response_url` for the hooks.
@@ -44,7 +44,7 @@ struct Trigger {
     exchanged: bool,
 }
 
-/// A modal that stands open before a person.
+/// An open modal of a person.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) user: String,
@@ -83,7 +83,7 @@ pub(super) struct State {
     pub(super) should_escape: bool,
     last_ts: i64,
     last_id: u64,
-    /// Something that people can see has changed since the callbacks were last told.
+    /// Whether a visible change happened since the listeners were last called.
     pub(super) changed: bool,
 }
 
@@ -126,15 +126,15 @@ impl State {
         self.clock.now()
     }
 
-    /// Unique and rising, from the clock: `1731700000.000100`.
+    /// A unique and increasing timestamp from the clock: `1731700000.000100`.
     pub(super) fn next_ts(&mut self) -> String {
-        // Slack's own are about that coarse, and a clock that stands still must not give one out twice.
+        // Slack's timestamps have about this resolution. Two of them must differ even if the clock stands still.
         let now = self.now().as_microsecond() / 100 * 100;
         self.last_ts = now.max(self.last_ts + 100);
         format!("{}.{:06}", self.last_ts / 1_000_000, self.last_ts % 1_000_000)
     }
 
-    /// An id that was never given out before: `prefix` and capital letters and digits, as Slack's are.
+    /// A new id: `prefix` with capital letters and digits, as in Slack.
     pub(super) fn next_id(&mut self, prefix: &str) -> String {
         self.last_id += 1;
         format!("{prefix}{:0>8}", base36(self.last_id))
@@ -165,14 +165,14 @@ impl State {
             .collect()
     }
 
-    /// The direct messages of a person with the bot; opened when they are first needed.
+    /// A person's direct channel with the bot. It is opened at its first use.
     pub(super) fn open_direct_channel(&mut self, person: &str) -> Place {
         let id = format!("D{}", person.trim_start_matches(['U', 'W']));
         self.direct_channels.insert(id.clone(), person.to_owned());
         Place::Direct { id, person: person.to_owned() }
     }
 
-    /// A place by the id that the API names it with; a person's id means the direct messages with them.
+    /// A place by its id in the API. A person's id means the direct channel with that person.
     pub(super) fn place(&mut self, name_or_id: &str) -> Option<Place> {
         if let Some(channel) = self.channel(name_or_id) {
             return Some(Place::Channel(channel.clone()));
@@ -184,7 +184,7 @@ impl State {
         Some(self.open_direct_channel(&person))
     }
 
-    /// What people call a place: `deploys`, or `@gantry` for direct messages with the bot.
+    /// The name that people use for a place: `deploys`, or `@gantry` for a direct channel with the bot.
     pub(super) fn place_name(&self, id: &str) -> String {
         if self.direct_channels.contains_key(id) {
             return format!("@{}", self.name_of(BOT_USER));
@@ -199,7 +199,7 @@ impl State {
         ts
     }
 
-    /// What somebody sees in a place. Private messages of others are included only where there is no viewer.
+    /// The messages of a place that the viewer sees. Without a viewer, private messages of all people are included.
     pub(super) fn messages(&self, channel: &str, viewer: Option<&str>) -> Vec<Message> {
         let bot_name = format!("@{}", self.name_of(BOT_USER));
         let here = |m: &&MessageRecord| -> bool {
@@ -248,7 +248,7 @@ impl State {
         self.triggers.keys().chain(self.hooks.keys()).cloned().collect()
     }
 
-    /// The person who pulled the trigger. It works once, and for three seconds.
+    /// The person who caused the trigger. A trigger works once, and for three seconds.
     pub(super) fn exchange(&mut self, trigger_id: &str) -> Result<String, &'static str> {
         let now = self.now();
         let trigger = self.triggers.get_mut(trigger_id).ok_or("invalid_trigger_id")?;

@@ -1,4 +1,4 @@
-//! The simulated Slack as its users meet it: slack-morphism on one side, a small bot on the other, HTTP between them.
+//! The simulated Slack between slack-morphism as its client and a small bot, over HTTP.
 
 mod api;
 mod arrival_batch;
@@ -28,7 +28,7 @@ use crate::sim::unknown_requests::UnknownRequests;
 const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 const TOKEN: &str = "xoxb-gantry";
 
-/// What reached the bot.
+/// A request to the bot.
 #[derive(Clone, Debug)]
 struct ReceivedRequest {
     path: String,
@@ -61,11 +61,11 @@ enum Reply {
     Text(&'static str),
     Status(u16),
     Late,
-    /// Answers by `response_url` before it acknowledges with these words.
+    /// Answers by `response_url` before it acknowledges with this text.
     ResponseUrlFirst(&'static str),
 }
 
-/// A bot that remembers what it heard and answers what it was told to; else with an empty 200.
+/// A bot that records requests and answers with the queued replies, or with an empty 200.
 #[derive(Clone, Default)]
 struct Bot {
     received: Arc<Mutex<Vec<ReceivedRequest>>>,

@@ -54,7 +54,7 @@ pub(super) fn post_ephemeral(_: &Slack, state: &mut State, params: &Params) -> A
 pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let place = find_place(state, &params.required("channel")?)?;
     let ts = params.required("ts")?;
-    // An ephemeral message is nobody's to find: it changes only through its `response_url`.
+    // An ephemeral message cannot be found by its timestamp. It changes only through its `response_url`.
     let old = state.message(place.id(), &ts).filter(|m| m.only_to.is_none()).ok_or("message_not_found")?;
     if old.author != BOT_USER {
         return Err("cant_update_message".into());
@@ -109,7 +109,7 @@ pub(super) fn find_writable_place(state: &mut State, channel: &str) -> Result<Pl
     }
 }
 
-/// The thread a message goes to: a reply to a reply joins its parent's thread.
+/// The thread of a message. A reply to a reply joins the parent's thread.
 pub(super) fn thread(state: &State, channel: &str, params: &Params) -> Result<Option<String>, ApiError> {
     let Some(ts) = params.text("thread_ts") else { return Ok(None) };
     let parent = state.message(channel, &ts).ok_or("thread_not_found")?;
@@ -121,7 +121,7 @@ pub(super) fn thread(state: &State, channel: &str, params: &Params) -> Result<Op
 
 type Content = (Option<String>, Option<Vec<Value>>);
 
-/// Text and blocks, each `None` where it was not given.
+/// Text and blocks, each `None` if it was not given.
 fn content(state: &mut State, params: &Params, longest: usize) -> Result<Content, ApiError> {
     let text = params.text("text");
     if text.as_ref().is_some_and(|text| text.chars().count() > longest) {
@@ -135,7 +135,7 @@ fn content(state: &mut State, params: &Params, longest: usize) -> Result<Content
     Ok((text, blocks))
 }
 
-/// Checks blocks and gives them the ids they came without.
+/// Checks blocks and fills in missing ids.
 pub(in crate::sim::slack) fn accept(state: &mut State, blocks: &Value) -> Result<Vec<Value>, Invalid> {
     let mut blocks = check_message(blocks, state.refuse_tables)?;
     fill_in_ids(&mut blocks, || state.next_id(""));

@@ -1,4 +1,4 @@
-//! `conversations.*`: which channels there are, who is in them, and direct messages.
+//! `conversations.*`: channels, their members, and direct messages.
 
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub(super) fn list(_: &Slack, state: &mut State, params: &Params) -> Answer {
     Ok(json!({ "channels": page, "response_metadata": { "next_cursor": next } }))
 }
 
-/// `users.conversations` without a `user`: where the bot is.
+/// `users.conversations` without a `user`: the channels of the bot.
 pub(super) fn list_for_bot(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let types = params.text("types").unwrap_or_else(|| "public_channel".to_owned());
     let kinds: Vec<&str> = types.split(',').map(str::trim).collect();

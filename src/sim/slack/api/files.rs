@@ -1,4 +1,4 @@
-//! Files: ask for a URL, upload there, and share what was uploaded.
+//! Files in three steps: request a URL, upload to it, and share the upload.
 
 use axum::body::Bytes;
 use axum::extract::{Path, State as Shared};
@@ -40,7 +40,7 @@ pub(in crate::sim::slack) async fn upload(
     })
 }
 
-/// What was uploaded, for the page; always as plain text, so that a browser never runs it.
+/// An uploaded file, for the page. It is always plain text, so that a browser never runs it.
 pub(in crate::sim::slack) async fn download(Shared(slack): Shared<Slack>, Path(id): Path<String>) -> Response {
     let content = slack.read(|state| state.uploads.get(&id).filter(|u| u.shared).and_then(|u| u.content.clone()));
     let plain = [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
@@ -95,7 +95,7 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
     Ok(json!({ "files": shared }))
 }
 
-/// Unlike a message, a file is not shared by a channel's name or a person's id.
+/// Unlike a message, a file cannot be shared by a channel's name or a person's id.
 fn find_place_by_id(state: &mut State, channel: &str) -> Result<Place, ApiError> {
     let place = chat::find_writable_place(state, channel)?;
     if place.id() == channel { Ok(place) } else { Err("channel_not_found".into()) }

@@ -1,5 +1,5 @@
-//! The Web API: `/api/{method}` by GET and POST, answers in HTTP 200 with Slack's codes.
-//! Here is what all methods share: arguments, token, limits, faults and the record of who asked what.
+//! The Web API: `/api/{method}` by GET and POST, with HTTP 200 and Slack's error codes.
+//! This file has the parts that all methods share: arguments, token, limits, faults, and the record of all calls.
 
 mod chat;
 mod conversations;
@@ -28,10 +28,10 @@ pub(super) use self::chat::accept as accept_blocks;
 pub(super) use self::files::{download, upload};
 pub(super) use self::views::complete_view as dress_view;
 
-/// The one method that wants the app's own token, and no bot's.
+/// The only method that needs the app's own token instead of the bot's.
 const SOCKET: &str = "apps.connections.open";
 
-/// Slack's no: its code, and its lines about what is wrong where.
+/// An error of the Web API: its code, and messages with the details.
 #[derive(Debug, PartialEq, Eq)]
 struct ApiError {
     code: &'static str,
@@ -54,7 +54,7 @@ fn invalid_argument(message: &str) -> ApiError {
     ApiError { code: "invalid_arguments", messages: vec![message.to_owned()] }
 }
 
-/// What a method answers beside `"ok": true`.
+/// The answer of a method, without `"ok": true`.
 type Answer = Result<Value, ApiError>;
 
 pub(super) async fn call(Shared(slack): Shared<Slack>, Path(method): Path<String>, request: HttpRequest) -> Response {

@@ -1,10 +1,10 @@
-//! The arguments of a Web API call, from wherever they came: query, form or JSON.
+//! The arguments of a Web API call, from the query, a form or JSON.
 
 use serde_json::{Map, Value};
 
 use super::{ApiError, invalid_argument};
 
-/// Methods that read only; Slack takes their arguments from query and form, and overlooks a JSON body.
+/// Methods that only read. Slack takes their arguments from the query and the form, and ignores a JSON body.
 const WITHOUT_JSON: &[&str] = &[
     "chat.getPermalink",
     "conversations.info",
@@ -30,7 +30,7 @@ impl Params {
         self.0.extend(pairs.into_iter().map(|(name, value)| (name, Value::String(value))));
     }
 
-    /// A scalar as text; an empty one counts as absent.
+    /// A scalar as text. An empty one counts as absent.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         match self.0.get(name)? {
             Value::String(text) if text.is_empty() => None,
@@ -49,8 +49,7 @@ impl Params {
         matches!(self.text(name).as_deref(), Some("true" | "1"))
     }
 
-    /// A structure: as it stands in JSON, or written as JSON inside a string, as forms need it.
-    /// `Err` where the string is no JSON.
+    /// A structure: as JSON, or as a string of JSON, as forms need it. `Err` if the string is not JSON.
     pub(super) fn structure(&self, name: &str) -> Result<Option<Value>, serde_json::Error> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),

@@ -10,7 +10,7 @@ use crate::sim::slack::state::{BOT_USER, State};
 
 pub(super) fn add(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let name = params.required("name")?;
-    // Aliases such as `flag-ua` and `+1` are names too; colons are not.
+    // Aliases such as `flag-ua` and `+1` are valid names; colons are not.
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || "_+-'".contains(c)) {
         return Err("invalid_name".into());
     }

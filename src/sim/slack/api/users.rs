@@ -1,4 +1,4 @@
-//! `users.*` and `usergroups.*`: who people are, and which groups they belong to.
+//! `users.*` and `usergroups.*`: people and their groups.
 
 use serde_json::{Value, json};
 

@@ -68,7 +68,7 @@ fn parse_view(params: &Params) -> Result<Value, ApiError> {
     view.ok_or_else(|| invalid_argument("missing required field: view"))
 }
 
-/// The view as Slack gives it back: with ids, a hash and an empty state.
+/// The view as Slack returns it: with ids, a hash and an empty state.
 pub(in crate::sim::slack) fn complete_view(state: &mut State, mut view: Value, id: Option<&str>) -> Value {
     let id = id.map_or_else(|| state.next_id("V"), str::to_owned);
     let hash = format!("{}.{}", state.now().as_second(), state.next_id("h"));

@@ -1,5 +1,5 @@
-//! The small questions of Block Kit's schema: is this a text of at most so many characters, a list of so many items?
-//! Every no is noted the way Slack words it, with a JSON pointer.
+//! Single checks of Block Kit's schema, such as the length of a text or the number of items.
+//! Every problem is recorded in Slack's words, with a JSON pointer.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ impl Check {
         self.problems.push(format!("{problem} [json-pointer:{path}]"));
     }
 
-    /// An object with exactly these fields: an unknown one is refused, as Slack does.
+    /// An object with exactly these fields. Unknown fields are refused, as Slack does.
     pub(super) fn object<'v>(
         &mut self,
         value: &'v Value,
@@ -146,7 +146,7 @@ impl Check {
         }
     }
 
-    /// Within one block every `action_id` is another.
+    /// Within one block every `action_id` is unique.
     pub(super) fn unique_actions<'v>(&mut self, elements: impl Iterator<Item = &'v Value>, path: &str) {
         let mut seen = BTreeSet::new();
         for id in elements.filter_map(|e| e.get("action_id")?.as_str()) {

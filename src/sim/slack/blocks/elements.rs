@@ -1,10 +1,10 @@
-//! What stands inside blocks: buttons, menus, inputs, options, confirm dialogs, and the parts of rich text and tables.
+//! The elements of blocks: buttons, menus, inputs, options, confirm dialogs, and the parts of rich text and tables.
 
 use serde_json::Value;
 
 use super::check::{Check, MAX_ID_CHARS, TextKind};
 
-/// What may stand in an `actions` block.
+/// The elements of an `actions` block.
 const ACTIONS: &[&str] = &[
     "button",
     "overflow",
@@ -24,7 +24,7 @@ const ACTIONS: &[&str] = &[
     "radio_buttons",
 ];
 
-/// How a piece of rich text may look.
+/// The styles of a piece of rich text.
 const STYLES: &[&str] = &["bold", "italic", "strike", "code", "underline", "highlight", "client_highlight", "unlink"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What we say is within Slack's limits, whatever people, clusters and GitHub wrote.
+//! Gantry's messages are within Slack's limits, with any text from people, clusters and GitHub.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::adapters::slack::render::{refusal, why};
 use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::sample;
 
-/// Slack takes it, and nothing from outside has become mark-up.
+/// Slack accepts the message, and no text from outside is markup.
 fn check_rendered(rendered: Rendered) -> Result<(), TestCaseError> {
     let message = rendered.into_message(Destination::Edit { key: MessageKey::new("ours") });
     let taken = check_message(&Value::Array(message.blocks.clone()), false);
@@ -23,7 +23,7 @@ fn check_rendered(rendered: Rendered) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Everything that is mark-up where it stands. A button's label is not.
+/// Collects all `mrkdwn` texts. A button's label is plain text.
 fn gather(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::Array(all) => all.iter().for_each(|one| gather(one, texts)),
@@ -35,7 +35,7 @@ fn gather(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// A bracket that is none of our marks, or an ampersand that begins no escape.
+/// The text from the first bracket that is not Gantry's own markup, or the first ampersand that begins no escape.
 fn unescaped(text: &str) -> Option<&str> {
     let ours = ["<@U", "<!date^", "<!subteam^", "<https://", "<http://", "<{link}|"];
     let mut rest = text;
@@ -52,7 +52,7 @@ fn unescaped(text: &str) -> Option<&str> {
     None
 }
 
-/// Words of anybody: plain, hostile, or as long as they like.
+/// Text from any person: plain, hostile, or very long.
 fn arbitrary_text() -> impl Strategy<Value = String> {
     let hostile = prop::sample::select(vec![
         "<!channel>",

@@ -1,4 +1,4 @@
-//! Each limit of Block Kit at its edge, and one beyond.
+//! Each limit of Block Kit at its maximum, and one beyond.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ fn verdict(blocks: &Value) -> Result<(), String> {
     check_message(blocks, false).map(drop).map_err(|e| e.code.to_owned())
 }
 
-/// Of a limit: its name, how many are allowed, and one block made with that many.
+/// A limit: its name, the maximum, and a function that makes a block of a given size.
 type Limit = (&'static str, usize, fn(usize) -> Value);
 
 #[test]

@@ -1,4 +1,4 @@
-//! The Web API: by slack-morphism where it has the call, by hand where Slack's no is wanted.
+//! The Web API: with slack-morphism if it supports the call, and with raw requests for Slack's errors.
 
 use jiff::SignedDuration;
 
@@ -28,7 +28,7 @@ async fn slack_morphism_posts_edits_replies_and_reads_people() {
     .with_thread_ts(posted.ts.clone());
     session.chat_post_message(&reply).await.unwrap();
 
-    // Without blocks the old ones stay.
+    // Without blocks in the update, the old blocks stay.
     let update = SlackApiChatUpdateRequest::new(
         posted.channel.clone(),
         SlackMessageContent::new().with_text("checkout runs".to_owned()),
@@ -127,11 +127,11 @@ async fn each_no_has_slacks_own_code() {
         ("conversations.open", json!({ "users": "U0NOBODY" }), "user_not_found"),
         ("views.open", json!({ "trigger_id": "1.2.3", "view": { "type": "modal" } }), "invalid_arguments"),
         ("reactions.add", json!({ "channel": "deploys", "timestamp": "1.2", "name": "eyes" }), "message_not_found"),
-        // Slack overlooks JSON where a method only reads.
+        // Slack ignores a JSON body for methods that only read.
         ("users.info", json!({ "user": "U0ALICE" }), "invalid_arguments"),
     ] {
         assert_eq!(world.call_result_code(method, args.clone()).await, code, "{method} {args}");
-        // So that the burst of a channel is never what answers.
+        // So that the rate limit of the channel is never reached.
         world.clock.advance(SignedDuration::from_secs(2));
     }
 }

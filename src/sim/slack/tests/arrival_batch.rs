@@ -1,4 +1,4 @@
-//! What the bot says of arrivals stays inside the limits, whatever came.
+//! The bot's messages about arrivals are within Slack's limits.
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ proptest! {
     fn any_arrival_and_any_batch_fits_and_nothing_from_outside_is_mark_up(
         text in arbitrary_text(), count in 0_usize..60, failed in 0_usize..60, name in 1_usize..80, first in any::<bool>(),
     ) {
-        // No registry has a longer one.
+        // The longest tag that a registry allows.
         let tag: String = text.chars().take(128).collect();
         let version = Version { tag: Some(tag.as_str().into()), digest: None, commit: Some(sample::sha('c')) };
         let commit = Commit { author: text.clone(), ..sample::commit('c', &text) };

@@ -1,4 +1,4 @@
-//! What people do, and what the bot hears of it.
+//! The actions of people, and the requests that the bot receives.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -184,7 +184,7 @@ async fn a_click_names_its_button_and_can_replace_the_message() {
     let action = &payload["actions"][0];
     assert_eq!((action["action_id"].as_str(), action["block_id"].as_str()), (Some("approve"), Some("b")));
     assert_eq!((action["value"].as_str(), action["type"].as_str()), (Some("opaque"), Some("button")));
-    // What we send is what slack-morphism knows.
+    // slack-morphism can parse the payload.
     serde_json::from_value::<SlackInteractionEvent>(payload.clone()).expect("a block_actions payload");
 
     let url = payload["response_url"].as_str().unwrap();
@@ -354,7 +354,7 @@ async fn whoever_watches_is_told_of_every_visible_change() {
     let counter = changes.clone();
     let slack = world.slack.clone();
     world.slack.on_change(move || {
-        // The lock is free here, so that a listener may look.
+        // The lock is free here, so that a listener may read.
         let _ = slack.channels();
         counter.fetch_add(1, Ordering::Relaxed);
     });

@@ -1,4 +1,4 @@
-//! Files, from our own client to what people find in the thread, and each of Slack's own noes on the way.
+//! Files, from Gantry's client to the thread where people read them, and each of Slack's errors on the way.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the bot says stays inside the limits, whatever it is about.
+//! The bot's messages are within Slack's limits, with any content.
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ proptest! {
     }
 }
 
-/// What people outside can make of a text.
+/// Texts that outsiders could write.
 pub(super) fn arbitrary_text() -> impl Strategy<Value = String> {
     prop_oneof![
         "\\PC{0,300}",
@@ -101,7 +101,7 @@ pub(super) fn arbitrary_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A change with outside text wherever it can come from.
+/// A change with text from outside in every possible field.
 fn change(number: u64, text: &str, stage: usize) -> Change {
     let at = Timestamp::UNIX_EPOCH;
     let by = PersonId::new("U0BOB");
@@ -146,7 +146,7 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
     change
 }
 
-/// Slack takes it, and nothing in it that is not ours is mark-up.
+/// Slack accepts the message, and no text from outside is markup.
 pub(super) fn check_rendered(rendered: Rendered) -> Result<(), TestCaseError> {
     let text = rendered.text.clone();
     let ack = rendered.to_ack_body(false);
@@ -257,7 +257,7 @@ proptest! {
             },
             url: Some("https://github.com/acme/checkout/compare/a...b".to_owned()),
         };
-        // No registry has a longer one.
+        // The longest tag that a registry allows.
         let tag: String = text.chars().take(128).collect();
         let version = Version { tag: Some(tag.as_str().into()), digest: None, commit: Some(sample::sha('c')) };
         let side = |environment: &str| DiffSide {

@@ -1,4 +1,4 @@
-//! The same for `where`.
+//! The bot's answers to `where` are within Slack's limits.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
