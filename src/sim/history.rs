@@ -1,4 +1,4 @@
-//! What happened in the world before the first look: commits, merges, images, and what ran where.
+//! The history of the world before its start: commits, merges, images, and the versions that ran.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::github::{Author, GitHub, NewCommit};
 use super::manifests;
 use crate::sim::world::{ARTEFACTS, ENVIRONMENTS, GITOPS, PEOPLE, SimArtefact, WorldError};
 
-/// Commits of `checkout`, oldest first. Each rung runs one that is older by one than the rung below.
+/// Commits of `checkout`, oldest first. Each environment runs a commit that is one older than in the one below.
 const CHECKOUT: [(&str, &str); 6] = [
     ("alice", "Start the checkout"),
     ("bob", "Keep the basket when the session ends"),
@@ -60,7 +60,7 @@ pub(super) fn manifest_commit(clock: &Clock, environment: &str, artefact: &str, 
     }
 }
 
-/// What a push changes where nobody says it: a line more in the artefact's own file.
+/// The files of a push that names none: one more line in the artefact's own file.
 pub(super) fn default_push_files(
     github: &GitHub,
     thing: &SimArtefact,
@@ -73,7 +73,7 @@ pub(super) fn default_push_files(
     [(path, Some(format!("{before}{message}\n")))].into()
 }
 
-/// Writes the past, and places what runs. Returns what was seen running in it, oldest first.
+/// Writes the history and deploys its last versions. Returns its sightings, oldest first.
 pub(super) fn write(clock: &Clock, github: &GitHub, ci: &Ci, cluster: &Cluster) -> Result<Vec<Sighting>, WorldError> {
     let mut past = HistoryWriter {
         start: clock.now() - SignedDuration::from_hours(6 * 24),
@@ -106,8 +106,8 @@ impl HistoryWriter<'_> {
         self.start + SignedDuration::from_hours(24 * i64::try_from(day).unwrap_or_default() + hour)
     }
 
-    /// Commits on the first branch, a day apart, each merged upwards: with a `lag` of one, a rung is always
-    /// one commit behind the one below, and with none it has caught up.
+    /// Commits to the first branch, one a day, and merges each one upwards. With a `lag` of one, each environment is
+    /// one commit behind the one below. With a lag of zero, it has caught up.
     fn write_branch_history(
         &mut self,
         repository: &str,
@@ -165,7 +165,7 @@ impl HistoryWriter<'_> {
         let wrong = |error: super::github::WriteError| WorldError(error.to_string());
         let branch = ENVIRONMENTS[environment_index].1;
         if self.github.head(repository, branch).is_none() {
-            // A branch begins with the first commit that reached it, so there is nothing to merge yet.
+            // A branch starts at the first commit that reached it, so there is nothing to merge yet.
             self.github.create_branch(repository, branch, source).map_err(wrong)?;
             return Ok(source.clone());
         }
@@ -173,7 +173,7 @@ impl HistoryWriter<'_> {
         self.github.merge(repository, branch, source, &message, &author("bob"), at).map_err(wrong)
     }
 
-    /// Builds the newest of `heads` and has it run on that rung from `at` on.
+    /// Builds the newest of `heads` and deploys it to that environment at `at`.
     fn build_and_deploy(&mut self, repository: &str, environment_index: usize, heads: &[Sha], at: Timestamp) {
         let Some(head) = heads.last() else { return };
         for built in self.ci.build_now(repository, ENVIRONMENTS[environment_index].1, head, at) {
@@ -201,7 +201,7 @@ impl HistoryWriter<'_> {
         });
     }
 
-    /// Each version goes into the manifests of all rungs, one after another.
+    /// Writes each version into the manifests of all environments, one after another.
     fn write_manifest_history(&mut self, commits: &[(&str, &str)]) -> Result<(), WorldError> {
         for thing in ARTEFACTS.iter().filter(|thing| thing.uses_manifest) {
             for (day, (who, message)) in commits.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What the world's `GitOps` files make the controller run: a small reading of its own, of the forms that kustomize, charts and
-//! plain objects have. The bot reads the same files by other code.
+//! Finds the image that the world's `GitOps` files name for the controller, in kustomizations, chart values and plain
+//! objects. The bot reads the same files with other code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::domain::model::version::{Image, Sha};
 
 use super::github::GitHub;
 
-/// Where the files of an artefact stand in any repository of manifests.
+/// The folder of an artefact's files in any repository of manifests.
 pub(super) fn folder(environment: &str, artefact: &str) -> String {
     format!("envs/{environment}/{artefact}/")
 }
 
-/// The whole reference of `image` that the files of a folder name at a commit; the first file that names one counts.
+/// The full reference of `image` in the files of a folder at a commit. The first file that names one counts.
 pub(super) fn reference(github: &GitHub, repository: &str, commit: &Sha, folder: &str, image: &str) -> Option<String> {
     let files: BTreeMap<String, Sha> = github.files(repository, commit)?;
     let is_yaml = |path: &str| Path::new(path).extension().is_some_and(|it| it == "yaml" || it == "yml");
@@ -23,7 +23,7 @@ pub(super) fn reference(github: &GitHub, repository: &str, commit: &Sha, folder:
     here.filter_map(|path| github.read_file(repository, commit, path)).find_map(|text| find_in_text(&text, image))
 }
 
-/// Nothing for what is no YAML: a controller leaves what runs as it is.
+/// `None` for text that is not YAML: a controller then leaves the workload as it is.
 fn find_in_text(text: &str, image: &str) -> Option<String> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).ok()?;
     documents
@@ -37,14 +37,14 @@ fn in_kustomization(document: &Value, image: &str) -> Option<String> {
     entries.filter(named).find_map(|entry| format_reference(image, &entry["newTag"], &entry["digest"]))
 }
 
-/// As the values of a chart have it, or as an object's own `image`.
+/// In the values of a chart, or in the `image` of an object.
 fn find_in_value(value: &Value, key: Option<&str>, image: &str) -> Option<String> {
     match value {
         Value::Object(map) => {
             let repository = match (value["registry"].as_str(), value["repository"].as_str()) {
                 (Some(registry), Some(repository)) if !registry.is_empty() => Some(format!("{registry}/{repository}")),
                 (_, Some(repository)) => Some(repository.to_owned()),
-                // The chart's own default is the artefact's image.
+                // The chart's default repository is the artefact's image.
                 (_, None) => (key == Some("image")).then(|| image.to_owned()),
             };
             let here = repository.filter(|repository| repository == image);

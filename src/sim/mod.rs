@@ -1,5 +1,5 @@
-//! The simulated Slack, GitHub and cluster with its CI and controller: the demo, and the world the tests run in.
-//! Each speaks the real protocol; the bot reaches them only over HTTP.
+//! The simulated Slack, GitHub, registry and cluster with CI and controller: the demo, and the world of the tests.
+//! Each speaks the real protocol. The bot reaches them only over HTTP.
 
 pub mod ci;
 pub mod cluster;

@@ -1,23 +1,23 @@
-//! How long things take in the simulated world, on its [`Clock`](crate::clock::Clock).
+//! The durations of the simulated world, on its [`Clock`](crate::clock::Clock).
 
 use jiff::SignedDuration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// From a branch's move to its image in the registry.
+    /// From the move of a branch to the image in the registry.
     pub build: SignedDuration,
     /// From a new image or manifest to the controller's reaction.
     pub controller_delay: SignedDuration,
-    /// How long one replica takes to become ready, or to fail.
+    /// The time in which one replica becomes ready or fails.
     pub replica: SignedDuration,
-    /// How long a failing replica is waited for, until its rollout counts as failed.
+    /// How long a rollout may wait for a failing replica before it counts as failed.
     pub deadline: SignedDuration,
-    /// The pause before a webhook that failed is sent again.
+    /// The pause before a failed webhook is sent again.
     pub retry: SignedDuration,
 }
 
 impl Default for Pace {
-    /// Slow enough to watch, fast enough not to wait.
+    /// Slow enough to watch, and fast enough not to be tedious.
     fn default() -> Self {
         Self {
             build: SignedDuration::from_millis(1500),

@@ -1,5 +1,5 @@
-//! The page of `gantry demo`: its files, built into the binary and served as they are.
-//! It knows nothing of the world; what the page shows, it fetches from the control API.
+//! The page of `gantry demo`: its files, built into the binary and served unchanged.
+//! It does not know the world; the page fetches its data from the control API.
 
 use axum::Router;
 use axum::http::header::{
@@ -12,7 +12,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
-/// Nothing from outside is loaded, and no text can become HTML: the browser itself refuses `innerHTML`.
+/// The page loads nothing from other sites, and no text can become HTML: the browser itself refuses `innerHTML`.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Everything in quotes after `mark`, as in `href="..."`.
+    /// All quoted texts after `mark`, such as `href="..."`.
     fn quoted_after<'a>(text: &'a str, mark: &str) -> Vec<&'a str> {
         text.split(mark).skip(1).filter_map(|rest| rest.split('"').next()).collect()
     }
@@ -101,7 +101,7 @@ mod tests {
         let there: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            // It only tells Node, which runs the tests, that these are modules.
+            // It only tells Node, which runs the tests, that these files are modules.
             .filter(|name| name != "package.json")
             .collect();
         let served: BTreeSet<String> =

@@ -1,5 +1,5 @@
-//! The simulated OCI registry at `/v2/`: manifests, config blobs and tags, with the error bodies of the
-//! distribution specification. It answers for every host, as a mirror does, and knows nothing of CI.
+//! The simulated OCI registry at `/v2/`: manifests, config blobs and tags, with the error bodies of the distribution
+//! specification. It answers for every host, as a mirror does, and knows nothing of CI.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,12 +24,12 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const REVISION: &str = "org.opencontainers.image.revision";
 const CREATED: &str = "org.opencontainers.image.created";
-/// What whoever has a login comes with.
+/// The token that a client with a login gets.
 pub const TOKEN: &str = "a-token-of-the-world-s-registry";
-/// The most tags on one page, however many are asked for.
+/// The maximum number of tags on one page.
 const MOST_ON_A_PAGE: usize = 100;
 
-/// What was published.
+/// An event: an image was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedImage {
     pub image: String,
@@ -47,7 +47,7 @@ pub struct Registry {
 
 #[derive(Default)]
 struct RegistryState {
-    /// By the name in the path: without the registry's host.
+    /// By the name in the path, which has no registry host.
     repositories: BTreeMap<String, ImageRepository>,
     blobs: HashMap<String, Blob>,
     published: u64,
@@ -75,7 +75,7 @@ impl Registry {
     }
 
     pub fn router(&self) -> Router {
-        // A name has any number of slashes, which no route pattern can hold in the middle: one door for all.
+        // A name may contain any number of slashes, and a route pattern cannot match them in the middle of a path.
         let handler = || any(serve);
         Router::new()
             .route("/v2", handler())
@@ -84,11 +84,11 @@ impl Registry {
             .with_state(self.clone())
     }
 
-    /// Puts an image on the shelf and returns the digest of its manifest. An existing tag moves.
+    /// Publishes an image and returns the digest of its manifest. An existing tag moves.
     pub fn publish(&self, image: &str, tag: &str, revision: Option<&Sha>, created: Timestamp) -> String {
         let mut state = self.lock();
         state.published += 1;
-        // Builds are not reproducible here: each has a layer of its own, so each has a digest of its own.
+        // Builds are not reproducible here: each has its own layer, and so its own digest.
         let layer = format!("layer {}", state.published).into_bytes();
         let mut labels = json!({ CREATED: created.to_string() });
         if let Some(revision) = revision {
@@ -131,7 +131,7 @@ impl Registry {
         self.lock().repositories.get(path_name(image))?.tags.get(tag).cloned()
     }
 
-    /// Could a node pull this reference, `name[:tag][@digest]`? The digest decides where there is one.
+    /// Whether a node can pull this reference, `name[:tag][@digest]`. A digest takes precedence over a tag.
     pub fn can_pull(&self, reference: &str) -> bool {
         let image = Image::parse(reference);
         let state = self.lock();
@@ -151,7 +151,7 @@ impl Registry {
             .unwrap_or_default()
     }
 
-    /// Forgets a tag, and its manifest where no other tag names it. Was it there?
+    /// Removes a tag, and its manifest if no other tag names it. Returns whether the tag existed.
     pub fn remove(&self, image: &str, tag: &str) -> bool {
         let mut state = self.lock();
         let Some(name) = state.repositories.get_mut(path_name(image)) else { return false };
@@ -162,17 +162,17 @@ impl Registry {
         true
     }
 
-    /// While it is down, it answers everything with 503. Nodes, which have what they pulled, do not care.
+    /// While the registry is down, it answers all requests with 503. Nodes are not affected.
     pub fn set_down(&self, down: bool) {
         self.lock().down = down;
     }
 
-    /// Every request that came, as in `HEAD /v2/acme/search/manifests/1.0.1`, oldest first.
+    /// Every request so far, such as `HEAD /v2/acme/search/manifests/1.0.1`, oldest first.
     pub fn requests(&self) -> Vec<String> {
         self.lock().requests.clone()
     }
 
-    /// Lets in from now on who comes with a token, which whoever has a login is given.
+    /// Requires a token from now on. A client with a login gets one.
     pub fn demand_login(&self) {
         self.lock().requires_login = true;
     }
@@ -186,7 +186,7 @@ impl Registry {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is said at the door, if anything.
+    /// The challenge or the token for a request without a valid token, if a login is required.
     fn challenge(&self, rest: &str, headers: &HeaderMap) -> Option<Response> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let shown = text(header::AUTHORIZATION);
@@ -311,7 +311,7 @@ fn failure(status: StatusCode, code: &str, message: &str, detail: &Value) -> Res
 fn content(media_type: &'static str, digest: &str, bytes: Vec<u8>) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    // Said here because a HEAD is answered with the length of what a GET would carry.
+    // Set here because the answer to a HEAD has the length of the GET's body.
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
     if let Ok(digest) = HeaderValue::from_str(digest) {
         headers.insert("docker-content-digest", digest.clone());
@@ -320,7 +320,7 @@ fn content(media_type: &'static str, digest: &str, bytes: Vec<u8>) -> Response {
     (headers, Body::from(bytes)).into_response()
 }
 
-/// `acme/checkout` of `ghcr.io/acme/checkout`: what a client asks the mirror for.
+/// `acme/checkout` of `ghcr.io/acme/checkout`: the name that a client requests from the mirror.
 fn path_name(image: &str) -> &str {
     match image.split_once('/') {
         Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => rest,

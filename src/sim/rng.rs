@@ -1,4 +1,4 @@
-//! Chance that falls the same way for the same seed, by `SplitMix64`.
+//! A random number generator (`SplitMix64`): the same seed gives the same numbers.
 
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
@@ -8,7 +8,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// Below `end`, which is not 0.
+    /// A number below `end`, which is not 0.
     pub fn next_below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -17,7 +17,7 @@ impl Rng {
         usize::try_from((z ^ (z >> 31)) % u64::try_from(end).unwrap_or(u64::MAX).max(1)).unwrap_or_default()
     }
 
-    /// So often out of a hundred times.
+    /// True in `percent` of 100 calls on average.
     pub fn roll_percent(&mut self, percent: u8) -> bool {
         self.next_below(100) < usize::from(percent)
     }

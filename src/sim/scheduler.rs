@@ -1,5 +1,5 @@
-//! What the simulated world is going to do, and when: builds, rollouts, webhooks.
-//! One queue for all of it, so that a test knows when the world has come to rest.
+//! The future steps of the simulated world: builds, rollouts, webhooks.
+//! All of them are in one queue, so that a test knows when the world is idle.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl Scheduler {
         &self.clock
     }
 
-    /// Does `step` once `delay` has passed. Steps of the same moment keep their order.
+    /// Runs `step` after `delay`. Steps that are due at the same time keep their order.
     pub fn schedule_after<F>(&self, delay: SignedDuration, step: impl FnOnce() -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -50,13 +50,13 @@ impl Scheduler {
         self.changed.notify_one();
     }
 
-    /// When the next step is due (in the past while one is running); `None` when the world is at rest.
+    /// The time of the next step (in the past while one is running); `None` when the world is idle.
     pub fn next_due(&self) -> Option<Timestamp> {
         let queue = self.lock();
         queue.running_due.or_else(|| queue.tasks.keys().next().map(|(due, _)| *due))
     }
 
-    /// Works the agenda off, one step after another, until it is cancelled.
+    /// Runs the steps, one after another, until it is cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         loop {
             let due = self.lock().tasks.keys().next().map(|(due, _)| *due);

@@ -1,5 +1,5 @@
-//! How a whole service behaves, whatever is asked of it: by which clock it dates its answers, whether it answers at all, and
-//! whether what it answers makes sense. Each is as good as gold until a test says otherwise.
+//! Faults of a whole service, for all requests: a wrong clock in its `Date` header, no answers, or answers in HTML.
+//! A service has none of them until a test sets one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -14,13 +14,12 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 
 use crate::clock::Clock;
 
-/// Clones share them.
+/// Clones share the faults.
 #[derive(Clone)]
 pub struct ServiceFaults(Arc<Inner>);
 
 struct Inner {
     clock: Clock,
-    /// Seconds.
     clock_offset_seconds: AtomicI64,
     is_hanging: AtomicBool,
     returns_html: AtomicBool,
@@ -37,17 +36,17 @@ impl ServiceFaults {
         }))
     }
 
-    /// Its clock goes wrong.
+    /// Sets how far the service's clock is ahead.
     pub fn set_clock_ahead(&self, by: SignedDuration) {
         self.0.clock_offset_seconds.store(by.as_secs(), Ordering::SeqCst);
     }
 
-    /// It takes requests and never answers.
+    /// While enabled, the service accepts requests and never answers.
     pub fn set_hanging(&self, enabled: bool) {
         self.0.is_hanging.store(enabled, Ordering::SeqCst);
     }
 
-    /// It answers everything with a page for people, as a proxy in the way does.
+    /// While enabled, the service answers all requests with an HTML page, as an intercepting proxy does.
     pub fn set_returns_html(&self, enabled: bool) {
         self.0.returns_html.store(enabled, Ordering::SeqCst);
     }

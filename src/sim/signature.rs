@@ -1,10 +1,10 @@
-//! The signature that Flux and GitHub put on a webhook: HMAC-SHA256 of the body in hex.
+//! The signature of Flux's and GitHub's webhooks: HMAC-SHA256 of the body in hex.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 pub(super) fn sign(secret: &str, body: &[u8]) -> String {
-    // HMAC takes a key of any length.
+    // HMAC accepts a key of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
     mac.update(body);
     format!("sha256={:x}", mac.finalize().into_bytes())

@@ -1,4 +1,4 @@
-//! Requests for which a simulator has no route: they answer 404 and are kept, so that a test can fail on them.
+//! Requests without a route in a simulator. They are answered with 404 and recorded, so that a test can fail on them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
-//! The demo's world: its people, channels, repositories, workloads and a little history, and the wires between the
-//! simulators. Whatever runs in it reaches the bot only over HTTP.
+//! The demo's world: its people, channels, repositories, workloads and a little history, and the connections between
+//! the simulators. The world reaches the bot only over HTTP.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,7 +41,7 @@ pub(super) const TEAM: (&str, &str) = ("T0ACME", "acme");
 /// The repository of the manifests, and its branch.
 pub const GITOPS: (&str, &str) = ("acme/gitops", "main");
 
-/// Who lives here, and under which whole name.
+/// The logins and full names of the people.
 pub(super) const PEOPLE: [(&str, &str); 4] =
     [("alice", "Alice Adler"), ("bob", "Bob Brandt"), ("carol", "Carol Castro"), ("dave", "Dave Dunn")];
 
@@ -52,7 +52,7 @@ pub struct SimArtefact {
     pub workloads: &'static [&'static str],
     pub tag_style: TagStyle,
     pub uses_manifest: bool,
-    /// Where its code lives in its repository.
+    /// The folder of its code in its repository.
     pub folder: &'static str,
 }
 
@@ -101,7 +101,7 @@ impl SimArtefact {
     }
 }
 
-/// What the page is told to fetch anew.
+/// The data that the page must fetch again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateTopic {
     Messages,
@@ -110,7 +110,7 @@ pub enum UpdateTopic {
     Builds,
 }
 
-/// A commit on its way to an image.
+/// The progress of the build of a commit.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct BuildProgress {
     pub artefact: String,
@@ -120,7 +120,7 @@ pub struct BuildProgress {
     pub tag: Option<String>,
 }
 
-/// Builds that the live view still shows.
+/// The number of builds in the live view.
 const SHOWN_BUILDS: usize = 12;
 
 #[derive(Clone)]
@@ -146,7 +146,7 @@ pub struct Inner {
     pub service_faults: AllServiceFaults,
 }
 
-/// How each service behaves.
+/// The faults of each service.
 pub struct AllServiceFaults {
     pub slack: ServiceFaults,
     pub github: ServiceFaults,
@@ -169,13 +169,13 @@ impl std::ops::Deref for World {
     }
 }
 
-/// Something that cannot be in this world.
+/// An error of building the world, or of an action in it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WorldError(pub String);
 
 impl World {
-    /// A world whose services stand at `origin`, with everything running and nothing on its way.
+    /// A world with its services at `origin`. All its workloads run, and no step is scheduled.
     pub fn new(clock: Clock, pace: Pace, origin: &str) -> Result<Self, WorldError> {
         let (faults, unknown_requests) = (Faults::default(), UnknownRequests::default());
         let scheduler = Scheduler::new(clock.clone());
@@ -235,7 +235,7 @@ impl World {
         Ok(world)
     }
 
-    /// The services, each speaking its real protocol. The control API and the page are added by [`crate::sim::control_api`] and [`super::page`].
+    /// The services with their real protocols. [`crate::sim::control_api`] and [`super::page`] add their routes.
     pub fn router(&self) -> Router {
         Router::new()
             .nest("/sim/slack", self.service_faults.slack.wrap_router(self.slack.router()))
@@ -252,14 +252,14 @@ impl World {
         self.lock_builds().clone()
     }
 
-    /// Ends every open stream; the world cannot be used afterwards.
+    /// Ends every open stream. The world cannot be used afterwards.
     pub fn close(&self) {
         self.closing.cancel();
         self.cluster.end_streams();
         self.slack.break_sockets();
     }
 
-    /// A commit by a person, as `git push` would bring it.
+    /// Commits as a person, as `git push` would.
     pub fn push(
         &self,
         artefact: &str,
@@ -285,7 +285,7 @@ impl World {
     }
 
     fn connect_services(&self) {
-        // Weak, so that the simulators do not keep the world that keeps them.
+        // Weak, because the world holds the simulators.
         let world = Arc::downgrade(&self.0);
         let with = move |act: fn(&Self)| {
             if let Some(inner) = world.upgrade() {
@@ -322,7 +322,7 @@ impl World {
     fn branch_moved(&self, moved: &BranchMove) {
         self.publish_update(UpdateTopic::Git);
         if !ARTEFACTS.iter().any(|thing| thing.repository == moved.repository) {
-            // What is no code is manifests, of which a controller follows the default branch.
+            // A repository without code has manifests. A controller follows its default branch.
             if self.github.default_branch(&moved.repository).as_ref() == Some(&moved.branch) {
                 self.manifests_moved(moved);
             }
@@ -347,7 +347,7 @@ impl World {
         self.ci.branch_moved(&moved.repository, &moved.branch, &moved.after);
     }
 
-    /// The manifests moved: the controller follows every one that names another image than before.
+    /// After a change of the manifests, the controller deploys every image that differs from before.
     fn manifests_moved(&self, moved: &BranchMove) {
         for thing in &ARTEFACTS {
             for (environment, _) in ENVIRONMENTS {
@@ -374,7 +374,7 @@ impl World {
         }
         self.publish_update(UpdateTopic::Builds);
         self.controller.handle_built_image(built);
-        // By manifest, somebody must write the first rung's tag: here it is CI, as image automation would.
+        // With manifests, CI writes the tag of the first environment, as image automation would.
         if ARTEFACTS.iter().any(|thing| thing.uses_manifest && thing.name == built.artefact) {
             let (environment, _) = ENVIRONMENTS[0];
             let commit = history::manifest_commit(&self.clock, environment, &built.artefact, &built.tag);
@@ -385,7 +385,7 @@ impl World {
     }
 
     pub(super) fn publish_update(&self, changed: UpdateTopic) {
-        // Nobody listens while no page is open.
+        // Without an open page there is no receiver.
         let _ = self.updates.send(changed);
     }
 
@@ -394,7 +394,7 @@ impl World {
     }
 }
 
-/// The same people as in Slack, under their own names.
+/// Adds the people of Slack to GitHub with the same names.
 fn populate(github: &GitHub) {
     for (name, _) in PEOPLE {
         github.add_person(&history::author(name));

@@ -207,7 +207,7 @@ impl RemovedDirectories {
         Self { removed, with_new_files: fed }
     }
 
-    /// Whether the path is below a directory whose new place matters.
+    /// Whether the path is below a directory that must be followed to its new place.
     fn is_relevant(&self, path: &str) -> bool {
         ancestors(path).any(|at| self.with_new_files.contains(at))
     }

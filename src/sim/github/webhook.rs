@@ -1,4 +1,4 @@
-//! GitHub's webhooks on their way to the bot: signed, sent once, and never again.
+//! Sends GitHub's webhooks to the bot: signed, once, and never again.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use crate::sim::faults::{Fault, Faults};
 use crate::sim::scheduler::Scheduler;
 use crate::sim::signature::sign;
 
-/// GitHub waits as long, and then takes the webhook for failed.
+/// GitHub waits this long before the webhook counts as failed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where webhooks go.
+/// The target of webhooks.
 #[derive(Clone)]
 pub struct Webhooks {
     pub scheduler: Scheduler,
     pub http: reqwest::Client,
-    /// Where the bot stands, without a slash at the end.
+    /// The bot's address, without a slash at the end.
     pub bot_url: String,
     pub secret: String,
 }
 
 impl Webhooks {
-    /// Sends on the agenda, so that the world is not at rest while an event is still on its way. `number` makes the
-    /// delivery's id.
+    /// Sends on the scheduler, so that the world is not idle while an event is under way. `number` makes the delivery
+    /// id.
     pub(super) fn send(&self, event: &Event, number: u64, faults: &Faults) {
         let artefact = event.repository.rsplit('/').next();
         if faults.take_if_armed(Fault::LostWebhook, artefact, None) {

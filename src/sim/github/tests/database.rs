@@ -1,5 +1,5 @@
 //! The parts of the Git database that rollbacks and manifests use: commits that no branch has, trees based on trees,
-//! and the rules of a branch whose reference is moved.
+//! and the rules of a branch when its reference is moved.
 
 use octocrab::params::repos::Reference;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What GitHub tells the bot by itself, as a bot would receive it.
+//! GitHub's webhooks, as a bot receives them.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,12 +18,12 @@ const SECRET: &str = "between us";
 struct Bot {
     world: World,
     scheduler: Scheduler,
-    /// Kind, delivery and body of what came.
+    /// Event, delivery id and body of each webhook.
     received: Arc<Mutex<Vec<(String, String, Value)>>>,
 }
 
 impl Bot {
-    /// A bot that answers `status`, and is told what happens from now on.
+    /// A bot that answers with `status` and receives all webhooks from now on.
     async fn start(status: u16) -> Self {
         let world = World::with_pull().await;
         let received: Arc<Mutex<Vec<_>>> = Arc::default();
@@ -46,7 +46,7 @@ impl Bot {
         Self { world, scheduler: agenda, received }
     }
 
-    /// What came since the last time, when nothing is on its way any more.
+    /// The webhooks since the last call, when none is under way any more.
     async fn take_webhooks(&self) -> Vec<(String, String, Value)> {
         while self.scheduler.next_due().is_some() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -54,7 +54,7 @@ impl Bot {
         std::mem::take(&mut self.received.lock().unwrap())
     }
 
-    /// The same by kind and action.
+    /// The same as event and action.
     async fn take_actions(&self) -> Vec<String> {
         let word = |(kind, _, body): (String, String, Value)| match body["action"].as_str() {
             Some(action) => format!("{kind} {action}"),

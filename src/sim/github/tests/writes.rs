@@ -1,4 +1,4 @@
-//! What changes a repository: refs, merges, the Git database, statuses, faults, and the listeners that are told.
+//! Changes of a repository: references, merges, the Git database, statuses, faults, and the calls of listeners.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
