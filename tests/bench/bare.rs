@@ -1,5 +1,5 @@
-//! What the bot is compared with: an axum handler that knows its answer and does nothing else.
-//! It runs as a process of its own, made of this benchmark's program.
+//! The baseline for the bot: an axum handler that returns a constant answer.
+//! It runs as its own process, from this benchmark's program.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::process::Server;
 
 pub(crate) const ARGUMENT: &str = "--serve-bare";
 
-/// Starts the process; it will answer every command and report with `answer`.
+/// Starts the process. It answers every command and report with `answer`.
 pub(crate) fn start(answer: &[u8]) -> Outcome<Server> {
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(answer)?;
@@ -27,7 +27,7 @@ pub(crate) fn start(answer: &[u8]) -> Outcome<Server> {
     })
 }
 
-/// That process: the runtime, the listener and the router are made as Gantry makes them.
+/// The main function of that process. Its runtime, listener and router are built like Gantry's.
 pub(crate) fn serve() -> Outcome<()> {
     let mut arguments = std::env::args().skip_while(|argument| argument != ARGUMENT).skip(1);
     let (Some(address), Some(file)) = (arguments.next(), arguments.next()) else {

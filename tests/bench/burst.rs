@@ -1,5 +1,5 @@
-//! A burst of reports, as a controller sends it that has much to tell: over many connections at once, some of it more
-//! than once, in no order, and again what was not taken.
+//! A burst of reports, as a busy controller sends it: over many connections at once, with duplicates, in random order,
+//! and with retries.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,26 +14,26 @@ use crate::load::Connection;
 const CONNECTIONS: usize = 64;
 const MOST_TIMES: usize = 5;
 
-/// Flux sends a report once and again four times; the pause grows with each.
+/// Flux sends a report once and retries it four times. The pause grows each time.
 const RETRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Burst<'a> {
     reports: &'a [SignedReport],
-    /// Which report is sent, one after another.
+    /// The indexes of the reports in the order of sending.
     send_order: Vec<usize>,
     next: AtomicUsize,
     accepted: AtomicUsize,
 }
 
-/// How it went.
+/// The result of a burst.
 #[derive(Default)]
 pub(crate) struct BurstResult {
-    /// How long each took that was accepted, in order. What met a dead process is not among them.
+    /// The duration of each accepted request, sorted. Requests to a dead process are not included.
     pub(crate) took: Vec<Duration>,
-    /// Sent again because nobody took them.
+    /// Requests that were sent again because they were not accepted.
     pub(crate) retries: usize,
-    /// Given up.
+    /// Reports that were given up.
     pub(crate) lost: usize,
     pub(crate) elapsed: Duration,
 }
@@ -106,7 +106,7 @@ impl<'a> Burst<'a> {
     }
 }
 
-/// How long it took, if it was accepted.
+/// The duration of the request, if it was accepted.
 fn deliver(connection: &mut Option<Connection>, address: SocketAddr, request: &[u8]) -> Option<Duration> {
     let mut open = match connection.take() {
         Some(open) => open,

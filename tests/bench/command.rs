@@ -1,5 +1,5 @@
-//! What `/list checkout`, answered in the response, costs of the processors beside a handler that knows its answer.
-//! Bot, bare handler and this process are three; each server's time is the kernel's count for its process.
+//! The CPU time of `/list checkout`, answered in the response, beside a handler with a constant answer.
+//! Bot, bare handler and this benchmark are three processes. The kernel counts the time of each server's process.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const ROUNDS: usize = 15;
 const CONNECTIONS: usize = 4;
 const TIMES: usize = 5000;
 
-/// A tick is a hundredth of a second on every Linux that Rust runs on; only the notes depend on it.
+/// A tick is a hundredth of a second on every Linux that Rust supports. Only the notes depend on it.
 const MICROSECONDS_A_TICK: f64 = 10_000.0;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
@@ -31,7 +31,7 @@ pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     let (mut ratios, mut ours, mut theirs) = (Vec::new(), 0, 0);
     for round in 0..=ROUNDS {
         let requests = Requests::sign("checkout")?;
-        // Taking turns, in turns: whatever else the machine does meets both.
+        // The order alternates, so that other load of the machine affects both.
         let (a, b) = if round % 2 == 0 {
             let ours = measure_round_ticks(&bot.server, &requests, answer.len())?;
             (ours, measure_round_ticks(&bare, &requests, answer.len())?)
@@ -39,7 +39,7 @@ pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
             let theirs = measure_round_ticks(&bare, &requests, answer.len())?;
             (measure_round_ticks(&bot.server, &requests, answer.len())?, theirs)
         };
-        // The first round only warms both up.
+        // The first round only warms up both servers.
         if round > 0 {
             ratios.push(a as f64 / b.max(1) as f64);
             ours += a;
@@ -59,7 +59,7 @@ pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// The ticks that one round takes of a server.
+/// The CPU ticks of a server for one round.
 fn measure_round_ticks(server: &Server, requests: &Requests, expected: usize) -> Outcome<u64> {
     let before = server.ticks()?;
     load::run(server.address, requests, CONNECTIONS, TIMES, expected)?;

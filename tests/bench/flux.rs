@@ -1,4 +1,4 @@
-//! Flux's side of a burst: signed reports, no two the same, of objects that we know and of others.
+//! Reports as Flux sends them: signed, all different, some of them about objects that are not configured.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use sha2::Sha256;
 
 use crate::Outcome;
 
-/// The last two are about nothing that is configured.
+/// The last two are not configured.
 const OBJECTS: [&str; 6] = ["checkout", "search", "storefront", "mailer", "infrastructure", "flux-system"];
 
-/// One report as it goes over the wire, and the name under which it must have its one effect.
+/// The HTTP request of one report, and the key of its one ledger entry.
 pub(crate) struct SignedReport {
     pub(crate) request: Vec<u8>,
     pub(crate) key: String,
@@ -55,7 +55,7 @@ fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timesta
         ("HelmRelease", "info", "UpgradeSucceeded"),
         ("GitRepository", "info", "NewArtifact"),
     ][rng.next_below(5)];
-    // A failed apply names all that it touched.
+    // A failed apply names all objects that it touched.
     let lines = if severity == "error" { 30 } else { 1 };
     let message = (0..lines).fold(String::new(), |mut message, line| {
         let _ = writeln!(message, "Deployment/{environment}/{name}-{line} configured, {number}");

@@ -1,4 +1,4 @@
-//! Slack's side of `/list checkout`: signed requests on connections that stay open, each after the answer to the last.
+//! Slack's requests of `/list checkout`: signed, on kept-alive connections, each after the previous answer.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ use sha2::Sha256;
 
 use crate::Outcome;
 
-/// Different enough that no two neighbours are the same, and all made before the clock runs.
+/// The number of different requests. They are made before the measurement.
 const VARIANTS: usize = 64;
 
-/// Signed requests, good for five minutes.
+/// Signed requests, valid for five minutes.
 pub(crate) struct Requests(Vec<Vec<u8>>);
 
 impl Requests {
@@ -24,7 +24,7 @@ impl Requests {
     }
 }
 
-/// A slash command as Slack sends it; the number makes it another one.
+/// A slash command as Slack sends it. Each number makes another request.
 pub(crate) fn request(command: &str, text: &str, timestamp: i64, number: usize) -> Outcome<Vec<u8>> {
     let body = form_urlencoded::Serializer::new(String::new())
         .append_pair("token", "gIkuvaNzQIHg97ATvDxqgjtO")
@@ -56,7 +56,7 @@ pub(crate) fn request(command: &str, text: &str, timestamp: i64, number: usize) 
     Ok(request.into_bytes())
 }
 
-/// One connection that is kept alive.
+/// A kept-alive connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     answer: Vec<u8>,
@@ -69,13 +69,13 @@ impl Connection {
         Ok(Self { stream, answer: Vec::with_capacity(16 * 1024) })
     }
 
-    /// Sends one request and reads the body of its answer, which must be a 200.
+    /// Sends one request and returns the body of its answer. Any status but 200 is an error.
     pub(crate) fn ask(&mut self, request: &[u8]) -> Outcome<&[u8]> {
         let (status, body) = self.exchange(request)?;
         if status == 200 { Ok(body) } else { Err(format!("This is a {status} and not a 200.").into()) }
     }
 
-    /// Sends one request and reads its answer, whatever it says.
+    /// Sends one request and returns the status and body of its answer.
     pub(crate) fn exchange(&mut self, request: &[u8]) -> Outcome<(u16, &[u8])> {
         self.stream.write_all(request)?;
         self.answer.clear();
@@ -94,7 +94,7 @@ impl Connection {
     }
 }
 
-/// The status, where the body begins and how long it is, once the whole head is there.
+/// The status, and the start and length of the body, once the whole head has arrived.
 fn head(answer: &[u8]) -> Outcome<Option<(u16, usize, usize)>> {
     let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let head = std::str::from_utf8(&answer[..end])?.to_ascii_lowercase();
@@ -105,12 +105,13 @@ fn head(answer: &[u8]) -> Outcome<Option<(u16, usize, usize)>> {
     Ok(Some((status, end + 4, length.trim().parse()?)))
 }
 
-/// Asks once.
+/// Sends one request on a new connection.
 pub(crate) fn ask(address: SocketAddr, requests: &Requests) -> Outcome<Vec<u8>> {
     Ok(Connection::open(address)?.ask(&requests.0[0])?.to_vec())
 }
 
-/// Asks `times` on each of `connections` at once. Every answer must be about as long as `expected`: ages grow a digit.
+/// Sends `times` requests on each of `connections` at once. Every answer must have about `expected` bytes: the ages in
+/// it may get another digit.
 pub(crate) fn run(
     address: SocketAddr,
     requests: &Requests,

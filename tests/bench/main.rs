@@ -1,5 +1,5 @@
 //! The figures that Gantry must keep, measured in one run and printed as a table beside their targets.
-//! `cargo bench` prints; with `-- --check` it also fails when one is missed. With `-- --load` it is the load test instead.
+//! `cargo bench` prints them. With `-- --check` it fails on a missed figure. With `-- --load` it runs the load test.
 
 mod bare;
 mod burst;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use table::Table;
 
-/// A sentence for whoever runs the benchmark.
+/// The error is a sentence for the person who runs the benchmark.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
@@ -62,7 +62,7 @@ fn to_exit_code(outcome: Outcome<()>) -> ExitCode {
 fn measure() -> Outcome<Table> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut table = Table::default();
-    // First, while this process is small: what the view takes is also read off the process.
+    // First, while this process is small, because the size of the view is also measured by the process's growth.
     page::measure(&mut table)?;
     let world = world::World::open()?;
     rest::measure(&world, &mut table)?;

@@ -1,4 +1,4 @@
-//! `list` where there is a great deal to list: 10,000 artefacts in four environments, from memory alone.
+//! `list` with 10,000 artefacts in four environments, from memory alone.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -61,7 +61,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// The median time from the question to the bytes of the answer.
+/// The median time from the request to the bytes of the answer.
 fn milliseconds(bot: &Context, filter: &ListFilter) -> f64 {
     let mut times: Vec<_> = (0..TIMES)
         .map(|_| {
@@ -76,7 +76,7 @@ fn milliseconds(bot: &Context, filter: &ListFilter) -> f64 {
     times[TIMES / 2]
 }
 
-/// A listener in the place of everybody whom the bot could ask. It only counts.
+/// A listener in place of all outside services. It only counts connections.
 struct ConnectionCounter {
     origin: String,
     connections: Arc<AtomicUsize>,
@@ -101,7 +101,7 @@ impl ConnectionCounter {
     }
 }
 
-/// A bot whose tasks do not run: it can answer from memory, and that is all.
+/// A bot without running tasks. It can only answer from memory.
 fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context> {
     let mut config = Config::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/gantry.yaml")))
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
@@ -161,7 +161,7 @@ fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
     (0..ARTEFACTS).map(artefact).collect()
 }
 
-/// Every artefact in every environment, with a sidecar and pinned by digest, as the watches would bring it.
+/// Every artefact in every environment, with a sidecar and a digest, as the watches would record it.
 fn fill(view: &ClusterView, catalogue: &Catalogue, clock: &Clock) -> usize {
     let since = Some(clock.now() - SignedDuration::from_hours(30));
     let mut workloads = 0;
@@ -192,7 +192,7 @@ fn tag(branch: &str, number: usize) -> String {
     format!("{branch}-{number:07x}")
 }
 
-/// What was seen running, with its mark: as the observer leaves it after its first round.
+/// Records sightings and whether each is behind, like the observer's first round.
 fn record_sightings(bot: &Context) -> Outcome<()> {
     let at = bot.clock.now() - SignedDuration::from_hours(30);
     let commit: Sha = "a".repeat(40).parse()?;

@@ -1,4 +1,4 @@
-//! Processes of their own for what is measured, so that nobody else's work is counted. Reads `/proc`: Linux only.
+//! Separate processes for the measured servers, so that no other work is counted. Reads `/proc`: Linux only.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::Outcome;
 
-/// Whoever takes longer than this to come up never will.
+/// A server that is not ready after this time has failed.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server that ends with its owner.
+/// A server that is killed when it is dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -18,14 +18,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `command`, told where to listen, and waits until `path` answers 200.
+    /// Starts `command` with a free address, and waits until `path` answers 200.
     pub(crate) fn start(path: &str, command: impl FnOnce(SocketAddr) -> Command) -> Outcome<Self> {
-        // The port is free again at once, and nobody on a quiet machine takes it before the server does.
+        // The port is free again at once, and on a quiet machine no other process takes it before the server does.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         Self::start_at(address, path, command(address))
     }
 
-    /// The same where somebody has listened before.
+    /// The same with a given address, for example of an earlier process.
     pub(crate) fn start_at(address: SocketAddr, path: &str, mut command: Command) -> Outcome<Self> {
         let begun = Instant::now();
         let child = command.spawn()?;
@@ -47,10 +47,10 @@ impl Server {
         get(self.address, path)
     }
 
-    /// What the process has had of the processors so far, in the kernel's ticks: only ratios of it are used.
+    /// The CPU time of the process so far, in the kernel's ticks. Mostly their ratios are used.
     pub(crate) fn ticks(&self) -> Outcome<u64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The program's name stands in brackets and may hold anything; the times are the 14th and 15th field.
+        // The program's name is in brackets and may contain any character. The times are the 14th and 15th field.
         let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
         let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<u64>().ok());
         match (ticks(11), ticks(12)) {
@@ -63,7 +63,7 @@ impl Server {
         Memory::of(&self.child.id().to_string())
     }
 
-    /// As by `kill -9`: it is asked nothing, and has no time for anything.
+    /// Like `kill -9`: the process cannot do anything more.
     pub(crate) fn kill(&mut self) -> Outcome<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -78,12 +78,12 @@ impl Drop for Server {
     }
 }
 
-/// What a process has in memory, in bytes.
+/// The memory of a process, in bytes.
 pub(crate) struct Memory {
     pub(crate) all: u64,
-    /// Its own: without the pages of its program and libraries, which the kernel can drop and read again.
+    /// Without the pages of its program and libraries, which the kernel can drop and read again.
     pub(crate) own: u64,
-    /// The most of all that it ever had.
+    /// The maximum of `all` so far.
     pub(crate) peak: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What promotions cost: the acknowledgement of a stored command under load, GitHub's requests on the straight path, and a
-//! thousand changes under way at once.
+//! The cost of promotions: the acknowledgement of a stored command under load, the requests to GitHub of a simple
+//! promotion, and a thousand changes under way at once.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -73,7 +73,7 @@ fn measure_acknowledgements(world: &World, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// A promotion without any trouble.
+/// A promotion without obstacles and failures.
 #[expect(clippy::cast_precision_loss, reason = "a handful of requests")]
 fn measure_simple_promotion(world: &World, table: &mut Table) -> Outcome<()> {
     let bot = world.start_bot()?;
@@ -92,7 +92,7 @@ fn measure_simple_promotion(world: &World, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// A thousand artefacts, each with a change that waits for its proof.
+/// A thousand artefacts, each with a change that waits for the proof of its deployment.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
 fn measure_many_changes(world: &World, table: &mut Table) -> Outcome<()> {
     let names: Vec<String> = (0..CHANGES).map(|number| format!("part-{number:04}")).collect();
@@ -142,7 +142,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
         let version = |tag: &str, commit: Option<Sha>| Version { tag: Some(tag.into()), digest: None, commit };
         let (pinned, result) = (sha(1)?, sha(2)?);
         let stage = Stage::new_merging().into_deploying(result.clone(), now, now + SignedDuration::from_hours(1))?;
-        // GitHub is not what this is about.
+        // The tag is marked as missing, so that this measures no requests to GitHub.
         let tagged =
             |known: DeployState| DeployState { tag: ResultTag::Missing { why: "not tried".to_owned() }, ..known };
         let change = Change {
@@ -196,7 +196,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-/// How often a change was claimed so far.
+/// How often changes were claimed so far.
 async fn count_claims(bot: &Bot) -> Outcome<u64> {
     bot.query_number("SELECT SUM(fence) FROM change").await
 }

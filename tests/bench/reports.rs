@@ -1,4 +1,4 @@
-//! What a burst of reports costs; and, for `--load`, one in which the process is killed twice: each has its one effect.
+//! The cost of a burst of reports. With `--load`, the process is killed twice, and each report has exactly one effect.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -41,7 +41,7 @@ pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// What `tests/run --load` runs.
+/// The load test of `tests/run --load`.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
 pub(crate) fn load(world: &World, table: &mut Table) -> Outcome<()> {
     let reports = flux::reports(MANY, SEED, Clock::new_system().now())?;
@@ -94,13 +94,13 @@ fn rate(burst: &Burst<'_>, sent: &BurstResult) -> f64 {
     burst.len() as f64 / sent.elapsed.as_secs_f64()
 }
 
-/// The same burst at a handler that does nothing: what the machine itself takes.
+/// The same burst to a handler that does nothing: the machine's own share.
 fn measure_bare_handler(reports: &[SignedReport]) -> Outcome<BurstResult> {
     let bare = bare::start(b"{}")?;
     Burst::new(reports, SEED).send(bare.address)
 }
 
-/// What the disk takes for what must not be lost, in milliseconds.
+/// The time of a synced write to the disk, 99th percentile in milliseconds.
 fn measure_disk_sync() -> Outcome<f64> {
     let mut file = tempfile::tempfile()?;
     let mut took = (0..100)
@@ -130,7 +130,7 @@ fn wait_until_worked_off(world: &World, bot: &Bot) -> Outcome<Duration> {
     Ok(begun.elapsed())
 }
 
-/// What the ledger says of the reports.
+/// The numbers of wrong ledger entries of reports.
 struct Effects {
     missing: usize,
     double: usize,

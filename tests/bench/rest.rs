@@ -1,4 +1,4 @@
-//! How soon `gantry serve` is ready, and what it keeps in memory when it has nothing to do.
+//! The time until `gantry serve` is ready, and its memory when idle.
 
 use crate::Outcome;
 use crate::table::Table;

@@ -1,4 +1,4 @@
-//! What was measured, beside what it should be.
+//! The measured figures beside their targets.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ struct Row {
 }
 
 impl Table {
-    /// A figure that must stay below `target`, or at it.
+    /// A figure that must be at most `target`.
     pub(crate) fn figure(&mut self, figure: &str, measured: f64, target: f64, unit: &str) {
         self.0.push(Row {
             figure: figure.to_owned(),
@@ -23,7 +23,7 @@ impl Table {
         });
     }
 
-    /// Something worth knowing beside the figures.
+    /// A number without a target.
     pub(crate) fn note(&mut self, figure: &str, measured: f64, unit: &str) {
         let figure = format!("  {figure}");
         self.0.push(Row { figure, measured: amount(measured, unit), target: String::new(), kept: None });

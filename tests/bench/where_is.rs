@@ -1,4 +1,4 @@
-//! `where` over a large repository, of which everything is kept: from the command until the answer stands in Slack.
+//! `where` over a large repository with everything in the cache: from the command until the answer is in Slack.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::world::World;
 
 const ARTEFACTS: usize = 200;
-/// What each rung has that the one above does not, beside the one that is sought.
+/// The number of commits that each environment has and the one above does not, besides the wanted commit.
 const COMMITS: usize = 20;
 const ROUNDS: usize = 15;
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     let asked = world.sim.github.request_faults().requests().len();
     let command = format!("/gantry where {}", &wanted_commit()?.as_str()[..10]);
     let mut took = Vec::new();
-    // The first only warms it up.
+    // The first round only warms up the bot.
     for round in 0..=ROUNDS {
         let count = answers(world);
         let begun = Instant::now();
@@ -59,7 +59,7 @@ pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
         if round > 0 {
             took.push(begun.elapsed().as_secs_f64() * 1000.0);
         }
-        // Slack takes one message a second.
+        // Slack accepts one message a second.
         std::thread::sleep(Duration::from_millis(1200));
     }
     took.sort_by(f64::total_cmp);
@@ -84,12 +84,12 @@ fn answers(world: &World) -> usize {
     told.iter().filter(|message| message.text.contains("is in development (whole-")).count()
 }
 
-/// In development everywhere, and nowhere else.
+/// The commit that is in development for every artefact, and in no other environment.
 fn wanted_commit() -> Outcome<Sha> {
     Ok("50".repeat(20).parse()?)
 }
 
-/// What runs of an artefact on a rung.
+/// The commit of an artefact that runs in an environment.
 fn running_commit(number: usize, level: usize) -> Outcome<Sha> {
     Ok(format!("{:02x}{number:038x}", level + 1).parse()?)
 }

@@ -1,4 +1,4 @@
-//! The simulated Slack, GitHub and cluster in this process, for a bot in another one. They rest while it is measured.
+//! The simulated Slack, GitHub and cluster in this process, for a bot in another one. They idle while it is measured.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -37,12 +37,12 @@ impl World {
         Ok(Self { sim, runtime })
     }
 
-    /// `gantry serve` on an empty database, as soon as it says that it is ready.
+    /// Starts `gantry serve` on an empty database and waits until it is ready.
     pub(crate) fn start_bot(&self) -> Outcome<Bot> {
         self.start_bot_with(|configuration| configuration, |_| Ok(()))
     }
 
-    /// With another configuration, and a database in which something stands already.
+    /// The same with another configuration and a prepared database.
     pub(crate) fn start_bot_with(
         &self,
         configure: impl FnOnce(String) -> String,
@@ -55,7 +55,7 @@ impl World {
         Ok(Bot { server, files: home })
     }
 
-    /// Has alice ask until the answer comes at once, as a table: then she and the workspace are known.
+    /// Repeats a command of alice until the answer is a table in the response: then alice and the workspace are known.
     pub(crate) fn wait_until_alice_known(&self) -> Outcome<()> {
         let asked = Instant::now();
         while asked.elapsed() < TIMEOUT {
@@ -69,7 +69,7 @@ impl World {
         Err("`/list checkout` is not answered in the response.".into())
     }
 
-    /// How often the simulated Slack was called so far.
+    /// The number of calls of the simulated Slack so far.
     pub(crate) fn slack_calls(&self) -> u64 {
         self.sim.slack.calls().values().sum()
     }
@@ -81,7 +81,7 @@ impl Drop for World {
     }
 }
 
-/// What outlives the process: its configuration and its database.
+/// The configuration and the database, which outlive the process.
 pub(crate) struct BotFiles {
     pub(crate) database: String,
     config: PathBuf,
@@ -120,14 +120,14 @@ pub(crate) struct Bot {
 }
 
 impl Bot {
-    /// A new process in the place of the one that was killed.
+    /// Starts a new process in place of the killed one.
     pub(crate) fn restart(&mut self) -> Outcome<()> {
         let address = self.server.address;
         self.server = Server::start_at(address, "/readyz", self.files.serve(address))?;
         Ok(())
     }
 
-    /// One number out of the database, read beside the bot.
+    /// Reads one number from the database, beside the bot.
     pub(crate) async fn query_number(&self, question: &'static str) -> Outcome<u64> {
         use sqlx::Connection as _;
         let mut connection = sqlx::SqliteConnection::connect(&self.files.database).await?;
@@ -136,7 +136,7 @@ impl Bot {
         Ok(u64::try_from(number)?)
     }
 
-    /// Waits until it has read the whole cluster and has done what follows from it.
+    /// Waits until the bot has read the whole cluster and is idle.
     pub(crate) fn settle(&self) -> Outcome<()> {
         let begun = Instant::now();
         loop {
@@ -152,7 +152,7 @@ impl Bot {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        // What runs is looked up in the registry and in GitHub once; then there is nothing more to do.
+        // The bot looks up each image in the registry and in GitHub once, and is idle afterwards.
         let mut before = self.server.ticks()?;
         let mut calm = 0;
         while calm < 4 {
