@@ -1,4 +1,4 @@
-//! `promote` by branch, as the one who types it sees it, and as Git and the cluster then hold it.
+//! `promote` by branch: the messages that people see, and the state of Git and the cluster afterwards.
 
 use std::collections::BTreeMap;
 
@@ -268,7 +268,7 @@ async fn a_tag_that_fails_is_a_warning_and_no_more() {
     assert!(card.contains(":warning: not tagged: GitHub refuses us: Resource not accessible"), "{card}");
 }
 
-/// Until something is so, in real time.
+/// Polls the condition in real time.
 async fn wait_until(is_so: impl Fn() -> bool) {
     for _ in 0..1000 {
         if is_so() {
@@ -296,7 +296,7 @@ async fn what_a_change_brings_is_no_arrival() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     assert!(!world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")));
-    // A hotfix is one.
+    // A hotfix on qa's branch is an arrival.
     world.sim.push("checkout", "qa", "Straight into qa", BTreeMap::new(), "bob").unwrap();
     world.settle().await;
     assert!(

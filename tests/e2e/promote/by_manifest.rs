@@ -1,4 +1,4 @@
-//! `promote` by manifest, as the one who types it sees it, and as the file, Git and the cluster then hold it.
+//! `promote` by manifest: the messages that people see, and the state of the file, Git and the cluster afterwards.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -100,7 +100,7 @@ async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
 
 #[tokio::test]
 async fn another_tag_that_runs_proves_nothing() {
-    // No controller follows this file: what runs is set by hand.
+    // No controller follows this file, so the test sets the running image.
     let elsewhere = "manifest: { repository: acme/gitops, file: \"apps/{environment}.yaml\" }";
     let prepare = |sim: &sim::World| drop(put(sim, &[("apps/qa.yaml", Some("image: ghcr.io/acme/search:1.0.2\n"))]));
     let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, elsewhere)).await;
@@ -110,7 +110,7 @@ async fn another_tag_that_runs_proves_nothing() {
     assert_eq!(text(&world, "apps/qa.yaml"), format!("image: ghcr.io/acme/search:{tag}\n"));
 
     let workload = "deployment/search".parse().unwrap();
-    // Of the very same commit, and complete.
+    // An image of the same commit under another tag, completely rolled out.
     world.sim.registry.publish(IMAGE, "other", Some(&pinned), world.clock.now());
     world.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:other"));
     for _ in 0..30 {

@@ -1,4 +1,4 @@
-//! What holds a promotion back for a time: freezes, soaks, locks that come later; and who passes them by force.
+//! Gates: freezes, soaks, locks and the right to promote, on request and at the merge; and overrides of them.
 
 use gantry::sim::github::{FaultTiming, RequestFault};
 use insta::assert_snapshot;
@@ -104,7 +104,7 @@ async fn a_version_must_have_run_well_below_for_the_soak() {
     promote_newer_to_staging(&world).await;
     world.alice().types("/promote checkout prod").await;
     let runs = world.running_tag("checkout", "staging");
-    // When exactly it began to run is a matter of a second.
+    // The second at which the version began to run varies, so the time is masked.
     let told = world.alice().reads().replace(&runs, "<runs>");
     let (before, behind) = told.split_once("<!date^").expect("a moment");
     let (_, behind) = behind.split_once('>').expect("its end");
@@ -249,7 +249,7 @@ async fn only_promoters_promote() {
     ");
     world.bob().types("/promote checkout prod").await;
     world.bob().clicks_in("deploys", "Confirm").await;
-    // Who was taken out of the group since has lost the right when it would take effect.
+    // Bob leaves the group before the merge, and so loses the right to promote.
     world.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
     world.wait(SignedDuration::from_secs(61)).await;
     world.carol().clicks_in("releases", "Approve").await;
@@ -293,7 +293,7 @@ async fn an_environment_with_rules_stays_shut_while_slack_cannot_tell() {
     let world = World::with_config(with_environment_line("prod", "promoters: [\"@release-managers\"]")).await;
     world.bob().types("/list checkout").await;
     let before = head(&world, "prod");
-    // Of the answers that are needed only the groups are missing: everything else is remembered.
+    // The bot has all other answers of Slack in memory. Only the members of the group are missing.
     world.sim.faults.arm(gantry::sim::faults::Fault::SlackDown, 40, None, None);
     world.bob().types("/promote checkout prod").await;
     let told = world.ephemeral_messages("bob", "deploys").pop().unwrap();

@@ -1,5 +1,5 @@
-//! GitHub in a bad mood: each answer ends in the right stage, with a sentence that a person understands; what can be tried
-//! again is, and nothing is done twice.
+//! GitHub failures during a promotion by branch: each failure ends in the right stage with a clear sentence. Transient
+//! failures are retried, and no write happens twice.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn head(world: &World) -> Sha {
     world.sim.github.head("acme/checkout", "qa").expect("a branch")
 }
 
-/// The card, without the part about the plan.
+/// The card without the lines of the plan.
 fn card(world: &World) -> String {
     let card = world.public_messages("deploys").into_iter().next().expect("a card");
     let end = card.find("\n`qa-6cff9ae` →").expect("the plan");
@@ -37,7 +37,7 @@ fn merges(world: &World) -> usize {
         .count()
 }
 
-/// How many commits of the branch carry the trailer of a change, and how many tags there are of today.
+/// The number of merge commits that Gantry made, and the number of today's tags of qa.
 fn count_merges_and_tags(world: &World) -> (usize, usize) {
     let graph = world.sim.github.graph("acme/checkout", 100);
     let ours = graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count();
@@ -209,7 +209,7 @@ async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".into()), None);
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    // The wait for an answer is in real time.
+    // The timeout of the request runs in real time.
     world.settle_within(std::time::Duration::from_mins(1)).await;
     assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
     assert_eq!((merges(&world), count_merges_and_tags(&world)), (1, (1, 1)));
@@ -325,7 +325,7 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
 #[tokio::test]
 async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
     let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 2).await;
-    // Messages about an end are named by its time: two ends in the same microsecond would be one message.
+    // The key of an end's message contains the time: two ends in the same microsecond would share one message.
     world.wait(SignedDuration::from_secs(1)).await;
     world.bob().types("/promote checkout qa").await;
     let ends: Vec<_> = world
@@ -361,7 +361,7 @@ async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
 async fn what_is_taken_up_again_takes_as_long_as_since_then() {
     let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 1).await;
     world.wait(SignedDuration::from_hours(3)).await;
-    // Held, so that it is seen under way.
+    // The merge is paused, so that `status` shows the change under way.
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     world.bob().clicks_without_waiting("deploys", "Promote").await;
     world.settle_until(|| merges(&world) == 2).await;
@@ -454,7 +454,7 @@ async fn a_slow_answer_holds_up_nobody_else() {
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     let file = BTreeMap::from([("storefront/a".to_owned(), Some("a".to_owned()))]);
     world.sim.push("storefront", "develop", "Paint it blue", file, "alice").unwrap();
-    // `settle` would wait for the slow one.
+    // `settle` would wait for the paused merge.
     let goes_on = async |is_so: &dyn Fn() -> bool| {
         for _ in 0..400 {
             world.clock.advance(SignedDuration::from_millis(250));

@@ -1,4 +1,4 @@
-//! Each form in which a file can say the version: found, changed in its one place, and followed by the controller.
+//! Every supported manifest format: the version is found, changed in its one place, and deployed by the controller.
 
 use gantry::sim::world as sim;
 
@@ -8,18 +8,18 @@ use crate::harness::manifest::{
 };
 use crate::harness::world::World;
 
-/// A world in which qa has this file, and the delivery says so.
+/// A world in which qa's manifest has this name and content. `more` is appended to the settings of the delivery.
 async fn with_file(name: &str, before: &str, more: &str) -> World {
     let place = format!("envs/qa/search/{name}");
     let prepare = |sim: &sim::World| {
-        // Where it is the same file, the latter counts.
+        // If both paths are the same, the second entry counts.
         put(sim, &[(&path("qa"), None), (&place, Some(before))]);
     };
     let by = format!("manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\"{more} }}");
     World::with_setup(prepare, |yaml| if by == DELIVERY { yaml } else { replace_delivery(&yaml, &by) }).await
 }
 
-/// Promotes, and gives the file and what runs then.
+/// Promotes. Returns the manifest, the running image and the promoted tag.
 async fn promote_and_read(world: &World, name: &str) -> (String, String, String) {
     let (_, tag) = push_and_settle(world, "Find plurals").await;
     let base = head(world);
@@ -35,7 +35,7 @@ fn digest(world: &World, tag: &str) -> String {
     world.sim.registry.digest(IMAGE, tag).expect("a digest")
 }
 
-/// What the world's qa ran before, by digest: as long as no two worlds publish otherwise, it is the same in each.
+/// The digest of the image that qa runs at the start. It is the same in every world.
 fn old_digest(sim: &sim::World) -> String {
     sim.registry.digest(IMAGE, "1.0.2").expect("a digest")
 }
@@ -97,7 +97,7 @@ async fn each_form_with_a_tag_is_changed_in_its_one_place() {
 
 #[tokio::test]
 async fn each_form_with_a_digest_is_changed_in_its_one_place() {
-    // The file before, with `<digest>`; more of the delivery; the file then, with `<tag>` too; what runs then.
+    // The file's name, its content before, more settings of the delivery, its content afterwards, the running image.
     let cases = [
         (
             "kustomization.yaml",
@@ -151,7 +151,7 @@ async fn each_form_with_a_digest_is_changed_in_its_one_place() {
         assert_eq!(runs, format!("{IMAGE}{}", filled(runs_then)), "{before}");
         assert_ne!(digest(&world, &tag), old_digest(&world.sim));
 
-        // And up from there: what runs by digest is known, and goes on by digest.
+        // A rollback writes the old digest again.
         world.alice().types("/rollback search qa").await;
         let card = card(&world, "deploys");
         assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", world.alice().reads());

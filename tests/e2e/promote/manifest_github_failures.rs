@@ -1,4 +1,4 @@
-//! GitHub in a bad mood, and people who write at the same time: the manifest gets one commit of ours, and theirs stays.
+//! GitHub failures and concurrent commits during a promotion by manifest: Gantry writes one commit and overwrites none.
 
 use gantry::sim::github::{FaultTiming, RequestFault, Rules};
 use insta::assert_snapshot;
@@ -16,7 +16,7 @@ fn error_response(status: u16, message: &'static str) -> RequestFault {
     RequestFault::Reply(status, message, vec![])
 }
 
-/// A world in which the next promotion of `search` is held right before it moves the branch.
+/// A world in which a promotion of `search` is paused right before it moves the branch.
 async fn open_with_held_promotion() -> (World, String) {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
@@ -110,7 +110,7 @@ async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
     world.wait_until_idle().await;
     let written = head(&world);
     assert_eq!(list_own_commits(&world), std::slice::from_ref(&written));
-    // Somebody goes on before we look again, and even writes another version.
+    // Before the bot checks again, another person commits twice and even writes another version.
     let theirs = text(&world, &path("qa")).replace(&tag, "1.0.1");
     put(&world.sim, &[(&path("qa"), Some(&theirs))]);
     let last = put(&world.sim, &[("README.md", Some("And more\n"))]);
@@ -132,7 +132,7 @@ async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
     let faults = world.sim.github.request_faults();
     faults.inject("PATCH", MAIN, FaultTiming::AfterEffect, RequestFault::Pause, 1);
     world.alice().types_without_waiting("deploys", "/promote search qa").await;
-    // The wait for an answer is in real time.
+    // The timeout of the request runs in real time.
     world.settle_within(std::time::Duration::from_mins(1)).await;
     assert!(faults.has_paused_request(), "nobody answered");
     assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));

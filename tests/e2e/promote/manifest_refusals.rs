@@ -1,4 +1,4 @@
-//! Files that cannot be written: each is refused with a sentence that says what to do, and nothing moves.
+//! Manifests that Gantry cannot write: each is refused with the next step, and no branch moves.
 
 use gantry::sim::github::{FaultTiming, RequestFault};
 use gantry::sim::world as sim;
@@ -10,7 +10,7 @@ use crate::harness::manifest::{
 };
 use crate::harness::world::World;
 
-/// What alice is told where qa's file has this text, and bob about a rollback of it. Nothing moves.
+/// The refusals of a promotion and of a rollback if qa's manifest has this text. Asserts that nothing moves.
 async fn expect_refusals(before: &str) -> (String, String) {
     expect_refusals_with(before, DELIVERY).await
 }
@@ -217,7 +217,7 @@ async fn a_branch_that_is_named_counts_and_not_the_default_one() {
     let live = world.sim.github.head(repository, "live").unwrap();
     assert!(world.sim.github.read_file(repository, &live, &path("qa")).unwrap().contains(&tag));
     assert_eq!(world.sim.github.head(repository, "trunk"), trunk);
-    // No controller follows that branch here: nothing claims that it runs.
+    // No controller follows that branch, so there is no proof that the version runs.
     world.settle().await;
     assert!(card(&world, "deploys").contains("no proof that it runs in *qa*"), "{}", card(&world, "deploys"));
 }

@@ -1,5 +1,5 @@
-//! By manifest the image itself goes: the registry is asked for it before anything moves, and the version before is found by
-//! whoever still knows it.
+//! Changes by manifest ask the registry for the image before they write. A rollback finds the version before in the
+//! ledger, the manifest's history, the cluster or the registry's tags.
 
 use gantry::sim::faults::Fault;
 use gantry::sim::world as sim;
@@ -155,7 +155,7 @@ async fn a_promotion_of_an_image_that_is_gone_or_another_is_refused() {
 
 #[tokio::test]
 async fn a_tag_that_is_another_image_by_now_is_refused_and_the_next_earlier_one_offered() {
-    // By what it was built from: it ran before the bot could know its digest.
+    // The revision label differs. The digest is not known, because the version ran before the bot was started.
     let world = World::open().await;
     promote_newer(&world, "Find plurals").await;
     let before = head(&world);
@@ -170,7 +170,7 @@ async fn a_tag_that_is_another_image_by_now_is_refused_and_the_next_earlier_one_
     world.bob().types(&find_offered_command(&world.bob().reads(), "/rollback")).await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"));
 
-    // By its digest: built anew from the same commit, it is not what ran.
+    // The digest differs, because the image was rebuilt from the same commit.
     let world = World::open().await;
     let (commit, again) = push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
@@ -181,7 +181,7 @@ async fn a_tag_that_is_another_image_by_now_is_refused_and_the_next_earlier_one_
     assert_eq!(find_offered_command(&world.bob().reads(), "/rollback"), "/rollback search qa 1.0.2");
 }
 
-/// The same under a name that the ledger has never heard of.
+/// Renames the artefact `search`, so that the ledger does not know it.
 fn rename_search_artefact(yaml: &str) -> String {
     yaml.replace("  - name: search\n", "  - name: finder\n")
 }
@@ -218,7 +218,7 @@ async fn what_the_manifests_history_offers_instead_works_as_well() {
         sim.registry.publish(IMAGE, "1.1.0", Some(&next), sim.clock.now());
         put(sim, &[(&path("qa"), Some(&text("1.1.0")))]);
         sim.registry.remove(IMAGE, "1.0.2-b");
-        // It ran before the bot came.
+        // This version ran before the bot was started.
         sim.cluster.set_running("qa", &"deployment/search".parse().unwrap(), "search", &format!("{IMAGE}:1.1.0"), 2);
     };
     let world = World::with_setup(prepare, |yaml| rename_search_artefact(&yaml)).await;
@@ -232,7 +232,7 @@ async fn what_the_manifests_history_offers_instead_works_as_well() {
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
 }
 
-/// A file without a past.
+/// Replaces the manifest by a file without history.
 fn replace_manifest_without_history(sim: &sim::World) {
     let values = format!("image:\n  repository: {IMAGE}\n  tag: 1.0.2\n");
     put(sim, &[(&path("qa"), None), ("envs/qa/search/values.yaml", Some(&values))]);

@@ -1,4 +1,4 @@
-//! The bot is killed at each request of a promotion by manifest, and started again: one commit, and it ends.
+//! A promotion by manifest ends with one commit although the bot is killed at any of its requests and restarted.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         held_at.push(request);
         harness.kill();
         harness.interceptor.resume();
-        // Somebody else writes while nobody is there.
+        // Another person commits while the bot is down.
         commit_by_somebody_else(&harness, round);
         harness.restart().await;
         wait_until(&format!("it ends, though killed at {name}"), async || ended(&harness)).await;

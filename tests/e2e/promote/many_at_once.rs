@@ -1,4 +1,4 @@
-//! Many at once: one branch is moved by one change, and a hundred branches by a hundred.
+//! Many requests at once: a branch is moved by one change, and a hundred branches by a hundred changes.
 
 use futures::future::join_all;
 
@@ -8,7 +8,7 @@ use crate::harness::world::World;
 #[tokio::test]
 async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who() {
     let world = World::open().await;
-    // So that nobody is still asking when the change is over.
+    // The rollout is slow, so that the change is still open when the last request is handled.
     world.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let asked = join_all((0..100).map(|n| {
         let who = if n % 2 == 0 { "alice" } else { "bob" };
@@ -17,7 +17,7 @@ async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who()
     for ack in asked.await {
         assert_eq!(ack.unwrap().status, 200);
     }
-    // Each is answered, though the change goes on: the answers are sent one a second.
+    // Every request must be handled before the change is over, so the clock moves in small steps.
     for _ in 0..200 {
         world.wait_until_idle().await;
         if world.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
@@ -47,7 +47,7 @@ async fn a_hundred_artefacts_go_all_at_once() {
     for ack in asked.await {
         assert_eq!(ack.unwrap().status, 200);
     }
-    // GitHub is not written to faster than it allows, so this takes some minutes of the world's time.
+    // Gantry writes to GitHub at the pace that GitHub allows, so the merges take some minutes of simulated time.
     let merges =
         || world.sim.github.request_faults().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
     for _ in 0..200 {
@@ -57,7 +57,7 @@ async fn a_hundred_artefacts_go_all_at_once() {
         }
         world.clock.advance(jiff::SignedDuration::from_secs(15));
     }
-    // CI and the controller of the world do not know these: what was merged is rolled out by hand.
+    // The world's CI and controller do not know these artefacts, so the test rolls the merged commits out.
     for name in &names {
         let head = world.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
         roll_out(&world, name, &head.as_str()[..12], None);

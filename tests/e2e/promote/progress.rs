@@ -1,4 +1,4 @@
-//! How far a change has come: a line of steps, edited every few seconds; and at its end those are told whom it concerns, once.
+//! The progress of a change: a line of steps, edited every few seconds. Each affected person is notified once at the end.
 
 use gantry::domain::model::workload::Workload;
 use gantry::sim::faults::Fault;
@@ -13,12 +13,11 @@ fn card(world: &World) -> Message {
     all.into_iter().find(|told| render_message(told).contains("asked by")).expect("a card")
 }
 
-/// The line of steps.
 fn find_steps_line(text: &str) -> String {
     text.lines().find(|line| line.contains(" \u{203a} ")).unwrap_or_default().to_owned()
 }
 
-/// What is said in the thread at an end of the change, and whether the whole channel sees it.
+/// The messages in the thread about an end of the change, and whether each was sent to the channel too.
 fn list_end_messages(world: &World) -> Vec<(String, bool)> {
     let all = world.sim.slack.messages("deploys", None);
     let ends = all.iter().filter(|told| told.thread.is_some() && render_message(told).starts_with("<@"));
@@ -28,7 +27,7 @@ fn list_end_messages(world: &World) -> Vec<(String, bool)> {
     .collect()
 }
 
-/// A world whose checkout has five replicas in qa.
+/// A world in which checkout has five replicas in qa.
 async fn with_five_replicas() -> World {
     let place = |sim: &gantry::sim::world::World| {
         let workload: Workload = "deployment/checkout".parse().unwrap();
@@ -95,7 +94,7 @@ async fn a_change_that_waits_shows_for_what_first() {
     assert_snapshot!(find_steps_line(&crate::harness::rollback::card(&world, "releases")), @":raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running");
     world.wait(SignedDuration::from_secs(90)).await;
     world.bob().clicks_in("releases", "Approve").await;
-    // Whether GitHub tells at once that it can be merged is chance.
+    // GitHub may need a moment to compute whether it can merge, so the durations vary.
     assert_snapshot!(remove_durations(&find_steps_line(&crate::harness::rollback::card(&world, "releases"))), @":white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after");
 }
 
@@ -124,7 +123,7 @@ async fn a_failure_and_its_recovery_stand_in_the_channel_and_call_the_authors_on
     assert_eq!(text.matches("<@U0ALICE>").count(), 1, "once, though she wrote two commits: {text}");
     assert_eq!(text.matches("<@U0BOB>").count(), 1, "who asked is not called twice: {text}");
 
-    // Somebody repairs what kept it from running.
+    // The cause is repaired: another image of the same commit runs.
     let head = world.sim.github.head("acme/checkout", "qa").unwrap();
     let image = format!("ghcr.io/acme/checkout:qa-{}", head.short());
     let again = format!("{image}-again");

@@ -1,4 +1,4 @@
-//! What turns a card green, red or yellow: only what the cluster shows, by every source of an image's commit.
+//! Proof of deployment: which observations turn a card green, red or yellow, for every source of an image's commit.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use crate::harness::world::World;
 
-/// The newest card that has these words.
+/// The newest card that contains `words`.
 fn card(world: &World, words: &str) -> String {
     let all = world.public_messages("deploys");
     let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
@@ -52,7 +52,7 @@ async fn an_image_that_is_missing_fails_the_change() {
 #[tokio::test]
 async fn a_controllers_report_fails_the_change_before_anything_rolls_out() {
     let world = World::open().await;
-    // CI never comes to an end, and the controller says so.
+    // The controller reports a failed build while CI is still running.
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
     let result = world.sim.github.head("acme/checkout", "qa").unwrap();
@@ -68,7 +68,7 @@ async fn a_controllers_report_fails_the_change_before_anything_rolls_out() {
     world.clock.advance(SignedDuration::from_millis(1200));
     world.wait_until_idle().await;
     assert_snapshot!(why(&card(&world, "failed in *qa*")), @"*Why:* kustomize build failed: &lt;!channel&gt; no such file");
-    // In truth it arrives, and that counts.
+    // The version arrives nevertheless, and the cluster's proof turns the card green.
     world.settle().await;
     assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"));
 }
@@ -186,7 +186,7 @@ async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
     let world = crate::harness::parts::with_parts(&names).await;
     world.alice().types_without_waiting("deploys", "/promote foreign qa").await;
     world.wait_until_idle().await;
-    // A commit on another branch has what was promoted, but it is not what qa's branch says.
+    // A commit on another branch contains the promoted commit, but qa's branch does not contain that commit.
     let develop = world.sim.github.head("acme/foreign", "develop").unwrap();
     world.sim.github.create_branch("acme/foreign", "topic", &develop).unwrap();
     let topic = gantry::sim::github::NewCommit {

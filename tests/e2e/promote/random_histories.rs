@@ -1,5 +1,5 @@
-//! Random histories of pushes, hotfixes and promotions, through the GitHub client: each branch must end with exactly the
-//! changes that a simple model expects of it.
+//! Random histories of pushes, hotfixes and promotions, through the GitHub client: each branch must end with exactly
+//! the commits that a simple model expects of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use tokio::net::TcpListener;
 
 use crate::harness::series::{Random, Series};
 
-/// In a long run.
+/// The number of histories in a long run.
 const HISTORIES: u64 = 1000;
 const BRANCHES: [&str; 4] = ["develop", "qa", "staging", "prod"];
 
-/// What a branch holds: the names of the changes that were applied to it.
+/// The content of a branch: the names of the pushes and hotfixes that were applied to it.
 type Applied = BTreeSet<String>;
 
 struct History<'a> {
@@ -29,7 +29,7 @@ struct History<'a> {
     client: &'a Client,
     clock: &'a Clock,
     repository: Repository,
-    /// Every commit that a rung once stood on, with what it held then.
+    /// For each environment, every commit that its branch has pointed at, with the content of the branch then.
     positions: [Vec<(Sha, Applied)>; 4],
     hotfixes: BTreeSet<String>,
 }
@@ -55,13 +55,13 @@ impl History<'_> {
         self.positions[environment].push((sha, applied));
     }
 
-    /// Moves a commit on which the rung below once stood, not always the last.
+    /// Promotes one of the last three positions of the environment below.
     async fn promote(&mut self, environment: usize, dice: &mut Random) {
         let below = &self.positions[environment - 1];
         let back = dice.below(below.len().min(3));
         let (pinned, brings) = below[below.len() - 1 - back].clone();
         let branch = BRANCHES[environment];
-        // GitHub's limits are not what this is about.
+        // Avoids GitHub's limits on writes, which this test does not cover.
         self.clock.advance(SignedDuration::from_secs(15));
         let BranchComparison::Pending(pending) =
             self.client.compare_with_branch(&self.repository, branch, &pinned).await.unwrap()
@@ -88,7 +88,7 @@ impl History<'_> {
         }
     }
 
-    /// By Git's own word.
+    /// Walks the commit graph instead of asking the client.
     fn contains_commit(&self, environment: usize, pinned: &Sha) -> bool {
         let parents: BTreeMap<Sha, Vec<Sha>> =
             self.github.graph(&self.repository.to_string(), 1000).into_iter().map(|it| (it.sha, it.parents)).collect();
@@ -167,7 +167,7 @@ async fn random_histories_end_with_the_trees_that_a_simple_model_expects() {
     }
 }
 
-/// The paths of all files of a commit, as GitHub tells them.
+/// The paths of all files of a commit, from GitHub's API.
 async fn files(http: &reqwest::Client, origin: &str, repository: &Repository, commit: &Sha) -> BTreeSet<String> {
     let url = format!("{origin}/repos/{repository}/git/trees/{commit}?recursive=1");
     let tree: serde_json::Value = http.get(url).send().await.unwrap().json().await.unwrap();

@@ -1,4 +1,4 @@
-//! Every no to a promotion: what stands in the way, and what to do next. Nothing moves, and nobody else hears of it.
+//! Refusals of promotions: each names the obstacle and the next step. No branch moves, and the channel gets no message.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 
 use crate::harness::world::World;
 
-/// What alice is told, and that it was all.
+/// Types a command as alice and returns her answer. Asserts that no branch moves and that the channel gets no message.
 async fn expect_refusal(world: &World, text: &str) -> String {
     let branches =
         || world.sim.github.repositories().iter().map(|name| world.sim.github.branches(name)).collect::<Vec<_>>();

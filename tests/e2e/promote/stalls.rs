@@ -1,5 +1,5 @@
-//! Merged, and nobody speaks of it: the card says so with what was last seen, until there is a sign of life; and what ends,
-//! ends right though every webhook is lost.
+//! Merged changes without a sign of life: the card shows the last observations until there is one. If every webhook is
+//! lost, each change still ends in the right stage.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::harness::world::{World, redact_origin_and_ids};
 
 const PART: &str = "acme/part";
 
-/// The card of a change, without the part about the plan.
+/// The newest card that contains `words`, without addresses and ids.
 fn card(world: &World, words: &str) -> String {
     let all = world.public_messages("deploys");
     let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
     redact_origin_and_ids(world, found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")))
 }
 
-/// What it says of its silence.
+/// The part of the card about the missing sign of life.
 fn stall_notice(world: &World) -> String {
     let card = card(world, "*part*");
     let lines = card.lines().skip_while(|line| !line.contains("no sign of life") && !line.contains("*Last seen:*"));
@@ -35,7 +35,7 @@ fn head(world: &World) -> Sha {
     world.sim.github.head(PART, "qa").unwrap()
 }
 
-/// A promotion into qa that is merged, and that nobody builds or rolls out.
+/// A promotion into qa that is merged. No CI builds it, and no controller rolls it out.
 async fn open_with_merged_change() -> World {
     let world = crate::harness::parts::with_parts_and(&["part".to_owned()], |configuration| {
         configuration.replace(
@@ -50,7 +50,7 @@ async fn open_with_merged_change() -> World {
     world
 }
 
-/// Lets time pass second by second: the looks of the bot come on the way, and not all at the end.
+/// Advances the clock second by second, so that each check of the bot happens at its own time.
 async fn advance_by_seconds(world: &World, seconds: i64) {
     for _ in 0..seconds {
         world.clock.advance(SignedDuration::from_secs(1));
@@ -58,7 +58,7 @@ async fn advance_by_seconds(world: &World, seconds: i64) {
     }
 }
 
-/// So long that the next look has come, and an edit that could wait was sent.
+/// Advances the clock past the next check and past the delay of a card's edit.
 async fn advance_past_poll(world: &World) {
     for seconds in [60, 4] {
         world.clock.advance(SignedDuration::from_secs(seconds));
@@ -210,7 +210,7 @@ async fn what_is_given_up_keeps_what_was_last_seen() {
     let told = world.alice().reads();
     assert!(told.contains("*Last seen:*"), "{told}");
 
-    // And it is still watched.
+    // The change is still watched.
     let tag = head(&world).as_str()[..12].to_owned();
     crate::harness::parts::roll_out(&world, "part", &tag, None);
     world.settle().await;
@@ -238,7 +238,7 @@ async fn with_every_webhook_lost_every_change_ends_right() {
     world.alice().types("/promote search staging").await;
     assert!(card(&world, "*search*").contains("failed in *staging*"), "{}", card(&world, "*search*"));
 
-    // Nothing tells which commit this image was built from but a report, and there is none.
+    // Only a report could say which commit this image was built from, and the report is lost.
     world.alice().types("/promote mailer qa").await;
     world.alice().clicks("Confirm").await;
     let shown = card(&world, "*mailer*");
