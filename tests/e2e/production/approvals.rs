@@ -1,4 +1,4 @@
-//! Who may say yes, how, to what, and for how long it is waited for.
+//! Approvals: the people who may approve, the ways to do it, the commit that an approval is for, and the time limit.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn file(path: &str) -> BTreeMap<String, Option<String>> {
     BTreeMap::from([(path.to_owned(), Some("x".to_owned()))])
 }
 
-/// Erin is a member of the workspace, and of nothing else.
+/// Erin is a member of the workspace, but of no group.
 fn with_erin(sim: &gantry::sim::world::World) {
     let erin = Person {
         id: "U0ERIN".into(),
@@ -61,7 +61,7 @@ async fn each_of_two_approvers_counts_once() {
     assert!(card(&world).contains("approved by <@U0BOB>"), "{}", card(&world));
     world.bob().clicks_in("releases", "Approve").await;
     assert_eq!(last_ephemeral_message(&world, "bob"), "You have approved this already, and each person counts once.");
-    // The other way does not make it two either.
+    // A review on GitHub by the same person does not count a second time.
     world.sim.github.review(REPOSITORY, pull(&world).unwrap().number, "bob", Verdict::Approve, "").unwrap();
     world.settle().await;
     assert_eq!(head(&world, "prod"), before);
@@ -101,14 +101,14 @@ async fn double_clicks_and_clicks_on_what_has_moved_on_are_told_so() {
         "one result, one merge"
     );
 
-    // The card has no buttons any more, so the click is one that was on its way.
+    // The card has no buttons any more, so the test sends a late click itself.
     let change = pull(&world).unwrap().head.strip_prefix("gantry/").unwrap().to_owned();
     press(&world, "U0CAROL", "change_approve", &format!("{change}:{}", pull(&world).unwrap().head_sha)).await;
     let last = world.ephemeral_messages("carol", "releases").pop().expect("a word");
     assert!(last.contains("running in *prod*") && last.contains("There is nothing left to decide."), "{last}");
 }
 
-/// A click that no message of ours has any more.
+/// Sends a click on a button that no message shows any more.
 async fn press(world: &World, person: &str, action: &str, value: &str) {
     let payload = json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0RELEASES" },
@@ -244,7 +244,7 @@ async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
     let told = card(&world);
     assert!(told.contains("the review of `bob` does not count: I do not know who <@U0ERIN> is on GitHub"), "{told}");
     assert!(told.contains("0 of 1 approval"), "{told}");
-    // In Slack everybody is who they are.
+    // An approval in Slack needs no GitHub account.
     world.bob().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
@@ -320,7 +320,7 @@ async fn a_branch_that_moves_voids_the_approvals() {
     let pull = request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
     world.sim.push("checkout", "prod", "Stop the bleeding", file("hotfix.txt"), "bob").unwrap();
-    // Nobody tells of a push to prod; the next look finds it.
+    // No webhook reports a push to prod; the check each minute finds it.
     world.wait(SignedDuration::from_secs(61)).await;
     let told = card(&world);
     assert!(
@@ -356,7 +356,7 @@ async fn checks_on_the_frozen_branch_must_be_green() {
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
 
-/// GitHub's second system of checks has a webhook of its own: nobody waits for the next look.
+/// Commit statuses have a webhook of their own, so the change does not wait for the check each minute.
 #[tokio::test]
 async fn statuses_on_the_frozen_branch_wake_it_as_well() {
     let world = World::open().await;
@@ -423,7 +423,7 @@ async fn a_rejection_has_a_reason() {
         .find(|told| told.starts_with("<@U0ALICE>"))
         .expect("alice is told");
     assert!(reply.contains("rejected"), "{reply}");
-    // The same as a command, for whom Slack opens no modal in time.
+    // The same by a command, for the case that Slack opens no modal in time.
     request_production(&world).await;
     let change = world.public_messages("releases").into_iter().rfind(|told| told.contains("asked by")).unwrap();
     let digits = change.rsplit_once("change `").unwrap().1.trim_end_matches('`').to_owned();

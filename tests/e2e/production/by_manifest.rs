@@ -11,12 +11,12 @@ use crate::harness::manifest::{
 };
 use crate::harness::world::{World, redact_origin_and_ids};
 
-/// A version that has come up to staging and may go on: its commit, and its tag.
+/// Pushes a version and promotes it up to staging, until it may go to prod. Returns its commit and its tag.
 async fn promote_to_staging(world: &World, message: &str) -> (Sha, String) {
     let pushed = push_and_settle(world, message).await;
     world.alice().types("/promote search qa").await;
     world.alice().types("/promote search staging").await;
-    // It must soak there for some seconds.
+    // Prod requires a soak of some seconds in staging.
     world.wait(SignedDuration::from_secs(6)).await;
     pushed
 }
@@ -148,7 +148,7 @@ async fn a_file_that_changes_meanwhile_voids_the_approvals_and_keeps_both() {
 
     let theirs = format!("# Ask bob\n{}", text(&world, &path("prod")));
     let other = put(&world.sim, &[(&path("prod"), Some(&theirs))]);
-    // The second yes is not enough: it was said to something else.
+    // Carol approves the old result, so her approval does not count.
     world.carol().clicks_in("releases", "Approve").await;
     let second = pull(&world);
     assert_eq!((second.number, second.state), (first.number, "open"), "the same pull request");

@@ -1,4 +1,4 @@
-//! Production: a pull request, the right people's approval, and nothing merged that was not seen.
+//! Production by branch: the pull request, its approval and its merge. No commit is merged that was not shown.
 
 use std::collections::BTreeMap;
 
@@ -265,7 +265,7 @@ async fn what_is_closed_by_hand_is_cancelled() {
     assert!(card(&world).contains("not promoted to *prod*, cancelled"), "{}", card(&world));
     assert!(card(&world).contains("Its pull request was closed on GitHub; nothing was merged."), "{}", card(&world));
     assert_no_branch_left(&world);
-    // The way is free again.
+    // The change lock is free again.
     request_production(&world).await;
     assert!(card(&world).contains("waiting for 1 approval"), "{}", card(&world));
 }
@@ -435,7 +435,7 @@ async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_a
         assert_eq!(ack.unwrap().status, 200);
     }
     world.settle().await;
-    // Each of them confirms their own plan, all in the same moment.
+    // Every plan is confirmed by its requester, all at the same moment.
     let mut clicks = Vec::new();
     for who in ["alice", "bob"] {
         let messages = world.sim.slack.messages("deploys", Some(who));

@@ -1,4 +1,4 @@
-//! The head moves between the plan, the approval and the merge: whatever is merged was shown and approved, each time.
+//! The head moves between plan, approval and merge: only commits that were shown and approved are merged.
 
 mod race;
 
@@ -15,12 +15,12 @@ use crate::harness::series::{Series, is_long};
 use crate::harness::signing;
 use crate::harness::world::World;
 
-/// In a long run.
+/// The number of races in a long run.
 const RACES: u64 = 500;
 const RACES_PER_WORLD: usize = 25;
 const THREADS: usize = 2;
 
-/// Alice asks for checkout in prod, confirms, and it waits for approval.
+/// A world in which alice's promotion of checkout to prod waits for approval.
 async fn open_with_waiting_change() -> World {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
@@ -44,7 +44,7 @@ fn push(world: &World, branch: &str) -> Sha {
         .unwrap()
 }
 
-/// Somebody acts while GitHub is waited for.
+/// Pauses the next request of this kind, runs `act`, and waits until the request is paused.
 async fn act_until_request_held(world: &World, method: &str, path: &'static str, act: impl AsyncFnOnce()) {
     let faults = world.sim.github.request_faults();
     faults.inject(method, path, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
@@ -53,14 +53,14 @@ async fn act_until_request_held(world: &World, method: &str, path: &'static str,
     assert!(faults.has_paused_request(), "nobody asked for {method} {path}");
 }
 
-/// What the card's Approve is for: the change and the commit.
+/// The value of the card's Approve button: the change and the commit.
 fn approve_button(blocks: &[Value]) -> Option<String> {
     let mut elements = blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
     let button = elements.find(|element| element["text"]["text"] == "Approve")?;
     button["value"].as_str().map(str::to_owned)
 }
 
-/// The press of a button as it was shown before reaches us only now.
+/// Sends a click on an Approve button with the value that the card showed earlier.
 async fn click_stale_button(world: &World, person: &str, value: &str) {
     let now = world.clock.now();
     let payload = json!({
@@ -170,7 +170,7 @@ fn no_race_merges_what_was_not_shown_and_approved() {
         lost.iter().map(|s| s.as_str()).collect::<Vec<_>>().join("\n=====\n")
     );
     assert_eq!(ends.len(), seeds.len());
-    // Races that nobody wins would prove nothing.
+    // If nearly all races had the same outcome, the series would prove little.
     let count = |end: &RaceOutcome| ends.iter().flatten().filter(|one| *one == end).count();
     assert!(count(&RaceOutcome::Merged) > seeds.len() / 4, "{} merged", count(&RaceOutcome::Merged));
     assert!(count(&RaceOutcome::MergedOntoSomethingNewer) > 0 || !is_long());

@@ -1,5 +1,5 @@
-//! One race to prod: people ask, confirm and approve, somebody else interferes at a moment that chance chooses, and in the
-//! end Git is held against what was shown and said.
+//! One race to prod: people request, confirm and approve a promotion, and others interfere at random moments. At the
+//! end, Git is compared with the commits that were shown and approved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -15,11 +15,11 @@ use super::{approve_button, click_stale_button};
 use crate::harness::series::Random;
 use crate::harness::world::{World, render_message};
 
-/// What somebody else does while a change is on its way to prod.
+/// An action of other people while a change is on its way to prod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interference {
     PushToDevelop,
-    /// Pushed to staging, and it runs there.
+    /// A push to staging, which runs there at once.
     PushToStaging,
     Hotfix,
     PushToFrozen,
@@ -30,11 +30,11 @@ enum Interference {
     Review,
     RequesterReviews,
     SecondClick,
-    /// On a card as it was a while ago.
+    /// A click on an earlier state of the card.
     LateClick,
 }
 
-/// What moves a head, more often.
+/// An action that appears twice is chosen twice as often.
 const INTERFERENCES: [Interference; 15] = [
     Interference::PushToDevelop,
     Interference::PushToStaging,
@@ -53,7 +53,7 @@ const INTERFERENCES: [Interference; 15] = [
     Interference::LateClick,
 ];
 
-/// Where GitHub can be made to wait, before or after it does what it was asked.
+/// The requests to GitHub that can be paused, before or after their effect.
 const HELD_REQUESTS: [(&str, &str); 8] = [
     ("POST", "/git/refs"),
     ("PATCH", "/git/refs"),
@@ -72,7 +72,7 @@ pub(super) enum RaceOutcome {
     NotMerged,
 }
 
-/// The races of one world, one after another. Each has a seed, and an artefact and a repository of its own.
+/// Runs the races of one world, one after another. Each race has a seed, an artefact and a repository of its own.
 pub(super) async fn run_races(seeds: &[u64]) -> Vec<Result<RaceOutcome, String>> {
     let world = open_world(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
     let mut ends = Vec::new();
@@ -90,8 +90,8 @@ fn workload(name: &str) -> Workload {
     format!("deployment/{name}").parse().unwrap()
 }
 
-/// A world with artefacts that its CI does not build, so that nothing rolls out but what a race says: each runs something
-/// in staging that prod has not.
+/// A world with artefacts that its CI does not build, so that only the races roll images out. Each artefact runs a
+/// newer commit in staging than in prod.
 async fn open_world(names: &[String]) -> World {
     World::with_setup(
         |sim| {
@@ -141,15 +141,15 @@ struct Race<'a> {
     random: Random,
     name: String,
     repository: String,
-    /// Where prod stood at the beginning.
+    /// The head of prod at the beginning.
     first: Sha,
-    /// What the plan showed.
+    /// The commit that the plan showed.
     pinned: Option<Sha>,
-    /// What people said yes to: what their card showed, or GitHub, when they did.
+    /// The commits that people approved: those that the card, or GitHub, showed them at that moment.
     approved: BTreeSet<Sha>,
     by_hand: BTreeSet<Sha>,
     interference_count: usize,
-    /// Prod moved, or the pull request was pointed elsewhere, after somebody had said yes.
+    /// Prod moved, or the pull request was retargeted, after an approval.
     moved_late: bool,
     log: String,
     violation: Option<String>,
@@ -158,7 +158,7 @@ struct Race<'a> {
 impl<'a> Race<'a> {
     fn new(world: &'a World, seed: u64) -> Self {
         let mut random = Random(seed);
-        // Seeds that stand side by side begin alike.
+        // Neighbouring seeds begin with similar numbers, so the first numbers are skipped.
         (0..8).for_each(|_| _ = random.below(2));
         let (name, repository) = (name(seed), format!("acme/{}", name(seed)));
         let first = world.sim.github.head(&repository, "prod").unwrap();
@@ -179,9 +179,9 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// How it ended; or what is wrong with that, with its seed and its story.
+    /// Returns the outcome; or the violation with the seed, the log and the card.
     async fn run(mut self) -> Result<RaceOutcome, String> {
-        // GitHub is not written to faster than it allows: each race begins with a full hour of turns.
+        // Gantry limits its own writes to GitHub: each race begins with the full allowance.
         self.world.clock.advance(SignedDuration::from_mins(4));
         self.pinned = self.world.sim.github.head(&self.repository, "staging");
         self.world.alice().types(&format!("/promote {} prod", self.name)).await;
@@ -211,7 +211,7 @@ impl<'a> Race<'a> {
         })
     }
 
-    /// As far as it comes by itself, and something happens there.
+    /// Waits until the change rests or a request is paused, then lets people interfere and approve.
     async fn advance_race(&mut self) {
         let faults = self.world.sim.github.request_faults();
         self.world.settle_until(|| faults.has_paused_request()).await;
@@ -232,12 +232,12 @@ impl<'a> Race<'a> {
             self.plan_held_request();
         }
         if !self.one_in(4) && self.approves().await && self.one_in(4) {
-            // In the same moment, before anybody has looked.
+            // At the same moment, before the bot has handled the approval.
             self.interfere().await;
         }
     }
 
-    /// What was put in its way is taken out of it again, and those who can approve look once more.
+    /// Removes the faults, points the pull request back at prod, and in most races approves once more.
     async fn finish_race(&mut self) {
         self.world.sim.github.request_faults().clear();
         self.world.settle().await;
@@ -252,7 +252,7 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// The next race does not wait for this one's people.
+    /// Closes the pull request if it is open, so that the next race does not wait for its approval.
     fn close_open_pull(&self) {
         if let Some(pull) = self.pull().filter(|pull| pull.state == "open") {
             self.world.sim.github.close_pull(&self.repository, pull.number, "bob").unwrap();
@@ -312,7 +312,7 @@ impl<'a> Race<'a> {
             Interference::Retarget => {
                 if let Some(pull) = pull {
                     let base = if pull.base == "prod" { "staging" } else { "prod" };
-                    // GitHub says no where the other branch has it all.
+                    // GitHub refuses if the other branch already contains the commits.
                     let _ = github.retarget_pull(repository, pull.number, base);
                     self.moved_late |= !self.approved.is_empty();
                 }
@@ -338,7 +338,7 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// Bob or carol press Approve, where the card has it.
+    /// Bob or carol clicks Approve, if the card has that button.
     async fn approves(&mut self) -> bool {
         let Some(card) = self.card() else { return false };
         let Some(value) = approve_button(&card.blocks) else { return false };
@@ -354,7 +354,7 @@ impl<'a> Race<'a> {
         true
     }
 
-    /// Carol presses a button of the card as it is or was, whether anybody pressed it before or not.
+    /// Carol clicks an Approve button of the current or an earlier state of the card.
     async fn approves_late(&mut self) {
         let Some(card) = self.card() else { return };
         let shown = card.history.iter().map(|before| &before.blocks).chain([&card.blocks]);
@@ -369,7 +369,7 @@ impl<'a> Race<'a> {
         click_stale_button(self.world, "U0CAROL", value).await;
     }
 
-    /// Until what people did has been worked off, though GitHub is still waited for.
+    /// Waits until the inbox is empty, while a request to GitHub is still paused.
     async fn wait_until_inbox_empty(&self) {
         for _ in 0..500 {
             if self.world.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
@@ -391,7 +391,7 @@ impl<'a> Race<'a> {
         self.world.sim.slack.messages("releases", None).into_iter().rev().find(is_card)
     }
 
-    /// What Git holds in the end, against what people saw and said.
+    /// Compares the final state of Git with the plan, the approvals and the card.
     fn check_outcome(&self) -> Result<RaceOutcome, String> {
         let github = &self.world.sim.github;
         let all: BTreeMap<Sha, GraphCommit> =
@@ -434,7 +434,7 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// One time in so many.
+    /// True once in `of` calls, on average.
     fn one_in(&mut self, of: usize) -> bool {
         self.random.below(of) == 0
     }
