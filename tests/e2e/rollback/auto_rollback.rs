@@ -1,5 +1,6 @@
-//! `auto_rollback` acts on the cluster's own verdict, on a report that the commit could not be built or applied, and on a
-//! deadline without proof. A health report, or a condition that the cluster may still overcome, triggers nothing before that.
+//! `auto_rollback` acts on the cluster's own verdict, on a report that the commit could not be built or applied, and on
+//! a deadline without proof. A health report, or a condition that the cluster may still overcome, triggers nothing
+//! before that.
 
 use gantry::domain::model::version::Sha;
 use gantry::domain::model::workload::{Workload, WorkloadKind};
@@ -170,7 +171,8 @@ async fn after_a_health_report_the_cluster_decides() {
     assert!(failed.contains("*Why:* CrashLoopBackOff"), "{failed}");
 }
 
-/// GitHub fails while the rollback is prepared, and the workload recovers meanwhile. An old health report does not count then.
+/// GitHub fails while the rollback is prepared, and the workload recovers meanwhile. An old health report does not
+/// count then.
 #[tokio::test]
 async fn a_workload_that_recovers_before_the_rollback_begins_is_not_rolled_back() {
     let world = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
@@ -208,7 +210,7 @@ async fn after_a_health_report_the_deadline_decides() {
     assert_eq!(rollbacks(&world), 1);
 }
 
-/// The deadline does not confirm the report, because nobody could read the state of the rollout then.
+/// The deadline does not confirm the report, because the state of the rollout was unreadable at that time.
 #[tokio::test]
 async fn a_health_report_is_not_confirmed_if_the_cluster_was_unreadable_at_the_deadline() {
     let world = World::with_config(|yaml| with_auto_rollback(&yaml)).await;

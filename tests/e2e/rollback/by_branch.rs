@@ -1,4 +1,4 @@
-//! `rollback` by branch, as the one who types it sees it, and as Git and the cluster then hold it.
+//! `rollback` by branch: the messages that people see, and the state of Git and the cluster afterwards.
 
 use std::collections::BTreeMap;
 

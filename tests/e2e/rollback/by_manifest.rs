@@ -1,4 +1,4 @@
-//! `rollback` by manifest: the old image itself returns, and what was rolled back from stays away.
+//! `rollback` by manifest: the old image returns, and the version that was rolled back from is quarantined.
 
 use gantry::sim::faults::Fault;
 use gantry::sim::world as sim;
@@ -95,7 +95,7 @@ async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
     Next: promote what repairs it; or, if it was not to blame, `/gantry release search 1.0.3`, or pass it with `--override reason` where you may.
     ");
 
-    // The same image under another tag is known by its commit.
+    // An image of the same commit under another tag is the same version.
     let revision = world.sim.github.head("acme/search", "develop").unwrap();
     world.sim.registry.publish(IMAGE, "other", Some(&revision), world.clock.now());
     let text = format!("images: [{{ name: {IMAGE}, newTag: other }}]\n");
@@ -231,7 +231,7 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
     }
     let told = world.ephemeral_messages("bob", "deploys").concat();
     assert!(told.contains("is promoting *checkout* to *qa*"), "one change of a file at a time: {told}");
-    // The world's controller looks for each in a folder of its own.
+    // The world's controller expects each artefact in a folder of its own, so the test deploys checkout.
     world.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:nightly-7"));
     world.settle().await;
     assert!(card(&world, "deploys").contains("*checkout* `nightly-7`: running in *qa*"), "{}", card(&world, "deploys"));

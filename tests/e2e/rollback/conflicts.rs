@@ -1,5 +1,5 @@
-//! Rollbacks while something else is under way in the environment: a promotion that is merged, deploys or waits, or another
-//! rollback.
+//! Rollbacks while another change is under way in the environment: a promotion that is being merged, deploys or waits
+//! for approval, or another rollback.
 
 use gantry::adapters::store::InboxQueue;
 use gantry::domain::model::version::Sha;
@@ -12,7 +12,7 @@ use crate::harness::production;
 use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, text, tree};
 use crate::harness::world::{World, has_button};
 
-/// Alice's promotion to qa is held right before its merge, and bob wants to roll back.
+/// Alice's promotion to qa is paused right before its merge, and bob has requested a rollback.
 async fn open_with_held_promotion() -> (World, Sha) {
     let world = World::open().await;
     let before = head(&world, "qa");
@@ -27,7 +27,7 @@ async fn open_with_held_promotion() -> (World, Sha) {
     (world, before)
 }
 
-/// Waits until the bot has handled bob's press and put it off: it stays in the inbox, and is due only when the clock moves.
+/// Waits until the bot has postponed bob's click: the request stays in the inbox and is due only when the clock moves.
 async fn wait_until_put_off(world: &World) {
     let store = &world.bot.store;
     wait_until("the press is put off", async || {
@@ -141,7 +141,7 @@ async fn who_waits_in_vain_is_told() {
     let told = || {
         world.ephemeral_messages("bob", "deploys").into_iter().any(|told| told.starts_with("Nothing was rolled back"))
     };
-    // No further: Slack takes an answer for half an hour only.
+    // The clock must not go further, because Slack accepts an answer for half an hour only.
     let end = world.clock.now() + SignedDuration::from_secs(750);
     wait_until("bob is told", async || {
         world.clock.advance_to(end.min(world.clock.now() + SignedDuration::from_secs(10)));
@@ -188,7 +188,7 @@ async fn a_promotion_that_deploys_gives_way_after_a_yes() {
     let result = head(&world, "qa");
     assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![bad.clone()], tree(&world, &good)));
 
-    // The image of the bad version comes first, and proves nothing; nor does what still runs from before.
+    // Neither the image of the bad version, which arrives first, nor the version from before proves the rollback.
     let mut seen_bad = false;
     for _ in 0..40 {
         world.clock.advance(SignedDuration::from_millis(250));
@@ -271,7 +271,7 @@ async fn two_who_roll_back_at_once_do_it_once() {
     }
     world.settle().await;
     assert_eq!(rollbacks(&world), 1, "{:#?}", world.public_messages("deploys"));
-    // Whoever was first, the other is told of them.
+    // Either of them may be first. The answer to the other names the first.
     let (first, other) = if world.public_messages("deploys").iter().any(|told| told.contains("asked by <@U0BOB>")) {
         ("<@U0BOB>", "carol")
     } else {

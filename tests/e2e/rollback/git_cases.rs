@@ -1,5 +1,5 @@
-//! Rollbacks and the promotions after them, case by case, on real Git: what the branch held at every moment, and what `git`
-//! itself says of the repository in the end.
+//! Rollbacks and the promotions after them, case by case, on real Git: the content of the branch after each move, and a
+//! check of the whole repository by the `git` command line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use gantry::sim::github::{BranchMove, FaultTiming, RequestFault};
 
 use crate::harness::repositories::{Files, GithubHarness, PromotionResult, TestRepository, expected_tree};
 
-/// Each row: what happens, and what the branch `qa` holds after each of its moves. `back x`: to where `qa` stood after `x`.
+/// Each row: its name, the steps, and the content of `qa` after each move. `back x` restores `qa` as it was after `x`.
 const CASES: [(&str, &str, &str); 12] = [
     ("the same again", "push a, promote a, push b, promote b, back a, promote b", "a | a b | a | a b"),
     ("a newer one", "push a, promote a, push b, promote b, back a, push c, promote c", "a | a b | a | a b c"),
@@ -69,7 +69,7 @@ const CASES: [(&str, &str, &str); 12] = [
     ),
 ];
 
-/// What a branch with these changes holds: a file of each, one that all of them overwrite, and one of which each has a line.
+/// The files of a branch with these commits: one per commit, one that all pushes overwrite, and one with a line for each.
 fn files(applied: &[&str]) -> Files {
     let mut files = Files::from([("README".to_owned(), "one\ntwo\n".to_owned())]);
     let pushes = applied.iter().filter(|name| !is_hotfix(name));
@@ -91,11 +91,11 @@ fn split_names(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-/// One case, step by step.
+/// The state of a case between two steps.
 struct CaseState {
     develop: Vec<String>,
     pushed: BTreeMap<String, Sha>,
-    /// Where `qa` stood after a step.
+    /// The head of `qa` after each step.
     positions: BTreeMap<String, Sha>,
 }
 
@@ -182,8 +182,8 @@ async fn ten_rounds_of_promotion_and_rollback_lose_nothing() {
     }
 }
 
-/// `git` finds every object whole, every move of the branch to be forward along its first parents, and every merge to be
-/// what it would have made of it.
+/// Checks with `git` that every object is intact, that the branch only moved forward along its first parents, and that
+/// every merge commit has the tree that `git` computes.
 fn check_with_git(repo: &TestRepository<'_>, moves: &[BranchMove]) {
     let there = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
     assert!(there || std::env::var_os("CI").is_none(), "the `git` command line must be installed where CI runs");
@@ -223,7 +223,7 @@ fn git(at: &Path, arguments: &[&str]) -> String {
     stdout
 }
 
-/// `qa` with `a` and `b`, rolled back to `a`; and the commit `b`.
+/// A repository in which `qa` had `a` and `b` and was rolled back to `a`; and the commit `b`.
 async fn set_up_rollback<'a>(hub: &'a GithubHarness, name: &str) -> (TestRepository<'a>, Sha) {
     let (repo, first) = hub.create_repository(name, &["develop", "qa", "staging"], &files(&[]));
     run_case(&repo, &first, "push a, promote a, push b, promote b, back a", "a | a b | a").await;
@@ -241,7 +241,7 @@ async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
     let message = format!("Promote\n\n{}\n", Trailers::Change(change));
     let promoting = PromotionMerge { change, pinned: &pinned, message: &message };
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
-    // The answer is lost after the merge; the next try begins where the first began.
+    // The response is lost after the merge. The next attempt starts from the same base.
     hub.github.request_faults().inject("POST", "/merges", FaultTiming::AfterEffect, RequestFault::Disconnect, 1);
     assert!(client.build_promotion_commit(repository, "gantry/1", &base, &open, promoting).await.is_err());
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
@@ -317,7 +317,7 @@ async fn both_sides_of_one_line_are_a_conflict_and_nothing_moves() {
     assert_eq!((repo.head("qa"), repo.take_moves()), (hotfix, vec![]));
 }
 
-/// Staging has what was rolled back in qa: a hotfix there would take it away from staging without a word.
+/// Staging has the commit that was rolled back in qa. Promoting a hotfix on qa would silently remove it from staging.
 #[tokio::test]
 async fn a_hotfix_on_a_rolled_back_environment_is_known_to_carry_the_rollback_along() {
     let hub = GithubHarness::open().await;

@@ -1,4 +1,4 @@
-//! GitHub in a bad mood, a branch that moves, a bot that is killed: a rollback is one commit on the branch at the end.
+//! GitHub failures, a branch that moves, and a bot that is killed: a rollback ends as one commit on the branch.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::harness::process::{KillPoint, PauseWhen, ProcessHarness, kill_in_lane
 use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 use crate::harness::world::{World, render_message};
 
-/// What the branch got since, by its first parents.
+/// The number of commits on the branch since `before`, along its first parents.
 fn count_commits_since(world: &World, before: &Sha) -> usize {
     let (mut at, mut count) = (head(world, "qa"), 0);
     while at != *before {
@@ -42,7 +42,7 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
             (FaultTiming::BeforeEffect, limited()),
             (FaultTiming::BeforeEffect, second()),
         ] {
-            // Whoever cannot be asked for a while is not waited for with an answer: see below.
+            // A rate limit on a lookup is not waited for: the rollback is refused, as the next test shows.
             if method == "GET" && matches!(&fault, RequestFault::Reply(403 | 429, ..)) {
                 continue;
             }
@@ -181,7 +181,7 @@ async fn a_rollback_that_is_killed_after_any_of_its_requests_ends_once() {
     kill_at_every_request(PauseWhen::AfterTheEffect).await;
 }
 
-/// A rollback for every request that one makes: at that request the bot is killed, and started again.
+/// Runs a rollback for each of its requests: at that request the bot is killed and restarted.
 async fn kill_at_every_request(pause: PauseWhen) {
     let named = ["/git/commits", "/git/refs/heads/qa", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs"];
     kill_in_lanes(&named, |points| kill_at_points(points, pause)).await;
@@ -197,7 +197,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         wait_until("the push runs", async || harness.count_messages_with(&format!("Push {round} ")) > 0).await;
         harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         if !held_at.is_empty() {
-            // The rollback before left a hold.
+            // The rollback of the previous round has left a hold.
             let asked = |harness: &ProcessHarness| {
                 let last = harness.world.slack.messages("deploys", Some("alice")).pop().unwrap();
                 (render_message(&last).contains(pinned.short()) && render_message(&last).contains("[Confirm]"))

@@ -1,4 +1,4 @@
-//! Rollbacks that are asked for wrongly, by the wrong person, at the wrong time, or in an environment that is shut.
+//! Rollbacks with wrong input, by a person without the right, too late, or in an environment with a lock or a freeze.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ async fn what_is_there_already_is_nothing_to_go_back_to() {
     Next: choose another version: `/rollback checkout qa &lt;version&gt;`; `/list checkout` shows what runs where.
     ");
 
-    // The version before has the same code, by another commit.
+    // The version before has the same code on another commit.
     let same = world.sim.github.read_file(REPOSITORY, &before, "README.md").unwrap();
     world.sim.push("checkout", "qa", "Nothing at all", files("README.md", &same), "carol").unwrap();
     world.settle().await;
@@ -205,7 +205,7 @@ async fn what_is_pushed_after_the_question_is_shown_first() {
     let world = World::open().await;
     world.bob().types("/rollback checkout prod").await;
     let hotfix = world.sim.push("checkout", "prod", "Stop the bleeding", files("hotfix.txt", "x"), "carol").unwrap();
-    // Its image has not come yet.
+    // The image of the hotfix is not deployed yet.
     world.bob().clicks_without_waiting("deploys", "Confirm").await;
     world.wait_until_idle().await;
     let asked = world.bob().reads();
@@ -233,7 +233,7 @@ async fn a_lock_that_comes_while_github_is_away_holds_a_rollback() {
     assert!(waiting.contains("in *qa*: waiting for what the rules ask for"), "{waiting}");
     assert!(waiting.contains("*qa* is locked by <@U0CAROL>: load test."), "{waiting}");
     assert_eq!(head(&world, "qa"), before);
-    // Whoever has seen the lock passes it.
+    // A new plan shows the lock to bob, so his confirmation passes it.
     world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
     world.wait_until_idle().await;
     assert!(world.bob().reads().contains(":lock: *qa* is locked by <@U0CAROL>"), "{}", world.bob().reads());

@@ -1,4 +1,4 @@
-//! A promotion that fails offers its rollback, or has it done by the environment's rule; and a rollback that fails says so.
+//! A failed promotion offers its rollback, or the environment's rule rolls it back. A failed rollback says so.
 
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{FaultTiming, RequestFault};
@@ -66,7 +66,7 @@ async fn a_failed_promotion_offers_its_rollback_and_the_button_works() {
     assert!(!all[0].contains("[Roll back]") && !all[0].contains("should it come to run"), "{}", all[0]);
     assert!(all[1].contains("'s code, restored as") && all[1].contains("asked by <@U0CAROL>"), "{}", all[1]);
 
-    // The reply in the thread still has its button, and that is too late.
+    // The reply in the thread still has its button, but the promotion is already rolled back.
     world.sim.slack.click("bob", "deploys", &reply.id, "Roll back").await.unwrap();
     world.settle().await;
     assert!(world.bob().reads().contains("is not what *qa* has any more"), "{}", world.bob().reads());
@@ -106,7 +106,7 @@ async fn a_promotion_without_proof_offers_its_rollback_too() {
     let result = head(&world, "qa");
     assert_eq!(tree(&world, &result), tree(&world, &good));
     assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
-    // The image of the bad version came meanwhile, and that turns nothing green.
+    // The image of the bad version has arrived meanwhile. It turns no card green.
     let all = cards(&world);
     assert!(all[0].contains("no proof that it runs in *qa*") && all[0].contains("Rolled back"), "{}", all[0]);
     assert!(!all[0].contains("running in"), "{}", all[0]);
@@ -140,7 +140,7 @@ async fn by_rule_a_failed_promotion_is_rolled_back_once() {
     let reply = render_message(&find_thread_reply(&world, "restored as"));
     assert!(reply.starts_with("<@U0ALICE> "), "whoever asked for the promotion is told: {reply}");
 
-    // The rule's own reply is in the quarantine.
+    // The quarantine says that the environment's rule rolled the version back.
     world.bob().types("/promote checkout qa").await;
     let told = world.bob().reads();
     assert_snapshot!(redact_commits(&world, told.lines().next().unwrap_or_default(), &[(&bad, "bad")]), @"*checkout* `develop-d6c66c2` may not come back to *qa*: I, by the rule of that environment, rolled it back in *qa* <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: develop-d6c66c2 failed: CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts.");
@@ -179,7 +179,7 @@ async fn a_rollback_that_fails_is_not_rolled_back() {
     asked by the rule of *qa*, for <@U0ALICE> · <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
 
-    // From there another version can be chosen.
+    // Another version can be chosen from the card of the failed rollback.
     world.bob().clicks_in("deploys", "Another version").await;
     world.bob().clicks_in("deploys", "qa-d2aaacd").await;
     let now = head(&world, "qa");
@@ -204,7 +204,7 @@ async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
     world.sim.cluster.set_down("qa", true);
-    // In steps: the watch asks the cluster again only when the clock moves, and `settle` would never end.
+    // The clock advances in steps: the watch asks the cluster again only when it moves, and `settle` would never end.
     for _ in 0..50 {
         world.clock.advance(SignedDuration::from_secs(2));
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
@@ -243,7 +243,7 @@ async fn what_the_rule_cannot_do_is_said() {
     [Roll back] [Another version]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    // A person does it, and passes the lock.
+    // A person may roll back in spite of the lock.
     world.bob().clicks_in("deploys", "Roll back").await;
     assert!(world.bob().reads().contains("is locked by <@U0CAROL>"), "{}", world.bob().reads());
     world.bob().clicks_in("deploys", "Confirm").await;
@@ -317,7 +317,7 @@ async fn a_rollback_that_fails_says_what_runs_and_why() {
     [Another version]
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    // It is watched on: what comes to run late is green.
+    // The reply in the thread mentions bob and gives the reason.
     let reply = render_message(&find_thread_reply(&world, "the rollback failed"));
     assert!(reply.starts_with("<@U0BOB> ") && reply.contains("*Why:* CrashLoopBackOff"), "{reply}");
     assert_eq!(world.sim.github.head(REPOSITORY, "qa"), Some(result));

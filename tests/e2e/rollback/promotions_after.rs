@@ -1,5 +1,5 @@
-//! What is promoted after a rollback: the same again, something newer, what a rollback left below. Git holds all of it at
-//! the end, and nobody ever sees the bad version on the branch in between.
+//! Promotions after a rollback: of the same version, of a newer one, and from the environment that was rolled back. The
+//! branch moves once, and never shows the bad version in between.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, text, tree};
 use crate::harness::world::World;
 
-/// Every place on which the environment's branch stood.
+/// Every move of an environment's branch.
 #[derive(Clone)]
 struct BranchMoves(Arc<Mutex<Vec<BranchMove>>>);
 
@@ -27,7 +27,7 @@ impl BranchMoves {
         path
     }
 
-    /// What it showed since, of the artefact's own file; it only ever went forward.
+    /// The content of the artefact's file after each move. Asserts that the branch only moved forward.
     fn texts(&self, world: &World) -> Vec<String> {
         let moves = self.0.lock().unwrap().clone();
         for moved in &moves {
@@ -38,7 +38,7 @@ impl BranchMoves {
     }
 }
 
-/// Is `old` reached from `new`?
+/// Whether `new` contains `old`.
 fn is_behind(world: &World, old: &Sha, new: &Sha) -> bool {
     let graph = world.sim.github.graph(REPOSITORY, 1000);
     let parents: BTreeMap<_, _> = graph.iter().map(|commit| (&commit.sha, &commit.parents)).collect();
@@ -61,18 +61,18 @@ fn files(path: &str, text: &str) -> BTreeMap<String, Option<String>> {
     BTreeMap::from([(path.to_owned(), Some(text.to_owned()))])
 }
 
-/// What bob was told last.
+/// The newest message that bob sees.
 fn last_answer(world: &World) -> String {
     world.bob().reads()
 }
 
-/// The version in a code span of a sentence that begins with these words.
+/// The command in a message that begins with `words`, up to its closing backtick.
 fn command(told: &str, words: &str) -> String {
     let at = told.find(words).unwrap_or_else(|| panic!("no {words}: {told}"));
     told[at..].split('`').next().unwrap_or_default().to_owned()
 }
 
-/// Promotes and rolls back; gives what the branch had before, with the bad version, and now.
+/// Promotes and rolls back. Returns the head of `qa` before, with the bad version, and afterwards.
 async fn promote_and_roll_back(world: &World) -> [Sha; 3] {
     let good = head(world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -135,7 +135,7 @@ async fn something_newer_brings_everything_back_in_one_move() {
 async fn hotfixes_on_the_branch_survive_a_rollback_and_what_follows() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
-    // One between the promotion and its rollback goes with it, and comes back.
+    // A hotfix between the promotion and its rollback is rolled back too, and returns with the next promotion.
     world.sim.push("checkout", "qa", "Between", files("between.txt", "x"), "carol").unwrap();
     world.settle().await;
     world.bob().types("/rollback checkout qa").await;
@@ -187,7 +187,7 @@ async fn a_version_between_is_refused_with_the_rollback_that_brings_it() {
     world.push("checkout", "One more");
     world.settle().await;
     world.alice().types("/promote checkout qa").await;
-    // Past the one between, to what ran before it.
+    // Rolls back past the version between, to the one before it.
     let good = parents(&world, &between)[0].clone();
     world.bob().types(&format!("/rollback checkout qa qa-{}", good.short())).await;
     assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &good));
@@ -211,7 +211,7 @@ async fn what_a_rollback_left_below_is_not_promoted() {
     world.alice().types("/promote checkout qa").await;
     world.alice().types("/promote checkout staging").await;
     let staging = head(&world, "staging");
-    // qa goes back to what is older than what staging has.
+    // qa goes back to a version that is older than that of staging.
     world.bob().types("/rollback checkout qa").await;
     world.bob().types("/promote checkout staging").await;
     let refused = last_answer(&world);
@@ -221,7 +221,7 @@ async fn what_a_rollback_left_below_is_not_promoted() {
     ");
     assert_eq!(head(&world, "staging"), staging);
 
-    // A hotfix on top of the rollback carries it as well.
+    // A hotfix on top of the rollback carries the rollback along.
     world.sim.push("checkout", "qa", "On top", files("hotfix.txt", "x"), "carol").unwrap();
     world.settle().await;
     world.bob().types("/promote checkout staging").await;
@@ -237,7 +237,7 @@ async fn what_was_restored_below_goes_as_what_it_was() {
     world.bob().types("/rollback checkout qa").await;
     world.bob().types("/promote checkout staging").await;
     let refused = last_answer(&world);
-    // Staging never had what was rolled back: what runs below would take nothing back there.
+    // Staging never had the version that was rolled back, so a promotion from qa would remove nothing there.
     assert_snapshot!(redact_commits(&world, &refused, &[(&head(&world, "qa"), "result")]), @"
     *qa* was rolled back: `qa-<result>` is that rollback, with what it took back in its history. A rollback is never promoted.
     Next: repair it below, and promote that; or, if that is newer than what runs there, promote what was restored: `/promote checkout staging @qa-6cff9ae`.
@@ -247,7 +247,7 @@ async fn what_was_restored_below_goes_as_what_it_was() {
     assert_eq!(parents(&world, &now)[1], restored, "{}", last_answer(&world));
     assert!(world.running_tag("checkout", "staging").ends_with(now.short()));
 
-    // Here a hotfix on top of the rollback takes nothing back: staging never had what was rolled back.
+    // A hotfix on top of the rollback is promoted, because staging never had the version that was rolled back.
     world.sim.push("checkout", "qa", "On top", files("hotfix.txt", "x"), "carol").unwrap();
     world.settle().await;
     world.bob().types("/promote checkout staging").await;
@@ -287,7 +287,7 @@ async fn production_undoes_a_rollback_on_its_frozen_branch() {
     assert_no_branch_left(&world);
 }
 
-/// An environment whose rollbacks go by pull request.
+/// Sets `rollback: pull_request` for qa.
 fn roll_back_by_pull_request(yaml: &str) -> String {
     let qa = "  - name: qa\n";
     yaml.replace(qa, &format!("{qa}    rollback: pull_request\n"))
@@ -323,7 +323,7 @@ async fn a_rollback_by_pull_request_needs_no_approval() {
     assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
     assert_no_branch_left(&world);
 
-    // What comes next undoes it as well.
+    // The next promotion undoes a rollback by pull request, too.
     world.push("checkout", "Repair the totals");
     world.settle().await;
     world.bob().types("/promote checkout qa").await;

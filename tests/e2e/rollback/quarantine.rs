@@ -1,4 +1,4 @@
-//! What a rollback leaves behind: a version that may not come back, an environment on hold, and authors who know of it.
+//! The effects of a rollback: the version is quarantined, the artefact is on hold, and the authors are notified.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::harness::production;
 use crate::harness::rollback::{card, head, redact_commits, tree};
 use crate::harness::world::{World, has_button};
 
-/// Promotes checkout to qa and rolls it back; gives the bad version's commit there.
+/// Promotes checkout to qa and rolls it back. Returns the bad version's commit on qa.
 async fn promote_and_roll_back(world: &World) -> Sha {
     world.alice().types("/promote checkout qa").await;
     let bad = head(world, "qa");
@@ -39,7 +39,6 @@ async fn what_was_rolled_back_does_not_go_further_up_either() {
 #[tokio::test]
 async fn it_holds_for_nothing_below() {
     let world = World::open().await;
-    // The same commit is on its way to qa, which staging is above of.
     let pinned = head(&world, "staging");
     world.alice().types("/promote checkout staging").await;
     let bad = head(&world, "staging");
@@ -164,7 +163,7 @@ async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
     world.carol().clicks_in("releases", "Approve").await;
     let waiting = production::card(&world);
     let line = waiting.lines().find(|line| line.contains("totals are wrong")).unwrap_or_else(|| panic!("{waiting}"));
-    // GitHub's mind about the pull request may take a second or two: the moment is nobody's concern here.
+    // GitHub may need a second or two to compute whether it can merge, so the time of the rollback varies.
     let (said, rest) = line.split_once(" <!date^").unwrap_or_else(|| panic!("{line}"));
     let (_, why) = rest.split_once('>').unwrap_or_else(|| panic!("{line}"));
     assert_eq!(said, ":no_entry: it is quarantined: <@U0BOB> rolled it back in *staging*");
@@ -197,7 +196,7 @@ async fn the_next_promotion_asks_once_more_and_the_one_after_does_not() {
     let bad = line.split('`').nth(1).unwrap();
     assert_snapshot!(line.replace(bad, "<bad>"), @":warning: *qa* is on hold: <@U0BOB> rolled `<bad>` back <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold");
     assert_eq!(head(&world, "qa"), back);
-    // A no leaves the hold as it is.
+    // Cancelling the plan leaves the hold in place.
     world.alice().clicks_in("deploys", "Cancel").await;
     world.alice().types("/promote checkout qa").await;
     assert!(is_asked(&world, "alice"), "{}", world.alice().reads());

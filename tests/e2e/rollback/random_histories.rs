@@ -1,5 +1,6 @@
-//! Random histories of pushes, hotfixes, promotions and rollbacks on two rungs, through the GitHub client. A simple model knows
-//! sets of changes and nothing of Git; whenever a branch has moved, its files must be what the model says.
+//! Random histories of pushes, hotfixes, promotions and rollbacks in two environments, through the GitHub client. A
+//! simple model knows sets of commits and nothing of Git. After each move of a branch, its files must equal those of
+//! the model.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,30 +11,30 @@ use gantry::domain::model::version::Sha;
 use crate::harness::repositories::{Files, GithubHarness, PromotionResult, TestRepository, expected_tree};
 use crate::harness::series::{Random, Series, is_long};
 
-/// In a long run.
+/// The number of histories in a long run.
 const HISTORIES: u64 = 1000;
 const STEPS: usize = 14;
 const BRANCHES: [&str; 3] = ["develop", "qa", "staging"];
 /// Two artefacts in one repository.
 const FOLDERS: [&str; 2] = ["shop", "mail"];
-/// Lines of one file that can be changed apart from each other; pushes have the first half.
+/// Lines of one file that can be changed independently; pushes change the first half.
 const LINES: usize = 8;
 
-/// Changes by their number, which is also their order in time.
+/// Commits of the model by their number, which is also their order in time.
 type Applied = BTreeSet<usize>;
 
 struct ModelCommit {
     name: String,
     folder: usize,
-    /// A line of the folder's shared file that it overwrites.
+    /// The line of the folder's shared file that this commit overwrites.
     line: Option<usize>,
-    /// Pushes overwrite the folder's version as well.
+    /// A push overwrites the folder's version file as well.
     push: bool,
-    /// A change before it whose file it deletes.
+    /// An earlier commit; this commit deletes its file.
     removes: Option<usize>,
 }
 
-/// Somewhere a branch has stood.
+/// A commit that a branch has pointed at.
 struct BranchPosition {
     commit: Sha,
     applied: Applied,
@@ -44,11 +45,13 @@ struct BranchPosition {
 struct BranchModel {
     positions: Vec<BranchPosition>,
     hotfixes: Applied,
-    /// Newest first, and what there was before the oldest.
+    /// The open rollbacks, newest first.
     open: Vec<OpenRollback>,
+    /// The content before the oldest open rollback.
     before: Applied,
+    /// The hotfixes since the oldest open rollback.
     hotfixes_since: Applied,
-    /// How far it has the rung below, wherever it stands itself.
+    /// The highest position of the environment below that was ever merged into this branch.
     merged_up_to: usize,
 }
 
@@ -59,7 +62,7 @@ struct History<'a> {
     stats: &'a mut Statistics,
 }
 
-/// What the histories came to, so that nobody is proud of a test in which nothing happened.
+/// Counts of the events in all histories. The test fails if too few of a kind occurred.
 #[derive(Debug, Default)]
 struct Statistics {
     promotions: usize,
@@ -96,7 +99,7 @@ impl ModelCommit {
         format!("{}/changes/{}", FOLDERS[self.folder], self.name)
     }
 
-    /// Nothing like that of another change, or Git would think that a file was moved.
+    /// The text resembles that of no other commit, or Git would detect a renamed file.
     fn own_text(&self) -> String {
         let name = git2::Oid::hash_object(git2::ObjectType::Blob, self.name.as_bytes()).unwrap();
         format!("{}\n{name}\n", self.name)
@@ -107,7 +110,7 @@ impl ModelCommit {
 struct ModelCommits(Vec<ModelCommit>);
 
 impl ModelCommits {
-    /// What a branch with these changes holds.
+    /// The files of a branch with these commits.
     fn files(&self, applied: &Applied) -> Files {
         let mut files = Files::from([("README".to_owned(), "one\ntwo\n".to_owned())]);
         for (folder, name) in FOLDERS.iter().enumerate() {
@@ -139,7 +142,7 @@ impl History<'_> {
     fn push(&mut self, at: usize, dice: &mut Random) {
         let push = at == 0;
         let number = self.changes.0.len();
-        // Now and then a hotfix touches what pushes touch: that is where Git may have to ask.
+        // Some hotfixes change the same lines as pushes, so that conflicts occur.
         let half = if push || dice.below(8) == 0 { 0 } else { LINES / 2 };
         let line = (dice.below(3) > 0).then(|| half + dice.below(LINES / 2));
         let folder = dice.below(2);
@@ -182,10 +185,10 @@ impl History<'_> {
         branch.open.insert(0, rollback);
     }
 
-    /// Moves a commit on which the rung below once stood, not always the last.
+    /// Promotes one of the last four positions of the environment below.
     async fn promote(&mut self, at: usize, dice: &mut Random) {
         let below = &self.branches[at - 1].positions;
-        // What was rolled back to below is never promoted: it is older than it looks.
+        // A rollback commit of the environment below is never promoted: its content is older than the commit.
         let last: Vec<usize> = (0..below.len()).rev().take(4).filter(|one| !below[*one].is_rollback).collect();
         if last.is_empty() {
             return;
@@ -194,7 +197,7 @@ impl History<'_> {
         let (commit, brings) = (below[pinned].commit.clone(), below[pinned].applied.clone());
         let branch_model = &self.branches[at];
         let (branch, contained) = (BRANCHES[at], pinned <= branch_model.merged_up_to);
-        // There is little to learn from what is there already.
+        // Most promotions of commits that are already merged are skipped, because they prove little.
         if contained && branch_model.open.is_empty() && dice.below(8) > 0 {
             return;
         }
@@ -206,7 +209,7 @@ impl History<'_> {
                 BranchComparison::Pending(pending) => pending.ahead_by == 0 && pending.is_target_newer(),
                 other => panic!("{other:?}"),
             };
-            // Git cannot merge it, and what was rolled back from would come in its place.
+            // The commit is already merged, so undoing the rollbacks would restore a newer version in its place.
             if newer {
                 self.stats.refused += 1;
                 return;
@@ -256,7 +259,7 @@ impl History<'_> {
         }
     }
 
-    /// Neither rollbacks nor what undid them are hotfixes.
+    /// Checks that neither rollbacks nor the commits that undid them are listed as hotfixes.
     async fn check_reported_hotfixes(&self, at: usize, pinned: &Sha) {
         let (client, repository) = (&self.repo.harness.client, &self.repo.repository);
         let BranchComparison::Pending(pending) =
@@ -271,7 +274,7 @@ impl History<'_> {
         assert!(!pending.is_target_newer());
     }
 
-    /// Every branch moved at most once, to where it should stand, and holds what it should hold.
+    /// Checks that each branch moved as in the model, and that its files are those of the model.
     fn check(&self, stood: [usize; 3]) {
         let moves = self.repo.take_moves();
         for (at, branch) in BRANCHES.iter().enumerate() {
@@ -328,7 +331,7 @@ async fn run_history(hub: &GithubHarness, number: u64, told: &mut Statistics) {
 async fn random_histories_with_rollbacks_hold_what_a_simple_model_says() {
     let half = |first: usize| {
         tokio::spawn(async move {
-            // Each has a client and a clock of its own: the pace of one must not turn the other away.
+            // Each half has a client and a clock of its own, so that the rate limit of one does not refuse the other.
             let hub = GithubHarness::open().await;
             let mut told = Statistics::default();
             for number in Series::RollbackHistories.seeds(HISTORIES).into_iter().skip(first).step_by(2) {
@@ -366,7 +369,7 @@ async fn random_histories_with_rollbacks_hold_what_a_simple_model_says() {
     assert_eq!(enough, [true; 8], "{told:?}");
 }
 
-/// Whoever looks for what went wrong wants to live through this one alone.
+/// Prints the seed of a failed history, so that it can be run alone.
 struct PrintSeedOnPanic(u64);
 
 impl Drop for PrintSeedOnPanic {

@@ -1,5 +1,5 @@
-//! A bot that came today knows of no version that ran before: Git is asked, then the cluster, and at last the registry's
-//! tags are a guess. Each is told as what it is, and needs a yes.
+//! Rollbacks without a ledger: the version before comes from Git, else from the cluster, else it is guessed from the
+//! registry's tags. The plan names the source and must be confirmed.
 
 use gantry::domain::model::version::Sha;
 use gantry::domain::model::workload::Workload;
@@ -73,7 +73,7 @@ async fn without_a_ledger_a_place_of_the_branch_can_be_named() {
         let asked = world.bob().reads();
         assert!(asked.contains("The branch stood there before") && asked.contains("[Confirm]"), "{name}: {asked}");
     }
-    // What the branch never stood on is not.
+    // A commit that the branch never pointed at is refused.
     world.bob().types(&format!("/rollback checkout qa {}", head(&world, "develop").short())).await;
     assert!(world.bob().reads().contains("has never run well in *qa*"), "{}", world.bob().reads());
     assert_eq!(head(&world, "qa"), before);
@@ -81,8 +81,8 @@ async fn without_a_ledger_a_place_of_the_branch_can_be_named() {
 
 const IMAGE: &str = "ghcr.io/acme/part";
 
-/// A world with one more artefact, of which CI and the controller know nothing: its branch of qa has a single commit, and
-/// `place` says what ran there, given that commit and a later one.
+/// A world with one more artefact, which CI and the controller do not know. Its branch `qa` has a single commit.
+/// `place` deploys images to qa, given that commit and a later one.
 async fn with_part(place: impl FnOnce(&Sim, &Sha, &Sha)) -> World {
     let prepare = |sim: &Sim| {
         sim.github.create_repository("acme/part", "develop").unwrap();

@@ -1,4 +1,4 @@
-//! What a yes, a rule or a button of before may still do when the world has gone on since: only what it was for.
+//! A confirmation, a rule or a button that is outdated never does more than it was shown for.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ fn bad_gateway() -> RequestFault {
     RequestFault::Reply(502, "Bad gateway", vec![])
 }
 
-/// Lets time pass in steps while something is away that is asked for again and again: `settle` would never end, and GitHub is
-/// asked again only when the clock moves. At the end the bot has seen all that the cluster did in that time.
+/// Advances the clock in steps while GitHub fails: `settle` would never end, and GitHub is asked again only when the
+/// clock moves. Returns when the bot's watches have seen every change of the cluster.
 async fn advance_by_seconds(world: &World, seconds: i64) {
     for _ in 0..seconds / 2 {
         world.clock.advance(SignedDuration::from_secs(2));
@@ -131,7 +131,7 @@ async fn a_rule_takes_nothing_back_that_came_to_run_meanwhile() {
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     advance_by_seconds(&world, 60).await;
     assert!(card(&world, "deploys").contains("failed in *qa*"), "{}", card(&world, "deploys"));
-    // What it depends on is back, and it is rolled out once more.
+    // The cause of the crash is repaired, and the same image is rolled out again.
     let workload = "deployment/checkout".parse().unwrap();
     let image = world.sim.cluster.state("qa", &workload).image.expect("an image");
     world.sim.cluster.set_image("qa", &workload, "checkout", "ghcr.io/acme/checkout:qa-6cff9ae");
