@@ -1,4 +1,4 @@
-//! App Home and the invitation: what stands there for whom, that its buttons work without a channel, and that it moves on.
+//! App Home (its content for each person, its buttons, its renewal), and the welcome message in a new channel.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::harness::process::wait_until;
 use crate::harness::production::{pull, request_production};
 use crate::harness::world::{World, has_button, redact_origin_and_ids};
 
-/// A person's Home as they read it, without the digits that are chance.
+/// A person's Home as they read it, without addresses and ids.
 fn home(world: &World, person: &str) -> String {
     let home = world.sim.slack.home(person);
     let blocks = home["blocks"].as_array().cloned().unwrap_or_default();
     redact_origin_and_ids(world, &crate::harness::world::render_blocks(&blocks))
 }
 
-/// The part below a heading.
+/// The part of Home below a heading.
 fn section_below<'a>(home: &'a str, heading: &str) -> &'a str {
     let behind = home.split_once(heading).unwrap_or_else(|| panic!("{heading}: {home}")).1;
     let end =
@@ -209,7 +209,7 @@ async fn that_time_passes_is_no_reason_to_make_it_anew() {
     let published = || world.sim.slack.calls()["views.publish"];
     let before = published();
     for _ in 0..10 {
-        // Each look at what it waits for is stored, and finds the same.
+        // The check of the waiting change each minute is stored, but finds nothing new.
         world.wait(SignedDuration::from_secs(61)).await;
     }
     assert_eq!(published(), before, "nothing but its age has changed");

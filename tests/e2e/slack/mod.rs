@@ -1,4 +1,4 @@
-//! Slack: both transports, messages that go out, App Home, and the app's manifests.
+//! Slack: both transports, the sending of messages, subscriptions, App Home, and the app's manifests.
 
 mod home;
 mod scopes;

@@ -1,4 +1,4 @@
-//! The app's manifests: they grant what the code uses, and no more; and both are the same but for the way in.
+//! The app's manifests: they grant the scopes that the code uses and no more, and differ only in the transport.
 
 use std::collections::BTreeSet;
 
@@ -30,10 +30,10 @@ fn the_commands_are_those_of_the_grammar() {
     assert_eq!(Manifest::parse(HTTP).unwrap().commands, known);
 }
 
-/// Every other test runs with what the manifest grants, so nothing is missing in it; here, nothing is too much.
+/// All other tests run with the scopes of the manifest, so none is missing. This test shows that each is needed.
 #[tokio::test]
 async fn every_scope_is_used() {
-    // Who carol is on GitHub is told by her address.
+    // Without the mapping, carol's e-mail address says who she is on GitHub.
     let world = World::with_config(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
     world.alice().posts("deploys", None, "@gantry list").await;
     world.alice().posts("@gantry", None, "list").await;
@@ -65,7 +65,7 @@ async fn every_scope_is_used() {
     assert_eq!(granted.events.len(), 4);
 }
 
-/// What a workspace has not granted is refused as Slack does, and says what is missing.
+/// The simulated Slack refuses a method without its scope as Slack does, and names the missing scope.
 #[tokio::test]
 async fn what_is_not_granted_is_refused() {
     let world = World::open().await;

@@ -1,4 +1,4 @@
-//! What Slack is told when it is slow, away or full.
+//! Sending messages while Slack limits the rate, is down, or refuses a channel.
 
 use gantry::adapters::store::LedgerFilter;
 use gantry::sim::faults::Fault;

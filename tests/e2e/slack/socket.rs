@@ -1,4 +1,4 @@
-//! Socket Mode: whatever a person does has the same answer as over HTTP, and no connection that ends loses or doubles any.
+//! Socket Mode: every request is answered as over HTTP. When a connection ends, no request is lost or handled twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::harness::process::wait_until;
 use crate::harness::world::{World, redact_origin_and_ids};
 
-/// A world whose Slack has no address of the bot.
+/// A world in which Slack sends its requests over a socket.
 async fn by_socket() -> World {
     let world = World::with_setup(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
     wait_until_connected(&world, 1).await;
@@ -34,13 +34,13 @@ async fn wait_until_connected(world: &World, connections: usize) {
     .await;
 }
 
-/// It hears, and is heard.
+/// Asserts that a command is received and answered.
 async fn assert_answers(world: &World) {
     world.alice().types("/list checkout").await;
     assert!(world.alice().reads().contains("Where *checkout* runs"), "{}", world.alice().reads());
 }
 
-/// Everything that people see, without what is chance.
+/// All messages that people see, without their random parts.
 fn list_visible_messages(world: &World) -> Vec<String> {
     let mut all = [world.public_messages("deploys"), world.public_messages("releases")].concat();
     for person in ["alice", "bob"] {
@@ -51,7 +51,7 @@ fn list_visible_messages(world: &World) -> Vec<String> {
     all.iter().map(|text| without_digits(&redact_origin_and_ids(world, text))).collect()
 }
 
-/// The digits of commits and changes, and with them how long things took.
+/// Replaces each word with a digit (commits, changes, durations) by `0`.
 fn without_digits(text: &str) -> String {
     let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
     words
@@ -63,7 +63,7 @@ fn without_digits(text: &str) -> String {
         .collect()
 }
 
-/// A list, a promotion until it runs, a refusal, production with its buttons and its modal, a mention and a direct message.
+/// A list, help, a promotion until it runs, production with its buttons and its modal, a mention and a direct message.
 async fn run_conversation(world: &World) -> Vec<String> {
     let mut told = vec![world.alice().types("/list checkout").await, world.alice().types("/list checkout").await];
     told.push(world.alice().types("/gantry help").await);
@@ -104,7 +104,7 @@ async fn a_socket_brings_the_same_as_http() {
     );
 }
 
-/// Commands by two people at once, while `disturb` happens; each is answered once.
+/// Types commands at short intervals while `disturb` runs. Asserts that each command is answered once.
 async fn check_answers_during(world: &World, disturb: impl AsyncFn(usize)) {
     world.alice().types("/list").await;
     let before = world.sim.slack.calls().get("response_url").copied().unwrap_or_default();
@@ -118,7 +118,7 @@ async fn check_answers_during(world: &World, disturb: impl AsyncFn(usize)) {
         })
         .collect();
     for round in 0..4 {
-        // While the commands come: each disturbance meets some that are under way.
+        // Each disturbance happens while some commands are under way.
         tokio::time::sleep(Duration::from_millis(50)).await;
         disturb(round).await;
     }
@@ -153,7 +153,7 @@ async fn a_connection_that_breaks_or_delivers_twice_loses_and_doubles_nothing() 
 #[tokio::test]
 async fn a_connection_that_fell_silent_is_noticed() {
     let world = by_socket().await;
-    // A clock that jumps alone is no silence: the other side gives a sign of life.
+    // A jump of the clock alone is no silence, because Slack still answers on the connection.
     world.wait(SignedDuration::from_hours(1)).await;
     world.alice().types("/list checkout").await;
     assert_eq!(world.sim.slack.calls()["apps.connections.open"], 1);
@@ -237,7 +237,7 @@ async fn what_cannot_be_read_harms_nobody() {
     assert_eq!(world.sim.slack.calls()["apps.connections.open"], 1, "on the same connection");
 }
 
-/// A socket with an answer of the test's own, in a world whose bot listens over HTTP.
+/// Runs a socket with the test's own request handler, in a world in which the bot listens over HTTP.
 async fn socket(world: &World, answer: RequestHandler) -> CancellationToken {
     let api = format!("{}/sim/slack/api", world.origin);
     let client = Client::new(&api, &world.origin, BOT_TOKEN.to_owned().into()).unwrap();
@@ -288,7 +288,7 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     let said = world.sim.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
     assert_eq!((said.ack.unwrap().status, heard.load(Ordering::Relaxed)), (200, 2), "not kept, and sent again");
 
-    // What was read before the end is answered, and nothing is read after it.
+    // A request that was read before the shutdown is answered, and none is read afterwards.
     let slack = world.sim.slack.clone();
     let slow = tokio::spawn(async move { slack.type_command("alice", "deploys", "/gantry slow").await.unwrap() });
     wait_until("another slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 2).await;

@@ -1,4 +1,4 @@
-//! Channels apart from the environment's own: told by artefact, by environment, by state, and led to the card.
+//! Subscriptions: further channels are notified by artefact, environment and state, with a link to the card.
 
 use gantry::sim::faults::Fault;
 use gantry::sim::slack::{Channel, Message};
