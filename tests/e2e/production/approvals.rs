@@ -43,7 +43,7 @@ fn last_ephemeral_message(world: &World, who: &str) -> String {
 }
 
 #[tokio::test]
-async fn each_of_two_approvers_counts_once() {
+async fn each_person_counts_once_towards_two_required_approvals() {
     let world = World::with_config(two_are_needed).await;
     let before = head(&world, "prod");
     request_production(&world).await;
@@ -71,7 +71,7 @@ async fn each_of_two_approvers_counts_once() {
 }
 
 #[tokio::test]
-async fn two_approvers_in_the_same_millisecond_both_count() {
+async fn two_simultaneous_approvals_both_count() {
     let world = World::with_config(two_are_needed).await;
     request_production(&world).await;
     let id = world.last_message("bob", "releases").id;
@@ -85,7 +85,7 @@ async fn two_approvers_in_the_same_millisecond_both_count() {
 }
 
 #[tokio::test]
-async fn double_clicks_and_clicks_on_what_has_moved_on_are_told_so() {
+async fn a_double_click_merges_once_and_a_late_click_is_answered() {
     let world = World::open().await;
     request_production(&world).await;
     let id = world.last_message("bob", "releases").id;
@@ -123,7 +123,7 @@ async fn press(world: &World, person: &str, action: &str, value: &str) {
 }
 
 #[tokio::test]
-async fn a_forged_button_and_an_old_one_do_nothing() {
+async fn forged_and_outdated_buttons_approve_nothing() {
     let world = World::open().await;
     let before = head(&world, "prod");
     let pull = request_production(&world).await;
@@ -151,7 +151,7 @@ async fn a_forged_button_and_an_old_one_do_nothing() {
 }
 
 #[tokio::test]
-async fn only_those_who_may_decide() {
+async fn only_approvers_may_approve_reject_or_cancel() {
     let world = World::with_setup(with_erin, |yaml| yaml).await;
     request_production(&world).await;
     let id = world.last_message("bob", "releases").id;
@@ -173,7 +173,7 @@ async fn only_those_who_may_decide() {
 }
 
 #[tokio::test]
-async fn a_review_on_github_counts_like_a_click() {
+async fn a_review_on_github_counts_as_an_approval() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Comment, "hm").unwrap();
@@ -186,7 +186,7 @@ async fn a_review_on_github_counts_like_a_click() {
 }
 
 #[tokio::test]
-async fn changes_that_are_requested_hold_it_until_they_are_taken_back() {
+async fn requested_changes_on_github_stop_the_merge_until_they_are_withdrawn() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     world.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::RequestChanges, "no").unwrap();
@@ -214,7 +214,7 @@ async fn the_requester_cannot_approve_on_github_either() {
 }
 
 #[tokio::test]
-async fn a_review_by_somebody_unknown_does_not_count() {
+async fn a_review_by_an_unmapped_github_user_does_not_count() {
     let world = World::with_setup(with_erin, |yaml| yaml).await;
     let pull = request_production(&world).await;
     world.sim.github.review(REPOSITORY, pull.number, "erin-gh", Verdict::Approve, "").unwrap();
@@ -230,7 +230,7 @@ async fn a_review_by_somebody_unknown_does_not_count() {
 }
 
 #[tokio::test]
-async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
+async fn no_review_counts_if_the_requesters_github_user_is_unknown() {
     let unmapped = |yaml: String| yaml.replace("  U0ERIN: erin-gh\n", "");
     let world = World::with_setup(with_erin, unmapped).await;
     world.sim.slack.type_command("erin", "deploys", "/promote checkout prod").await.unwrap();
@@ -250,7 +250,7 @@ async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
 }
 
 #[tokio::test]
-async fn e_mail_addresses_tell_who_is_who_where_the_configuration_does_not() {
+async fn people_without_a_configured_github_user_are_found_by_e_mail_address() {
     let world =
         World::with_config(|yaml| yaml.replace("people:\n  U0ALICE: alice\n  U0BOB: bob\n  U0CAROL: carol\n", ""))
             .await;
@@ -262,7 +262,7 @@ async fn e_mail_addresses_tell_who_is_who_where_the_configuration_does_not() {
 }
 
 #[tokio::test]
-async fn a_review_by_somebody_who_lost_access_does_not_count() {
+async fn a_review_by_a_person_who_lost_write_access_does_not_count() {
     let world = World::with_config(two_are_needed).await;
     let pull = request_production(&world).await;
     world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
@@ -279,7 +279,7 @@ async fn a_review_by_somebody_who_lost_access_does_not_count() {
 }
 
 #[tokio::test]
-async fn whoever_lost_the_right_to_approve_has_not_approved() {
+async fn an_approval_by_a_person_who_lost_the_right_does_not_count() {
     let world = World::with_config(two_are_needed).await;
     request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
@@ -290,7 +290,7 @@ async fn whoever_lost_the_right_to_approve_has_not_approved() {
 }
 
 #[tokio::test]
-async fn a_push_to_the_frozen_branch_voids_the_approvals_and_is_left_out() {
+async fn a_push_to_the_result_branch_voids_the_approvals_and_is_left_out() {
     let world = World::with_config(two_are_needed).await;
     let before = head(&world, "prod");
     let pull = request_production(&world).await;
@@ -315,7 +315,7 @@ async fn a_push_to_the_frozen_branch_voids_the_approvals_and_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_branch_that_moves_voids_the_approvals() {
+async fn a_push_to_prod_voids_the_approvals_and_the_result_branch_is_rebuilt() {
     let world = World::with_config(two_are_needed).await;
     let pull = request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
@@ -341,7 +341,7 @@ async fn a_branch_that_moves_voids_the_approvals() {
 }
 
 #[tokio::test]
-async fn checks_on_the_frozen_branch_must_be_green() {
+async fn checks_on_the_result_branch_must_be_green() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     let check = |conclusion: &str| world.sim.github.set_check(REPOSITORY, &pull.head_sha, "build", conclusion).unwrap();
@@ -358,7 +358,7 @@ async fn checks_on_the_frozen_branch_must_be_green() {
 
 /// Commit statuses have a webhook of their own, so the change does not wait for the check each minute.
 #[tokio::test]
-async fn statuses_on_the_frozen_branch_wake_it_as_well() {
+async fn commit_statuses_on_the_result_branch_wake_the_change() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     let url = format!("{}/sim/github/repos/{REPOSITORY}/statuses/{}", world.origin, pull.head_sha);
@@ -376,7 +376,7 @@ async fn statuses_on_the_frozen_branch_wake_it_as_well() {
 }
 
 #[tokio::test]
-async fn a_change_that_nobody_decides_on_expires() {
+async fn a_change_without_a_decision_is_reminded_of_once_and_expires() {
     let world = World::open().await;
     let before = head(&world, "prod");
     request_production(&world).await;
@@ -396,7 +396,7 @@ async fn a_change_that_nobody_decides_on_expires() {
 }
 
 #[tokio::test]
-async fn a_rejection_has_a_reason() {
+async fn a_rejection_needs_a_reason() {
     let world = World::open().await;
     let before = head(&world, "prod");
     request_production(&world).await;
@@ -434,7 +434,7 @@ async fn a_rejection_has_a_reason() {
 }
 
 #[tokio::test]
-async fn the_requester_or_an_approver_cancels() {
+async fn the_requester_or_an_approver_may_cancel() {
     let world = World::open().await;
     for who in ["alice", "carol"] {
         request_production(&world).await;
@@ -458,7 +458,7 @@ async fn the_requester_or_an_approver_cancels() {
 }
 
 #[tokio::test]
-async fn the_ledger_keeps_who_said_yes_to_what() {
+async fn the_ledger_records_who_approved() {
     let world = World::open().await;
     request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
@@ -473,7 +473,7 @@ async fn the_ledger_keeps_who_said_yes_to_what() {
 }
 
 #[tokio::test]
-async fn nobody_approves_what_is_not_shown_yet() {
+async fn a_change_cannot_be_approved_before_its_result_is_shown() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.alice().types("/promote checkout prod").await;
@@ -493,7 +493,7 @@ async fn nobody_approves_what_is_not_shown_yet() {
 }
 
 #[tokio::test]
-async fn what_waits_for_github_expires_as_well() {
+async fn an_approved_change_that_github_does_not_merge_expires() {
     let world = World::open().await;
     let before = head(&world, "prod");
     request_production(&world).await;
@@ -510,7 +510,7 @@ async fn what_waits_for_github_expires_as_well() {
 }
 
 #[tokio::test]
-async fn a_github_that_is_away_at_the_deadline_keeps_nothing_waiting() {
+async fn a_change_expires_on_time_although_github_is_unavailable() {
     let world = World::open().await;
     request_production(&world).await;
     let away = RequestFault::Reply(503, "Unicorn", vec![]);

@@ -45,7 +45,7 @@ fn two_approvals(yaml: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
+async fn a_second_person_must_approve_production_by_manifest() {
     let world = World::open().await;
     let (pinned, tag) = promote_to_staging(&world, "Find plurals (#42)").await;
     let before = head(&world);
@@ -118,7 +118,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
 }
 
 #[tokio::test]
-async fn what_others_write_beside_it_voids_no_approval() {
+async fn commits_to_other_files_void_no_approval() {
     let world = World::with_config(|yaml| two_approvals(&yaml)).await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     let shown = request_production(&world).await;
@@ -139,7 +139,7 @@ async fn what_others_write_beside_it_voids_no_approval() {
 }
 
 #[tokio::test]
-async fn a_file_that_changes_meanwhile_voids_the_approvals_and_keeps_both() {
+async fn an_edit_of_the_same_manifest_voids_the_approvals_and_both_edits_are_kept() {
     let world = World::with_config(|yaml| two_approvals(&yaml)).await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     let first = request_production(&world).await;
@@ -170,7 +170,7 @@ async fn a_file_that_changes_meanwhile_voids_the_approvals_and_keeps_both() {
 }
 
 #[tokio::test]
-async fn another_change_of_the_same_file_is_kept_as_well() {
+async fn an_edit_of_the_same_manifest_before_the_approval_is_kept() {
     let world = World::open().await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     request_production(&world).await;
@@ -184,7 +184,7 @@ async fn another_change_of_the_same_file_is_kept_as_well() {
 }
 
 #[tokio::test]
-async fn the_same_written_by_hand_is_followed() {
+async fn the_same_version_written_by_hand_is_adopted() {
     let world = World::open().await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     request_production(&world).await;
@@ -199,7 +199,7 @@ async fn the_same_written_by_hand_is_followed() {
 }
 
 #[tokio::test]
-async fn a_review_on_github_counts() {
+async fn a_review_on_github_counts_as_an_approval_by_manifest() {
     let world = World::open().await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     let pull = request_production(&world).await;
@@ -210,7 +210,7 @@ async fn a_review_on_github_counts() {
 }
 
 #[tokio::test]
-async fn what_is_closed_by_hand_is_cancelled_and_what_is_merged_by_hand_followed() {
+async fn a_pull_request_closed_by_hand_cancels_the_change_and_one_merged_by_hand_is_adopted() {
     let world = World::open().await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     let first = request_production(&world).await;
@@ -232,7 +232,7 @@ async fn what_is_closed_by_hand_is_cancelled_and_what_is_merged_by_hand_followed
 }
 
 #[tokio::test]
-async fn a_rejection_puts_it_away() {
+async fn requested_changes_on_github_stop_the_merge_by_manifest() {
     let world = World::open().await;
     promote_to_staging(&world, "Find plurals").await;
     let pull = request_production(&world).await;
@@ -244,7 +244,7 @@ async fn a_rejection_puts_it_away() {
 }
 
 #[tokio::test]
-async fn a_newer_version_takes_the_place_of_the_one_that_waits() {
+async fn a_newer_version_supersedes_the_one_that_waits_for_approval() {
     let world = World::open().await;
     promote_to_staging(&world, "Find plurals").await;
     let first = request_production(&world).await;
@@ -259,7 +259,7 @@ async fn a_newer_version_takes_the_place_of_the_one_that_waits() {
 }
 
 #[tokio::test]
-async fn approvals_without_a_pull_request_write_what_was_approved() {
+async fn approvals_without_a_pull_request_write_the_approved_version() {
     let world = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     world.alice().types("/promote search prod").await;

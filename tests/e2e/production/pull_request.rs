@@ -84,7 +84,7 @@ async fn a_second_person_must_approve_production() {
 }
 
 #[tokio::test]
-async fn the_pull_request_has_the_evidence() {
+async fn the_pull_request_describes_the_versions_checks_commits_and_hotfixes() {
     let world = World::open().await;
     let staging = head(&world, "staging");
     world.sim.github.set_check(REPOSITORY, &staging, "build", "success").unwrap();
@@ -119,7 +119,7 @@ async fn the_pull_request_has_the_evidence() {
 }
 
 #[tokio::test]
-async fn a_plan_that_is_cancelled_does_nothing() {
+async fn a_cancelled_plan_does_nothing() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks_in("deploys", "Cancel").await;
@@ -129,7 +129,7 @@ async fn a_plan_that_is_cancelled_does_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_shown_is_checked_again_when_it_is_confirmed() {
+async fn a_plan_is_checked_again_at_confirm_and_promotes_the_commit_that_was_shown() {
     let world = World::open().await;
     let pinned = head(&world, "staging");
     world.alice().types("/promote checkout prod").await;
@@ -148,7 +148,7 @@ async fn what_was_shown_is_checked_again_when_it_is_confirmed() {
 }
 
 #[tokio::test]
-async fn a_pull_request_whose_making_was_not_heard_of_is_adopted() {
+async fn a_pull_request_is_opened_and_merged_once_although_responses_were_lost() {
     let world = World::open().await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     world.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::AfterEffect, down.clone(), 1);
@@ -195,7 +195,7 @@ async fn a_newer_promotion_asks_before_it_supersedes_the_waiting_one() {
 }
 
 #[tokio::test]
-async fn the_same_once_more_is_told_who_has_it() {
+async fn a_second_request_for_the_same_version_is_refused_and_names_the_first_requester() {
     let world = World::open().await;
     request_production(&world).await;
     world.bob().types("/promote checkout prod").await;
@@ -208,7 +208,7 @@ async fn the_same_once_more_is_told_who_has_it() {
 }
 
 #[tokio::test]
-async fn a_conflict_shows_before_anybody_is_asked() {
+async fn a_conflict_is_shown_before_approval_is_asked_for() {
     let world = World::open().await;
     let clash = |text: &str| BTreeMap::from([("src/checkout.txt".to_owned(), Some(text.to_owned()))]);
     world.sim.push("checkout", "prod", "One way", clash("one\n"), "bob").unwrap();
@@ -222,7 +222,7 @@ async fn a_conflict_shows_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn without_approvals_the_pull_request_is_merged_when_github_lets_it() {
+async fn without_approvals_the_pull_request_is_merged_when_github_allows_it() {
     let world =
         World::with_config(|yaml| yaml.replace("    approvals: { required: 1, from: [\"@release-managers\"] }\n", ""))
             .await;
@@ -232,7 +232,7 @@ async fn without_approvals_the_pull_request_is_merged_when_github_lets_it() {
 }
 
 #[tokio::test]
-async fn approvals_can_be_asked_for_without_a_pull_request() {
+async fn approvals_can_be_required_without_a_pull_request() {
     let world = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
     let pinned = head(&world, "staging");
     world.alice().types("/promote checkout prod").await;
@@ -245,7 +245,7 @@ async fn approvals_can_be_asked_for_without_a_pull_request() {
 }
 
 #[tokio::test]
-async fn what_is_merged_by_hand_is_followed() {
+async fn a_pull_request_merged_by_hand_is_adopted() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     let merged = world.sim.github.merge_pull(REPOSITORY, pull.number, "carol").unwrap();
@@ -257,7 +257,7 @@ async fn what_is_merged_by_hand_is_followed() {
 }
 
 #[tokio::test]
-async fn what_is_closed_by_hand_is_cancelled() {
+async fn a_pull_request_closed_by_hand_cancels_the_change() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     world.sim.github.close_pull(REPOSITORY, pull.number, "carol").unwrap();
@@ -271,7 +271,7 @@ async fn what_is_closed_by_hand_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_deleted_branch_ends_the_change() {
+async fn a_deleted_result_branch_or_environment_branch_ends_the_change() {
     let world = World::open().await;
     let frozen = request_production(&world).await;
     world.sim.github.delete_branch(REPOSITORY, &frozen.head).unwrap();
@@ -288,7 +288,7 @@ async fn a_deleted_branch_ends_the_change() {
 }
 
 #[tokio::test]
-async fn a_pull_request_that_was_retargeted_is_not_merged() {
+async fn a_retargeted_pull_request_is_not_merged_until_it_points_back_at_prod() {
     let world = World::open().await;
     let before = head(&world, "prod");
     let pull = request_production(&world).await;
@@ -308,7 +308,7 @@ async fn a_pull_request_that_was_retargeted_is_not_merged() {
 }
 
 #[tokio::test]
-async fn githubs_own_rules_are_respected() {
+async fn a_review_that_githubs_rules_require_is_waited_for() {
     let world = World::open().await;
     let rules = Rules { required_reviews: 1, protected_from_pushes: true, ..Rules::default() };
     world.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
@@ -327,7 +327,7 @@ async fn githubs_own_rules_are_respected() {
 }
 
 #[tokio::test]
-async fn what_github_says_to_a_merge_is_told_apart() {
+async fn each_response_of_github_to_a_merge_is_retried_or_ends_the_change() {
     let answers = [
         (405, "Base branch was modified. Review and try the merge again.", "running in *prod*"),
         (405, "Pull Request is not mergeable", "running in *prod*"),
@@ -361,7 +361,7 @@ async fn what_github_says_to_a_merge_is_told_apart() {
 }
 
 #[tokio::test]
-async fn what_ended_in_an_error_goes_on_with_a_new_pull_request() {
+async fn a_retry_after_an_error_opens_a_new_pull_request_and_needs_new_approvals() {
     let world = World::open().await;
     request_production(&world).await;
     let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
@@ -374,7 +374,7 @@ async fn what_ended_in_an_error_goes_on_with_a_new_pull_request() {
 }
 
 #[tokio::test]
-async fn a_branch_that_moves_at_the_last_moment_is_said() {
+async fn a_commit_pushed_just_before_the_merge_is_reported_on_the_card() {
     let world = World::open().await;
     request_production(&world).await;
     let faults = world.sim.github.request_faults();
@@ -390,7 +390,7 @@ async fn a_branch_that_moves_at_the_last_moment_is_said() {
 }
 
 #[tokio::test]
-async fn a_lost_webhook_is_replaced_by_a_look() {
+async fn a_review_without_its_webhook_is_found_within_a_minute() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     world.sim.faults.arm(Fault::LostWebhook, 99, None, None);
@@ -402,7 +402,7 @@ async fn a_lost_webhook_is_replaced_by_a_look() {
 }
 
 #[tokio::test]
-async fn only_github_wakes_us_by_its_webhooks() {
+async fn a_github_webhook_is_accepted_only_with_a_valid_signature_and_body() {
     let world = World::open().await;
     let body = r#"{"action":"closed","repository":{"full_name":"acme/checkout"},"pull_request":{"number":1}}"#;
     let send = async |secret: &str, event: &str, body: &str| {
@@ -425,7 +425,7 @@ async fn only_github_wakes_us_by_its_webhooks() {
 }
 
 #[tokio::test]
-async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_are_told_who() {
+async fn of_a_hundred_simultaneous_production_requests_one_begins_and_the_others_are_refused() {
     let world = World::open().await;
     let asked = (0..100).map(|n| {
         let who = if n % 2 == 0 { "alice" } else { "bob" };
@@ -462,7 +462,7 @@ async fn of_a_hundred_who_ask_for_production_at_once_one_begins_and_the_others_a
 }
 
 #[tokio::test]
-async fn a_github_that_never_merges_is_not_asked_for_ever() {
+async fn a_merge_that_keeps_failing_is_given_up_after_twelve_attempts() {
     let world = World::open().await;
     request_production(&world).await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
@@ -476,7 +476,7 @@ async fn a_github_that_never_merges_is_not_asked_for_ever() {
 }
 
 #[tokio::test]
-async fn a_lock_that_comes_between_two_tries_holds() {
+async fn a_lock_set_between_two_attempts_stops_the_merge_of_the_pull_request() {
     let world = World::open().await;
     let before = head(&world, "prod");
     request_production(&world).await;
@@ -492,7 +492,7 @@ async fn a_lock_that_comes_between_two_tries_holds() {
 }
 
 #[tokio::test]
-async fn what_is_over_without_a_pull_request_is_left_alone() {
+async fn a_change_without_a_pull_request_can_be_rejected_or_cancelled_or_expire() {
     let world = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
     let before = head(&world, "prod");
     for end in ["rejected", "cancelled", "nobody decided in time"] {
@@ -512,7 +512,7 @@ async fn what_is_over_without_a_pull_request_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_circle() {
+async fn clean_up_waits_for_a_rate_limit_and_does_not_retry_without_a_pause() {
     let world = World::open().await;
     request_production(&world).await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "600".to_owned())]);
@@ -527,7 +527,7 @@ async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_ci
 }
 
 #[tokio::test]
-async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle() {
+async fn a_merge_refused_for_a_moved_head_is_retried_after_a_pause() {
     let world = World::open().await;
     request_production(&world).await;
     let moved = RequestFault::Reply(409, "Head branch was modified. Review and try the merge again.", vec![]);
@@ -543,7 +543,7 @@ async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle(
 }
 
 #[tokio::test]
-async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_that() {
+async fn another_commit_merged_by_hand_between_two_attempts_is_reported_as_merged_by_hand() {
     let world = World::open().await;
     let frozen = request_production(&world).await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
@@ -558,7 +558,7 @@ async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_tha
 }
 
 #[tokio::test]
-async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
+async fn githubs_rules_are_waited_for_although_they_cannot_be_read() {
     let world = World::open().await;
     let rules = Rules { required_reviews: 1, ..Rules::default() };
     world.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
@@ -573,7 +573,7 @@ async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
 }
 
 #[tokio::test]
-async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
+async fn a_pull_request_that_github_does_not_show_is_an_error_and_not_a_cancellation() {
     let world = World::open().await;
     request_production(&world).await;
     let hidden = RequestFault::Reply(404, "Not Found", vec![]);
@@ -587,7 +587,7 @@ async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_put_away_now_is_put_away_later() {
+async fn clean_up_is_retried_after_github_refused_it() {
     let world = World::open().await;
     request_production(&world).await;
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);

@@ -82,7 +82,7 @@ async fn release_and_settle(world: &World) {
 }
 
 #[tokio::test]
-async fn a_yes_to_what_is_being_replaced_does_not_count_for_what_takes_its_place() {
+async fn an_approval_of_an_outdated_result_does_not_count_for_its_replacement() {
     let world = open_with_waiting_change().await;
     let shown_before = approve_button(&world.last_message("bob", "releases").blocks).expect("a button");
     let hotfix = push(&world, "prod");
@@ -96,7 +96,7 @@ async fn a_yes_to_what_is_being_replaced_does_not_count_for_what_takes_its_place
 }
 
 #[tokio::test]
-async fn a_pull_request_that_is_pointed_elsewhere_at_the_last_moment_is_not_said_to_be_in_prod() {
+async fn a_pull_request_retargeted_just_before_the_merge_is_not_reported_as_merged_into_prod() {
     let world = open_with_waiting_change().await;
     let before = prod(&world);
     act_until_request_held(&world, "PUT", "/merge", async || {
@@ -114,7 +114,7 @@ async fn a_pull_request_that_is_pointed_elsewhere_at_the_last_moment_is_not_said
 }
 
 #[tokio::test]
-async fn a_frozen_branch_that_has_it_already_does_not_stand_for_prod() {
+async fn a_result_branch_moved_to_the_promoted_commit_does_not_count_as_merged_into_prod() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
     act_until_request_held(&world, "POST", "/merges", async || {
@@ -130,7 +130,7 @@ async fn a_frozen_branch_that_has_it_already_does_not_stand_for_prod() {
 }
 
 #[tokio::test]
-async fn a_frozen_branch_that_is_put_back_before_it_is_shown_is_made_anew() {
+async fn a_result_branch_reset_before_it_is_shown_is_rebuilt() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
     act_until_request_held(&world, "POST", "/pulls", async || {
@@ -145,7 +145,7 @@ async fn a_frozen_branch_that_is_put_back_before_it_is_shown_is_made_anew() {
 }
 
 #[test]
-fn no_race_merges_what_was_not_shown_and_approved() {
+fn no_random_race_merges_a_commit_that_was_not_shown_and_approved() {
     let seeds = Series::Races.seeds(RACES);
     let races_per_thread = seeds.len().div_ceil(THREADS);
     let ends: Vec<Result<RaceOutcome, String>> = std::thread::scope(|scope| {

@@ -20,7 +20,7 @@ fn parents(world: &World, repository: &str, of: &Sha) -> Vec<Sha> {
 }
 
 #[tokio::test]
-async fn a_promotion_goes_from_merging_to_running() {
+async fn a_promotion_merges_tags_and_turns_green_when_the_version_runs() {
     let world = World::open().await;
     let (pinned, before) = (head(&world, "develop"), head(&world, "qa"));
 
@@ -56,7 +56,7 @@ async fn a_promotion_goes_from_merging_to_running() {
 }
 
 #[tokio::test]
-async fn the_ledger_keeps_every_stage_of_a_change() {
+async fn the_ledger_records_every_stage_of_a_change() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let all =
@@ -70,7 +70,7 @@ async fn the_ledger_keeps_every_stage_of_a_change() {
 }
 
 #[tokio::test]
-async fn the_card_tells_each_step_as_it_happens() {
+async fn the_card_shows_each_step_as_it_happens() {
     let world = World::open().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     let mut heads = Vec::new();
@@ -91,7 +91,7 @@ async fn the_card_tells_each_step_as_it_happens() {
 }
 
 #[tokio::test]
-async fn staging_gets_the_merge_commit_that_ran_in_qa() {
+async fn staging_gets_the_merge_commit_that_runs_in_qa() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let in_qa = head(&world, "qa");
@@ -102,7 +102,7 @@ async fn staging_gets_the_merge_commit_that_ran_in_qa() {
 }
 
 #[tokio::test]
-async fn a_branch_that_moves_meanwhile_changes_nothing() {
+async fn a_push_during_the_merge_is_not_promoted() {
     let world = World::open().await;
     let pinned = head(&world, "develop");
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
@@ -120,7 +120,7 @@ async fn a_branch_that_moves_meanwhile_changes_nothing() {
 }
 
 #[tokio::test]
-async fn without_an_environment_the_first_that_is_behind_is_taken() {
+async fn promote_without_an_environment_takes_the_first_that_is_behind() {
     let world = World::open().await;
     world.alice().types("/promote checkout").await;
     assert!(world.public_messages("deploys")[0].contains("running in *qa*"));
@@ -140,7 +140,7 @@ fn without_link(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn whoever_asks_elsewhere_gets_a_link_to_the_card() {
+async fn a_request_in_another_channel_is_answered_with_a_link_to_the_card() {
     let world = World::open().await;
     world.alice().types_without_waiting("releases", "/promote checkout qa").await;
     world.settle().await;
@@ -152,7 +152,7 @@ async fn whoever_asks_elsewhere_gets_a_link_to_the_card() {
 }
 
 #[tokio::test]
-async fn a_version_that_ran_well_before_can_be_named() {
+async fn an_older_version_that_ran_well_can_be_promoted_by_name() {
     let world = World::open().await;
     let older = world.running_tag("checkout", "development");
     world.push("checkout", "Not this one");
@@ -182,7 +182,7 @@ async fn a_dry_run_shows_the_plan_and_does_nothing() {
 }
 
 #[tokio::test]
-async fn hotfixes_and_pull_requests_are_named() {
+async fn the_plan_names_hotfixes_and_pull_requests() {
     let world = World::open().await;
     let file = |text: &str| BTreeMap::from([("hotfix.txt".to_owned(), Some(text.to_owned()))]);
     world.sim.push("checkout", "qa", "Stop the bleeding <!channel>", file("x"), "bob").unwrap();
@@ -196,7 +196,7 @@ async fn hotfixes_and_pull_requests_are_named() {
 }
 
 #[tokio::test]
-async fn many_commits_go_to_the_thread() {
+async fn a_long_list_of_commits_goes_to_the_thread_of_the_card() {
     let world = World::open().await;
     for number in 0..7 {
         world.push("checkout", &format!("Commit number {number}"));
@@ -218,7 +218,7 @@ async fn many_commits_go_to_the_thread() {
 }
 
 #[tokio::test]
-async fn a_first_deployment_is_allowed() {
+async fn a_first_deployment_to_an_environment_is_allowed() {
     let world = World::with_setup(
         |sim| sim.cluster.remove("qa", &"deployment/checkout".parse().unwrap()),
         |configuration| configuration,
@@ -230,7 +230,7 @@ async fn a_first_deployment_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_tag_that_is_taken_is_left_and_the_next_is_made() {
+async fn an_existing_git_tag_is_kept_and_the_next_number_is_used() {
     let world = World::open().await;
     let other = head(&world, "prod");
     for number in [1, 2] {
@@ -243,7 +243,7 @@ async fn a_tag_that_is_taken_is_left_and_the_next_is_made() {
 }
 
 #[tokio::test]
-async fn tags_are_named_by_their_template() {
+async fn git_tags_are_named_by_the_configured_template() {
     let world = World::with_config(|configuration| {
         configuration.replace("  - name: qa\n", "  - name: qa\n    tag: \"released/{artefact}/{environment}.{n}\"\n")
     })
@@ -253,7 +253,7 @@ async fn tags_are_named_by_their_template() {
 }
 
 #[tokio::test]
-async fn a_tag_that_fails_is_a_warning_and_no_more() {
+async fn a_git_tag_that_fails_is_only_a_warning_on_the_card() {
     let world = World::open().await;
     world.sim.github.request_faults().inject(
         "POST",
@@ -280,7 +280,7 @@ async fn wait_until(is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn a_change_without_a_channel_goes_to_whoever_asked() {
+async fn a_card_goes_to_the_requesters_channel_if_the_environments_channel_is_unwritable() {
     let world = World::with_config(|configuration| {
         configuration.replace("  - name: qa\n", "  - name: qa\n    channel: \"#nowhere\"\n")
     })
@@ -292,7 +292,7 @@ async fn a_change_without_a_channel_goes_to_whoever_asked() {
 }
 
 #[tokio::test]
-async fn what_a_change_brings_is_no_arrival() {
+async fn a_version_deployed_by_a_change_is_not_announced_as_an_arrival_but_a_hotfix_is() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     assert!(!world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")));
@@ -307,7 +307,7 @@ async fn what_a_change_brings_is_no_arrival() {
 }
 
 #[tokio::test]
-async fn artefacts_of_one_repository_move_together_and_are_asked_for() {
+async fn a_promotion_that_moves_other_artefacts_of_the_repository_must_be_confirmed() {
     let world = World::open().await;
     let file = |path: &str| BTreeMap::from([(path.to_owned(), Some("new".to_owned()))]);
     world.sim.push("storefront", "develop", "Paint it blue", file("storefront/colour"), "alice").unwrap();
@@ -342,7 +342,7 @@ async fn artefacts_of_one_repository_move_together_and_are_asked_for() {
 }
 
 #[tokio::test]
-async fn a_plan_can_be_dropped_and_grows_old() {
+async fn a_plan_can_be_cancelled_and_expires_after_30_minutes() {
     let world = World::open().await;
     let file = |path: &str| BTreeMap::from([(path.to_owned(), Some("new".to_owned()))]);
     world.sim.push("storefront", "develop", "Paint it blue", file("storefront/colour"), "alice").unwrap();
@@ -374,7 +374,7 @@ async fn a_mention_promotes_and_is_refused_like_a_command() {
 }
 
 #[tokio::test]
-async fn the_button_of_an_arrival_promotes_exactly_that_commit() {
+async fn the_promote_button_of_an_arrival_promotes_exactly_its_commit() {
     let world = World::open().await;
     let sha = world.push("checkout", "The one with the button");
     world.settle().await;
@@ -392,7 +392,7 @@ async fn the_button_of_an_arrival_promotes_exactly_that_commit() {
 }
 
 #[tokio::test]
-async fn a_promotion_asks_github_at_most_ten_times() {
+async fn a_promotion_makes_at_most_ten_requests_to_github() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.push("checkout", "One more");
@@ -404,7 +404,7 @@ async fn a_promotion_asks_github_at_most_ten_times() {
 }
 
 #[tokio::test]
-async fn a_lost_webhook_changes_nothing() {
+async fn a_promotion_turns_green_without_any_webhook() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::LostWebhook, 99, None, None);
     world.alice().types("/promote checkout qa").await;

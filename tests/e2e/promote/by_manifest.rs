@@ -16,7 +16,7 @@ use crate::harness::manifest::{
 use crate::harness::world::{World, redact_origin_and_ids};
 
 #[tokio::test]
-async fn a_promotion_writes_the_tag_and_nothing_else() {
+async fn a_promotion_by_manifest_changes_only_the_tag() {
     let before = "# Ask the release managers before you touch this.\r\n\
         kind: Kustomization\r\n\
         images:\r\n\
@@ -74,7 +74,7 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
+async fn the_card_shows_each_step_and_turns_green_only_when_the_rollout_is_complete() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     world.alice().types_without_waiting("deploys", "/promote search qa").await;
@@ -99,7 +99,7 @@ async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
 }
 
 #[tokio::test]
-async fn another_tag_that_runs_proves_nothing() {
+async fn an_image_with_another_tag_is_no_proof_although_its_commit_is_the_same() {
     // No controller follows this file, so the test sets the running image.
     let elsewhere = "manifest: { repository: acme/gitops, file: \"apps/{environment}.yaml\" }";
     let prepare = |sim: &sim::World| drop(put(sim, &[("apps/qa.yaml", Some("image: ghcr.io/acme/search:1.0.2\n"))]));
@@ -125,7 +125,7 @@ async fn another_tag_that_runs_proves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_there_already_and_what_is_older_is_refused() {
+async fn a_version_that_already_runs_or_is_older_is_refused() {
     let world = World::open().await;
     let before = head(&world);
     world.alice().types("/promote search qa").await;
@@ -149,7 +149,7 @@ async fn what_is_there_already_and_what_is_older_is_refused() {
 }
 
 #[tokio::test]
-async fn the_plan_names_the_commits_between_the_two_images() {
+async fn the_plan_lists_the_commits_between_the_two_images() {
     let world = World::open().await;
     let (first, _) = push_and_settle(&world, "Find plurals").await;
     let (second, _) = push_and_settle(&world, "Find synonyms").await;
@@ -173,7 +173,7 @@ async fn the_plan_names_the_commits_between_the_two_images() {
 }
 
 #[tokio::test]
-async fn commits_that_run_there_and_are_not_in_it_are_told_as_lost() {
+async fn the_plan_warns_of_running_commits_that_the_promotion_removes() {
     let world = World::open().await;
     let hotfix = world.sim.push("search", "hotfix", "Stop the bleeding", BTreeMap::new(), "bob").unwrap();
     world.sim.registry.publish(IMAGE, "1.0.2-hotfix", Some(&hotfix), world.clock.now());
@@ -189,7 +189,7 @@ async fn commits_that_run_there_and_are_not_in_it_are_told_as_lost() {
 }
 
 #[tokio::test]
-async fn staging_gets_exactly_what_runs_in_qa() {
+async fn staging_gets_the_image_that_runs_in_qa() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
@@ -204,7 +204,7 @@ async fn staging_gets_exactly_what_runs_in_qa() {
 }
 
 #[tokio::test]
-async fn files_of_one_repository_do_not_lock_each_other() {
+async fn changes_of_two_manifests_in_one_repository_do_not_block_each_other() {
     let world = World::with_setup(
         |sim| {
             let text = "images:\n  - name: ghcr.io/acme/checkout\n    newTag: qa-6cff9ae\n";
@@ -236,7 +236,7 @@ async fn files_of_one_repository_do_not_lock_each_other() {
 }
 
 #[tokio::test]
-async fn the_controller_is_told_of_the_repository_that_moved() {
+async fn the_trigger_names_the_repository_of_the_manifest_and_its_new_commit() {
     let heard = Arc::new(Mutex::new(Vec::<String>::new()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());

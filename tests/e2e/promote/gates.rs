@@ -14,7 +14,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_freeze_refuses_until_it_is_over() {
+async fn a_freeze_refuses_promotions_until_it_ends() {
     let freezes = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", timezone: Europe/Kyiv, reason: inventory }]";
     let world = World::with_config(with_environment_line("qa", freezes)).await;
     let before = head(&world, "qa");
@@ -33,7 +33,7 @@ async fn a_freeze_refuses_until_it_is_over() {
 }
 
 #[tokio::test]
-async fn a_change_that_waits_meets_a_freeze_at_its_merge() {
+async fn an_approved_change_is_not_merged_during_a_freeze() {
     let freezes = "freezes: [{ from: \"2026-11-16 12:00\", to: \"2026-11-17 08:00\", reason: release party }]";
     let world = World::with_config(|yaml| {
         with_environment_line("prod", freezes)(yaml).replace("approval_timeout: 15m", "approval_timeout: 24h")
@@ -56,7 +56,7 @@ async fn a_change_that_waits_meets_a_freeze_at_its_merge() {
 }
 
 #[tokio::test]
-async fn a_change_that_waits_meets_a_new_lock_at_its_merge() {
+async fn an_approved_change_is_not_merged_under_a_new_lock_and_continues_after_the_unlock() {
     let world = World::open().await;
     let before = head(&world, "prod");
     request_production(&world).await;
@@ -75,7 +75,7 @@ async fn a_change_that_waits_meets_a_new_lock_at_its_merge() {
 }
 
 #[tokio::test]
-async fn a_straight_merge_that_is_put_off_meets_the_rules_again() {
+async fn a_lock_set_while_a_merge_is_rate_limited_delays_the_merge_until_the_unlock() {
     let world = World::open().await;
     let before = head(&world, "qa");
     let limited = gantry::sim::github::RequestFault::Reply(429, "Too many", vec![("retry-after", "30".to_owned())]);
@@ -99,7 +99,7 @@ async fn a_straight_merge_that_is_put_off_meets_the_rules_again() {
 }
 
 #[tokio::test]
-async fn a_version_must_have_run_well_below_for_the_soak() {
+async fn a_version_must_run_well_below_for_the_soak_time() {
     let world = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
     promote_newer_to_staging(&world).await;
     world.alice().types("/promote checkout prod").await;
@@ -123,7 +123,7 @@ async fn a_version_must_have_run_well_below_for_the_soak() {
 }
 
 #[tokio::test]
-async fn an_interruption_begins_the_soak_anew() {
+async fn an_interruption_restarts_the_soak_time() {
     let world = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
     world.wait(SignedDuration::from_mins(40)).await;
     let workload = "deployment/checkout".parse().unwrap();
@@ -144,7 +144,7 @@ async fn an_interruption_begins_the_soak_anew() {
 }
 
 #[tokio::test]
-async fn only_overriders_override_and_everybody_sees_it() {
+async fn only_overriders_override_gates_and_the_override_is_announced_and_recorded() {
     let yaml = |yaml: String| {
         let yaml = yaml.replace("soak: 5s", "soak: 12h");
         with_environment_line("prod", "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", reason: inventory }]")(yaml)
@@ -198,7 +198,7 @@ async fn only_overriders_override_and_everybody_sees_it() {
 }
 
 #[tokio::test]
-async fn a_lock_that_comes_after_the_override_holds() {
+async fn an_override_does_not_cover_a_later_lock() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.carol().types("/gantry lock prod the database moves").await;
@@ -212,7 +212,7 @@ async fn a_lock_that_comes_after_the_override_holds() {
 }
 
 #[tokio::test]
-async fn what_is_to_be_overridden_is_asked_again_where_it_became_more() {
+async fn an_override_must_be_confirmed_again_if_another_gate_closed_since_the_plan() {
     let world = World::open().await;
     world.carol().types("/gantry lock prod the database moves").await;
     world.bob().types("/promote checkout prod --override it must go").await;
@@ -227,7 +227,7 @@ async fn what_is_to_be_overridden_is_asked_again_where_it_became_more() {
 }
 
 #[tokio::test]
-async fn an_override_needs_a_reason_and_somebody_who_may() {
+async fn an_override_needs_a_reason_and_a_configured_overrider() {
     let nobody = |yaml: String| yaml.replace("    overriders: [\"@release-managers\"]\n", "");
     let world = World::with_config(nobody).await;
     let ack = world.alice().types("/promote checkout prod --override").await;
@@ -240,7 +240,7 @@ async fn an_override_needs_a_reason_and_somebody_who_may() {
 }
 
 #[tokio::test]
-async fn only_promoters_promote() {
+async fn only_promoters_promote_and_the_right_is_checked_again_at_the_merge() {
     let world = World::with_config(with_environment_line("prod", "promoters: [\"@release-managers\"]")).await;
     world.alice().types("/promote checkout prod").await;
     assert_snapshot!(world.alice().reads(), @"
@@ -258,7 +258,7 @@ async fn only_promoters_promote() {
 }
 
 #[tokio::test]
-async fn promoters_can_be_people_by_their_id_or_name() {
+async fn promoters_can_be_people_by_slack_id_or_name() {
     for who in ["U0BOB", "\"@bob\""] {
         let world = World::with_config(|yaml| {
             yaml.replace("  - name: prod\n", &format!("  - name: prod\n    promoters: [{who}]\n"))
@@ -277,7 +277,7 @@ async fn promoters_can_be_people_by_their_id_or_name() {
 }
 
 #[tokio::test]
-async fn promoters_can_be_a_team_of_github() {
+async fn promoters_can_be_a_github_team() {
     let yaml = with_environment_line("prod", "promoters: [\"github:acme/release\"]");
     let world = World::with_setup(|sim| sim.github.add_team("acme", "release", &["bob"]), yaml).await;
     world.alice().types("/promote checkout prod").await;
@@ -289,7 +289,7 @@ async fn promoters_can_be_a_team_of_github() {
 }
 
 #[tokio::test]
-async fn an_environment_with_rules_stays_shut_while_slack_cannot_tell() {
+async fn an_environment_with_promoters_refuses_while_slack_cannot_list_their_group() {
     let world = World::with_config(with_environment_line("prod", "promoters: [\"@release-managers\"]")).await;
     world.bob().types("/list checkout").await;
     let before = head(&world, "prod");
@@ -305,7 +305,7 @@ async fn an_environment_with_rules_stays_shut_while_slack_cannot_tell() {
 }
 
 #[tokio::test]
-async fn whoever_lost_the_right_to_override_overrides_nothing() {
+async fn an_override_is_void_after_its_author_lost_the_right() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.carol().types("/gantry lock prod the database moves").await;
@@ -319,7 +319,7 @@ async fn whoever_lost_the_right_to_override_overrides_nothing() {
 }
 
 #[tokio::test]
-async fn checks_that_were_overridden_do_not_hold_the_pull_request_either() {
+async fn overridden_checks_do_not_stop_the_merge_of_the_pull_request() {
     let world = World::open().await;
     let staging = head(&world, "staging");
     world.sim.github.set_check(REPOSITORY, &staging, "build", "failure").unwrap();
@@ -332,7 +332,7 @@ async fn checks_that_were_overridden_do_not_hold_the_pull_request_either() {
 }
 
 #[tokio::test]
-async fn an_override_is_shown_and_recorded_after_an_error_too() {
+async fn an_override_can_be_added_when_a_promotion_is_retried_after_an_error() {
     let world = World::open().await;
     request_production(&world).await;
     let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
@@ -349,7 +349,7 @@ async fn an_override_is_shown_and_recorded_after_an_error_too() {
 }
 
 #[tokio::test]
-async fn an_override_ends_with_the_error_that_it_led_to() {
+async fn an_override_is_not_kept_when_a_promotion_is_retried_after_an_error() {
     let yaml = |yaml: String| {
         with_environment_line(
             "prod",
@@ -376,7 +376,7 @@ async fn an_override_ends_with_the_error_that_it_led_to() {
 }
 
 #[tokio::test]
-async fn a_lock_that_comes_between_two_tries_of_a_merge_holds() {
+async fn a_lock_set_between_two_attempts_stops_the_merge() {
     let world = World::open().await;
     let before = head(&world, "qa");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
@@ -392,7 +392,7 @@ async fn a_lock_that_comes_between_two_tries_of_a_merge_holds() {
 }
 
 #[tokio::test]
-async fn what_waits_where_nobody_approves_gives_way_as_well() {
+async fn a_waiting_promotion_without_approvals_can_be_superseded_too() {
     let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "90".to_owned())]);
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limited, 1);

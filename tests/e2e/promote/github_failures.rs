@@ -57,7 +57,7 @@ async fn promote_with_fault(fault: RequestFault, when: FaultTiming, times: u32) 
 }
 
 #[tokio::test]
-async fn what_is_final_is_told_at_once_and_not_repeated() {
+async fn a_permanent_github_error_ends_the_change_at_once_without_a_retry() {
     let before = head(&World::open().await);
     let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&world), @"
@@ -130,7 +130,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
+async fn a_merge_waits_as_long_as_githubs_rate_limit_says() {
     for (status, wait) in [(403, "90"), (429, "3000")] {
         let whim = RequestFault::Reply(
             status,
@@ -150,7 +150,7 @@ async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
 }
 
 #[tokio::test]
-async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
+async fn a_merge_that_waits_for_github_says_why_and_can_be_cancelled() {
     let world = World::open().await;
     let before = head(&world);
     let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
@@ -188,7 +188,7 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn a_server_error_is_tried_again_and_merged_once() {
+async fn a_server_error_is_retried_and_merges_once() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
         for whim in [
             error_response(500, "oops"),
@@ -205,7 +205,7 @@ async fn a_server_error_is_tried_again_and_merged_once() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
+async fn a_merge_without_a_response_is_found_and_not_repeated() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".into()), None);
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
@@ -216,7 +216,7 @@ async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
+async fn a_change_can_be_cancelled_by_its_short_id_only_once() {
     let world = World::open().await;
     let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
@@ -237,7 +237,7 @@ async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
 }
 
 #[tokio::test]
-async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
+async fn cancel_first_checks_whether_the_merge_already_happened() {
     let world = World::open().await;
     let faults = world.sim.github.request_faults();
     faults.inject("POST", "/merges", FaultTiming::AfterEffect, error_response(502, "Bad gateway"), 1);
@@ -257,7 +257,7 @@ async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
 }
 
 #[tokio::test]
-async fn an_hour_of_waiting_is_no_failed_try() {
+async fn waiting_for_a_rate_limit_does_not_use_up_the_retries() {
     let world = World::open().await;
     let limit = RequestFault::Reply(429, "slow down", vec![("retry-after", "3500".to_owned())]);
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limit, 1);
@@ -279,7 +279,7 @@ async fn an_hour_of_waiting_is_no_failed_try() {
 }
 
 #[tokio::test]
-async fn what_is_merged_is_not_cancelled() {
+async fn a_merged_change_cannot_be_cancelled() {
     let world = World::open().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
@@ -292,7 +292,7 @@ async fn what_is_merged_is_not_cancelled() {
 }
 
 #[tokio::test]
-async fn the_named_faults_are_survived() {
+async fn a_promotion_survives_simulated_502_responses() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::Github502, 5, Some("checkout".into()), None);
     world.alice().types("/promote checkout qa").await;
@@ -301,7 +301,7 @@ async fn the_named_faults_are_survived() {
 }
 
 #[tokio::test]
-async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
+async fn a_promotion_ends_in_an_error_if_github_stays_unavailable_and_can_be_retried() {
     let world = promote_with_fault(error_response(503, "Unicorn"), FaultTiming::BeforeEffect, 99).await;
     assert_snapshot!(card(&world), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
@@ -323,7 +323,7 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
 }
 
 #[tokio::test]
-async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
+async fn each_end_of_a_retried_change_is_announced_to_the_person_who_requested_it() {
     let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 2).await;
     // The key of an end's message contains the time: two ends in the same microsecond would share one message.
     world.wait(SignedDuration::from_secs(1)).await;
@@ -338,7 +338,7 @@ async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
 }
 
 #[tokio::test]
-async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
+async fn a_retry_finds_the_merge_that_happened_before_the_error() {
     let world = World::open().await;
     world.sim.github.request_faults().inject(
         "POST",
@@ -358,7 +358,7 @@ async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
 }
 
 #[tokio::test]
-async fn what_is_taken_up_again_takes_as_long_as_since_then() {
+async fn durations_of_a_retried_change_count_from_the_retry() {
     let world = promote_with_fault(error_response(401, "Bad credentials"), FaultTiming::BeforeEffect, 1).await;
     world.wait(SignedDuration::from_hours(3)).await;
     // The merge is paused, so that `status` shows the change under way.
@@ -385,7 +385,7 @@ async fn what_is_taken_up_again_takes_as_long_as_since_then() {
 }
 
 #[tokio::test]
-async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
+async fn another_persons_merge_of_the_same_commit_is_adopted() {
     let world = World::open().await;
     let pinned = world.sim.github.head("acme/checkout", "develop").unwrap();
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
@@ -404,7 +404,7 @@ async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
 }
 
 #[tokio::test]
-async fn a_real_conflict_names_the_files() {
+async fn a_merge_conflict_names_the_files() {
     let world = World::open().await;
     let file = |text: &str| BTreeMap::from([("src/price.rs".to_owned(), Some(text.to_owned()))]);
     world.sim.push("checkout", "qa", "Price by hand", file("1"), "bob").unwrap();
@@ -421,7 +421,7 @@ async fn a_real_conflict_names_the_files() {
 }
 
 #[tokio::test]
-async fn the_named_fault_is_a_conflict_too() {
+async fn the_simulated_merge_conflict_is_shown_on_the_card() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::MergeConflict, 1, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
@@ -429,7 +429,7 @@ async fn the_named_fault_is_a_conflict_too() {
 }
 
 #[tokio::test]
-async fn a_tag_whose_answer_was_lost_is_made_once() {
+async fn a_git_tag_is_created_once_although_the_response_was_lost() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
         for path in ["/git/tags", "/git/refs"] {
             let world = World::open().await;
@@ -442,7 +442,7 @@ async fn a_tag_whose_answer_was_lost_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_holds_up_nobody_else() {
+async fn a_slow_response_of_github_does_not_delay_other_changes() {
     let world = World::open().await;
     world.sim.github.request_faults().inject(
         "POST",

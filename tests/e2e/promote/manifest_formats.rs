@@ -41,7 +41,7 @@ fn old_digest(sim: &sim::World) -> String {
 }
 
 #[tokio::test]
-async fn each_form_with_a_tag_is_changed_in_its_one_place() {
+async fn every_manifest_format_with_a_tag_is_changed_in_one_place() {
     let cases = [
         (
             "a kustomization that renames the image",
@@ -96,7 +96,7 @@ async fn each_form_with_a_tag_is_changed_in_its_one_place() {
 }
 
 #[tokio::test]
-async fn each_form_with_a_digest_is_changed_in_its_one_place() {
+async fn every_manifest_format_with_a_digest_is_changed_in_one_place_and_restored_by_a_rollback() {
     // The file's name, its content before, more settings of the delivery, its content afterwards, the running image.
     let cases = [
         (

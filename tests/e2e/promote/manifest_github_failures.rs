@@ -28,7 +28,7 @@ async fn open_with_held_promotion() -> (World, String) {
 }
 
 #[tokio::test]
-async fn a_commit_that_comes_in_between_stays_and_ours_goes_on_top() {
+async fn a_commit_pushed_before_the_write_stays_and_the_promotion_goes_on_top() {
     let (world, tag) = open_with_held_promotion().await;
     let theirs = put(&world.sim, &[("README.md", Some("What stands here\n"))]);
     world.sim.github.request_faults().resume();
@@ -40,7 +40,7 @@ async fn a_commit_that_comes_in_between_stays_and_ours_goes_on_top() {
 }
 
 #[tokio::test]
-async fn a_change_of_the_same_file_in_between_stays_too() {
+async fn an_edit_of_the_same_manifest_before_the_write_stays() {
     let (world, tag) = open_with_held_promotion().await;
     let theirs = format!("# Ask bob\n{}", text(&world, &path("qa")));
     put(&world.sim, &[(&path("qa"), Some(&theirs))]);
@@ -52,7 +52,7 @@ async fn a_change_of_the_same_file_in_between_stays_too() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_written_any_more_ends_it() {
+async fn a_manifest_that_became_unwritable_ends_the_promotion_with_the_reason() {
     let (world, _) = open_with_held_promotion().await;
     let theirs = put(&world.sim, &[(&path("qa"), Some("images: []\nkind: Kustomization\n"))]);
     world.sim.github.request_faults().resume();
@@ -64,7 +64,7 @@ async fn a_file_that_cannot_be_written_any_more_ends_it() {
 }
 
 #[tokio::test]
-async fn a_branch_that_never_stands_still_is_waited_for() {
+async fn a_promotion_by_manifest_is_retried_while_the_branch_keeps_moving() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     let no = error_response(422, "Update is not a fast forward");
@@ -75,7 +75,7 @@ async fn a_branch_that_never_stands_still_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
+async fn a_server_error_at_any_write_is_retried_and_one_commit_is_written() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
         for (method, place) in
             [("POST", "/acme/gitops/git/trees"), ("POST", "/acme/gitops/git/commits"), ("PATCH", MAIN)]
@@ -101,7 +101,7 @@ async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
 }
 
 #[tokio::test]
-async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
+async fn a_commit_without_a_response_is_found_below_later_commits_and_not_written_again() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     let faults = world.sim.github.request_faults();
@@ -126,7 +126,7 @@ async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
+async fn a_write_without_a_response_is_found_and_not_repeated() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     let faults = world.sim.github.request_faults();
@@ -141,7 +141,7 @@ async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
+async fn a_promotion_by_manifest_waits_as_long_as_githubs_rate_limit_says() {
     for (method, place) in [("POST", "/acme/gitops/git/trees"), ("PATCH", MAIN)] {
         let world = World::open().await;
         push_and_settle(&world, "Find plurals").await;
@@ -160,7 +160,7 @@ async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
 }
 
 #[tokio::test]
-async fn it_can_be_cancelled_while_it_waits() {
+async fn a_promotion_by_manifest_can_be_cancelled_while_it_waits_for_github() {
     let world = World::open().await;
     push_and_settle(&world, "Find plurals").await;
     let before = head(&world);
@@ -182,7 +182,7 @@ fn protect_main(world: &World) {
 }
 
 #[tokio::test]
-async fn a_protected_branch_ends_a_promotion_with_what_to_do() {
+async fn a_promotion_to_a_protected_branch_ends_in_an_error_with_the_next_step_and_can_be_retried() {
     let world = World::open().await;
     push_and_settle(&world, "Find plurals").await;
     let before = head(&world);
@@ -204,7 +204,7 @@ async fn a_protected_branch_ends_a_promotion_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_rollback_goes_by_pull_request_where_the_branch_is_protected() {
+async fn a_rollback_by_manifest_on_a_protected_branch_goes_by_pull_request() {
     let world = World::open().await;
     promote_newer(&world, "Find plurals").await;
     protect_main(&world);

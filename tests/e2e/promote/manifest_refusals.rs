@@ -32,7 +32,7 @@ async fn expect_refusals_with(before: &str, delivery: &str) -> (String, String) 
 }
 
 #[tokio::test]
-async fn a_tag_in_two_places_is_refused() {
+async fn a_manifest_with_the_image_in_two_places_is_refused() {
     let twice = format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n- name: {IMAGE}\n  newTag: 1.0.2\n");
     let (promote, rollback) = expect_refusals(&twice).await;
     assert_snapshot!(promote, @"
@@ -43,7 +43,7 @@ async fn a_tag_in_two_places_is_refused() {
 }
 
 #[tokio::test]
-async fn several_documents_that_name_it_are_refused() {
+async fn a_manifest_with_the_image_in_two_documents_is_refused() {
     let (promote, _) = expect_refusals(&format!("image: {IMAGE}:1.0.2\n---\nspec:\n  image: {IMAGE}:1.0.2\n")).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: ghcr.io/acme/search stands in 2 places (`image` in line 1 and `spec.image` in line 4): keep one, or say which one counts with `path:`.
@@ -52,7 +52,7 @@ async fn several_documents_that_name_it_are_refused() {
 }
 
 #[tokio::test]
-async fn an_anchor_that_is_used_elsewhere_is_refused() {
+async fn a_manifest_with_a_shared_anchor_or_an_alias_is_refused() {
     let text = format!("images:\n- name: {IMAGE}\n  newTag: &v 1.0.2\n- name: ghcr.io/acme/web\n  newTag: *v\n");
     let (promote, _) = expect_refusals(&text).await;
     assert_snapshot!(promote, @"
@@ -65,14 +65,14 @@ async fn an_anchor_that_is_used_elsewhere_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_yaml_is_refused() {
+async fn a_manifest_that_is_not_yaml_is_refused() {
     let (promote, rollback) = expect_refusals("images:\n- name: {{ .Values.image }}\n  newTag: [\n").await;
     assert!(promote.contains("it cannot be read as YAML (line ") && promote.contains("repair it there"), "{promote}");
     assert!(rollback.contains("it cannot be read as YAML"), "{rollback}");
 }
 
 #[tokio::test]
-async fn a_kustomization_without_an_entry_is_refused() {
+async fn a_kustomization_without_an_entry_for_the_image_is_refused() {
     let (promote, rollback) = expect_refusals("kind: Kustomization\nresources: [base]\n").await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: this kustomization has no entry for ghcr.io/acme/search: add one to `images:`, with `name: ghcr.io/acme/search` and the version that runs now as `newTag`.
@@ -82,7 +82,7 @@ async fn a_kustomization_without_an_entry_is_refused() {
 }
 
 #[tokio::test]
-async fn what_fluxs_image_automation_writes_is_refused_with_how_to_go_on() {
+async fn a_manifest_that_fluxs_image_automation_writes_is_refused_with_the_next_step() {
     let text =
         format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2 # {{\"$imagepolicy\": \"flux-system:search:tag\"}}\n");
     let (promote, rollback) = expect_refusals(&text).await;
@@ -94,7 +94,7 @@ async fn what_fluxs_image_automation_writes_is_refused_with_how_to_go_on() {
 }
 
 #[tokio::test]
-async fn a_path_that_leads_nowhere_is_refused() {
+async fn a_configured_path_that_is_not_in_the_manifest_is_refused() {
     let by = DELIVERY.replace("\" }", "\", path: image.tag }");
     let (promote, _) = expect_refusals_with(&format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n"), &by).await;
     assert_snapshot!(promote, @"
@@ -104,7 +104,7 @@ async fn a_path_that_leads_nowhere_is_refused() {
 }
 
 #[tokio::test]
-async fn a_digest_where_a_tag_is_to_be_written_is_refused() {
+async fn a_manifest_with_a_digest_is_refused_if_a_tag_is_to_be_written() {
     let text = format!("images:\n- name: {IMAGE}\n  digest: sha256:{}\n", "0".repeat(64));
     let (promote, _) = expect_refusals(&text).await;
     assert_snapshot!(promote, @"
@@ -114,7 +114,7 @@ async fn a_digest_where_a_tag_is_to_be_written_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_missing_is_refused() {
+async fn a_missing_manifest_is_refused() {
     let world = World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("kustomization", "missing"))).await;
     push_and_settle(&world, "Find plurals").await;
     let stood = head(&world);
@@ -130,7 +130,7 @@ async fn a_file_that_is_missing_is_refused() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_missing_is_refused() {
+async fn a_missing_manifest_branch_is_refused() {
     let world =
         World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("\" }", "\", branch: trunk }"))).await;
     push_and_settle(&world, "Find plurals").await;
@@ -143,7 +143,7 @@ async fn a_branch_that_is_missing_is_refused() {
 }
 
 #[tokio::test]
-async fn a_repository_that_is_missing_is_refused_with_and_without_a_branch() {
+async fn a_missing_manifest_repository_is_refused_with_and_without_a_configured_branch() {
     for more in ["", ", branch: main"] {
         let by = DELIVERY.replace("acme/gitops", "acme/nowhere").replace("\" }", &format!("\"{more} }}"));
         let world = World::with_config(|yaml| replace_delivery(&yaml, &by)).await;
@@ -161,7 +161,7 @@ async fn a_repository_that_is_missing_is_refused_with_and_without_a_branch() {
 }
 
 #[tokio::test]
-async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_do() {
+async fn missing_write_access_to_the_manifests_ends_in_an_error_with_the_next_step_and_can_be_retried() {
     let world = World::open().await;
     push_and_settle(&world, "Find plurals").await;
     let stood = head(&world);
@@ -178,7 +178,7 @@ async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_d
 }
 
 #[tokio::test]
-async fn without_a_branch_it_is_the_default_one_of_github() {
+async fn without_a_configured_branch_the_default_branch_is_written() {
     let repository = "acme/deployments";
     let prepare = |sim: &sim::World| {
         sim.github.create_repository(repository, "trunk").unwrap();
@@ -200,7 +200,7 @@ async fn without_a_branch_it_is_the_default_one_of_github() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_named_counts_and_not_the_default_one() {
+async fn a_configured_branch_is_written_instead_of_the_default_branch() {
     let repository = "acme/deployments";
     let prepare = |sim: &sim::World| {
         sim.github.create_repository(repository, "trunk").unwrap();

@@ -18,7 +18,7 @@ fn find_offered_command(said: &str, verb: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_registry_is_asked_before_anything_moves() {
+async fn a_rollback_asks_the_registry_for_the_old_image() {
     let world = World::open().await;
     promote_newer(&world, "Find plurals").await;
     let (asked, writes) = (world.sim.registry.requests().len(), world.sim.github.request_faults().requests().len());
@@ -30,7 +30,7 @@ async fn the_registry_is_asked_before_anything_moves() {
 }
 
 #[tokio::test]
-async fn an_image_that_is_gone_is_refused_and_the_next_earlier_one_offered() {
+async fn a_rollback_to_a_missing_image_is_refused_and_offers_the_next_older_version() {
     let world = World::open().await;
     let bad = promote_newer(&world, "Find plurals").await;
     let before = head(&world);
@@ -48,7 +48,7 @@ async fn an_image_that_is_gone_is_refused_and_the_next_earlier_one_offered() {
 }
 
 #[tokio::test]
-async fn where_every_image_is_gone_nothing_is_offered() {
+async fn a_rollback_without_any_old_image_is_refused_and_offers_no_version() {
     let world = World::open().await;
     promote_newer(&world, "Find plurals").await;
     let before = head(&world);
@@ -64,7 +64,7 @@ async fn where_every_image_is_gone_nothing_is_offered() {
 }
 
 #[tokio::test]
-async fn a_registry_that_cannot_be_reached_is_said_and_confirmed() {
+async fn a_rollback_must_be_confirmed_if_the_registry_is_unreachable() {
     let world = World::open().await;
     let bad = promote_newer(&world, "Find plurals").await;
     let before = head(&world);
@@ -80,7 +80,7 @@ async fn a_registry_that_cannot_be_reached_is_said_and_confirmed() {
 }
 
 #[tokio::test]
-async fn a_promotion_asks_as_well_where_the_registry_cannot_be_reached() {
+async fn a_promotion_must_be_confirmed_if_the_registry_is_unreachable() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     world.sim.registry.set_down(true);
@@ -93,7 +93,7 @@ async fn a_promotion_asks_as_well_where_the_registry_cannot_be_reached() {
 }
 
 #[tokio::test]
-async fn a_digest_that_nobody_can_tell_is_waited_for() {
+async fn a_promotion_by_digest_is_refused_while_the_registry_is_unreachable() {
     let by = DELIVERY.replace("\" }", "\", pin: digest }");
     let prepare = |sim: &sim::World| {
         let digest = sim.registry.digest(IMAGE, "1.0.2").unwrap();
@@ -115,7 +115,7 @@ async fn a_digest_that_nobody_can_tell_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_rule_rolls_back_to_nothing_that_the_registry_cannot_vouch_for() {
+async fn auto_rollback_does_nothing_while_the_registry_is_unreachable_but_a_person_may_roll_back() {
     let world =
         World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
     let (_, bad) = push_and_settle(&world, "Crash").await;
@@ -133,7 +133,7 @@ async fn a_rule_rolls_back_to_nothing_that_the_registry_cannot_vouch_for() {
 }
 
 #[tokio::test]
-async fn a_promotion_of_an_image_that_is_gone_or_another_is_refused() {
+async fn a_promotion_of_a_missing_or_replaced_image_is_refused() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     let before = head(&world);
@@ -154,7 +154,7 @@ async fn a_promotion_of_an_image_that_is_gone_or_another_is_refused() {
 }
 
 #[tokio::test]
-async fn a_tag_that_is_another_image_by_now_is_refused_and_the_next_earlier_one_offered() {
+async fn a_rollback_to_a_replaced_image_is_refused_and_offers_the_next_older_version() {
     // The revision label differs. The digest is not known, because the version ran before the bot was started.
     let world = World::open().await;
     promote_newer(&world, "Find plurals").await;
@@ -187,7 +187,7 @@ fn rename_search_artefact(yaml: &str) -> String {
 }
 
 #[tokio::test]
-async fn with_an_empty_ledger_the_manifests_history_tells_the_version_before() {
+async fn without_a_ledger_a_rollback_finds_the_version_before_in_the_manifests_history() {
     let world = World::with_config(|yaml| rename_search_artefact(&yaml)).await;
     let before = head(&world);
     world.bob().types("/rollback finder qa").await;
@@ -207,7 +207,7 @@ async fn with_an_empty_ledger_the_manifests_history_tells_the_version_before() {
 }
 
 #[tokio::test]
-async fn what_the_manifests_history_offers_instead_works_as_well() {
+async fn an_older_version_offered_from_the_manifests_history_can_be_restored() {
     let prepare = |sim: &sim::World| {
         let revision = sim.github.head("acme/search", "develop").unwrap();
         let text = |tag: &str| format!("images: [{{ name: {IMAGE}, newTag: {tag} }}]\n");
@@ -244,7 +244,7 @@ fn deliver_by_values_file(yaml: &str) -> String {
 }
 
 #[tokio::test]
-async fn where_git_knows_nothing_the_cluster_tells_the_version_before() {
+async fn without_git_history_a_rollback_finds_the_version_before_in_the_cluster() {
     let world = World::with_setup(replace_manifest_without_history, |yaml| deliver_by_values_file(&yaml)).await;
     world.bob().types("/rollback finder qa").await;
     let question = world.bob().reads();
@@ -255,7 +255,7 @@ async fn where_git_knows_nothing_the_cluster_tells_the_version_before() {
 }
 
 #[tokio::test]
-async fn where_nobody_knows_the_registrys_tags_are_a_guess() {
+async fn without_any_history_a_rollback_guesses_the_version_before_from_the_registrys_tags() {
     let prepare = |sim: &sim::World| {
         replace_manifest_without_history(sim);
         let workload = "deployment/search".parse().unwrap();

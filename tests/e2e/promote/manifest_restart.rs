@@ -9,12 +9,12 @@ use crate::harness::process::{KillPoint, PauseWhen, ProcessHarness, kill_in_lane
 use crate::harness::world::render_message;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_that_is_killed_before_any_of_its_requests_writes_once() {
+async fn a_promotion_by_manifest_writes_once_if_the_bot_is_killed_before_any_request() {
     kill_at_every_request(PauseWhen::BeforeTheEffect).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_that_is_killed_after_any_of_its_requests_writes_once() {
+async fn a_promotion_by_manifest_writes_once_if_the_bot_is_killed_after_any_request() {
     kill_at_every_request(PauseWhen::AfterTheEffect).await;
 }
 

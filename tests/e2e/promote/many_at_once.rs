@@ -6,7 +6,7 @@ use crate::harness::parts::{roll_out, with_parts};
 use crate::harness::world::World;
 
 #[tokio::test]
-async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who() {
+async fn of_a_hundred_simultaneous_requests_one_promotes_and_the_others_are_refused() {
     let world = World::open().await;
     // The rollout is slow, so that the change is still open when the last request is handled.
     world.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
@@ -36,7 +36,7 @@ async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who()
 }
 
 #[tokio::test]
-async fn a_hundred_artefacts_go_all_at_once() {
+async fn a_hundred_artefacts_are_promoted_at_once() {
     let names: Vec<String> = (0..100).map(|n| format!("part-{n:03}")).collect();
     let world = with_parts(&names).await;
     let asked = join_all(names.iter().map(|name| {

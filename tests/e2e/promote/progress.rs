@@ -38,7 +38,7 @@ async fn with_five_replicas() -> World {
 }
 
 #[tokio::test]
-async fn the_steps_of_a_rollout_are_shown_every_few_seconds_and_a_new_stage_at_once() {
+async fn the_card_shows_rollout_steps_every_few_seconds_and_a_new_stage_at_once() {
     let world = with_five_replicas().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     let mut edits: Vec<(Timestamp, String)> = Vec::new();
@@ -77,7 +77,7 @@ async fn the_steps_of_a_rollout_are_shown_every_few_seconds_and_a_new_stage_at_o
 }
 
 #[tokio::test]
-async fn by_manifest_and_back_the_steps_have_their_own_names() {
+async fn promotions_by_manifest_and_rollbacks_name_their_own_steps() {
     let world = World::open().await;
     crate::harness::manifest::push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
@@ -88,7 +88,7 @@ async fn by_manifest_and_back_the_steps_have_their_own_names() {
 }
 
 #[tokio::test]
-async fn a_change_that_waits_shows_for_what_first() {
+async fn a_waiting_change_shows_the_approval_as_its_first_step() {
     let world = World::open().await;
     crate::harness::production::request_production(&world).await;
     assert_snapshot!(find_steps_line(&crate::harness::rollback::card(&world, "releases")), @":raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running");
@@ -99,7 +99,7 @@ async fn a_change_that_waits_shows_for_what_first() {
 }
 
 #[tokio::test]
-async fn a_plain_success_is_told_to_the_one_who_asked_and_not_to_the_channel() {
+async fn a_success_is_announced_to_the_requester_in_the_thread_and_not_in_the_channel() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     assert_eq!(
@@ -109,7 +109,7 @@ async fn a_plain_success_is_told_to_the_one_who_asked_and_not_to_the_channel() {
 }
 
 #[tokio::test]
-async fn a_failure_and_its_recovery_stand_in_the_channel_and_call_the_authors_once() {
+async fn a_failure_and_its_recovery_are_announced_in_the_channel_and_mention_the_authors_once() {
     let world = World::open().await;
     world.push("checkout", "Round taxes per line");
     world.settle().await;

@@ -40,7 +40,7 @@ async fn a_crash_loop_fails_the_change_with_the_pods_reason() {
 }
 
 #[tokio::test]
-async fn an_image_that_is_missing_fails_the_change() {
+async fn a_missing_image_fails_the_change() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::ImageMissing, 1, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
@@ -50,7 +50,7 @@ async fn an_image_that_is_missing_fails_the_change() {
 }
 
 #[tokio::test]
-async fn a_controllers_report_fails_the_change_before_anything_rolls_out() {
+async fn a_failure_report_fails_the_change_before_its_rollout_and_later_proof_turns_it_green() {
     let world = World::open().await;
     // The controller reports a failed build while CI is still running.
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
@@ -74,7 +74,7 @@ async fn a_controllers_report_fails_the_change_before_anything_rolls_out() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_by_the_deadline_is_stalled_and_late_proof_counts() {
+async fn a_change_without_proof_by_the_deadline_is_stalled_and_later_proof_turns_it_green() {
     let world = World::with_config(|configuration| {
         configuration.replace(
             "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 90s",
@@ -106,7 +106,7 @@ async fn what_is_not_there_by_the_deadline_is_stalled_and_late_proof_counts() {
 }
 
 #[tokio::test]
-async fn a_new_change_ends_the_watch_over_the_one_before() {
+async fn a_failed_change_is_no_longer_watched_after_a_new_change() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
@@ -120,7 +120,7 @@ async fn a_new_change_ends_the_watch_over_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_hotfix_that_overtakes_the_result_is_a_descendant_and_counts() {
+async fn a_hotfix_on_top_of_the_merged_commit_proves_the_deployment() {
     let world = World::open().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
@@ -132,7 +132,7 @@ async fn a_hotfix_that_overtakes_the_result_is_a_descendant_and_counts() {
 }
 
 #[tokio::test]
-async fn an_image_that_tells_nothing_is_proved_by_the_controllers_report() {
+async fn an_image_that_names_no_commit_is_proved_by_the_controllers_report() {
     let world = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
     world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
@@ -145,7 +145,7 @@ async fn an_image_that_tells_nothing_is_proved_by_the_controllers_report() {
 }
 
 #[tokio::test]
-async fn a_label_and_a_git_tag_tell_the_commit_as_well() {
+async fn the_commit_of_an_image_can_come_from_its_revision_label_or_a_git_tag() {
     let names = ["labelled".to_owned(), "tagged".to_owned()];
     let world = crate::harness::parts::with_parts(&names).await;
     for name in &names {
@@ -169,7 +169,7 @@ async fn a_label_and_a_git_tag_tell_the_commit_as_well() {
 }
 
 #[tokio::test]
-async fn an_image_of_exactly_the_pinned_commit_counts_too() {
+async fn an_image_of_the_promoted_commit_itself_proves_the_deployment() {
     let names = ["retagged".to_owned()];
     let world = crate::harness::parts::with_parts(&names).await;
     let pinned = world.sim.github.head("acme/retagged", "develop").unwrap();
@@ -181,7 +181,7 @@ async fn an_image_of_exactly_the_pinned_commit_counts_too() {
 }
 
 #[tokio::test]
-async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
+async fn a_commit_of_another_branch_is_no_proof_although_it_contains_the_promoted_commit() {
     let names = ["foreign".to_owned()];
     let world = crate::harness::parts::with_parts(&names).await;
     world.alice().types_without_waiting("deploys", "/promote foreign qa").await;
@@ -210,7 +210,7 @@ async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
 }
 
 #[tokio::test]
-async fn a_report_alone_turns_nothing_green() {
+async fn a_success_report_alone_does_not_turn_the_card_green() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
@@ -233,7 +233,7 @@ async fn a_report_alone_turns_nothing_green() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_is_away_is_said_on_the_card_and_waited_for() {
+async fn while_the_cluster_cannot_be_read_the_card_says_so_and_the_change_waits() {
     let world = World::open().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
@@ -258,7 +258,7 @@ async fn a_cluster_that_is_away_is_said_on_the_card_and_waited_for() {
 }
 
 #[tokio::test]
-async fn github_away_while_it_deploys_is_said_and_waited_for() {
+async fn a_deploying_change_waits_for_github_to_recover() {
     let world = World::open().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
@@ -274,7 +274,7 @@ async fn github_away_while_it_deploys_is_said_and_waited_for() {
 }
 
 #[tokio::test]
-async fn the_controller_is_told_where_the_environment_says_how() {
+async fn a_merge_triggers_the_controller_if_a_trigger_is_configured() {
     let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook/s3cret", listener.local_addr().unwrap());
@@ -296,7 +296,7 @@ async fn the_controller_is_told_where_the_environment_says_how() {
 }
 
 #[tokio::test]
-async fn a_controller_that_cannot_be_told_is_a_warning_on_the_card() {
+async fn a_failed_trigger_is_a_warning_on_the_card_that_hides_the_triggers_address() {
     let world = World::with_config(|configuration| {
         configuration
             .replace("  - name: qa\n", "  - name: qa\n    trigger: { argocd_webhook: \"http://127.0.0.1:9/s3cret\" }\n")

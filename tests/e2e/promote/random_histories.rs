@@ -103,7 +103,7 @@ impl History<'_> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_histories_end_with_the_trees_that_a_simple_model_expects() {
+async fn random_histories_of_promotions_end_with_the_files_that_a_simple_model_expects() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -25,7 +25,7 @@ fn with_qa_setting(key: &'static str, value: &'static str) -> impl FnOnce(String
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_not_yet_possible() {
+async fn unknown_names_the_first_environment_and_excluded_environments_are_refused() {
     let world = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
@@ -52,7 +52,7 @@ async fn what_is_not_there_or_not_yet_possible() {
 }
 
 #[tokio::test]
-async fn nothing_new_and_no_way_back() {
+async fn a_version_that_already_runs_is_older_or_never_ran_is_refused() {
     let world = World::open().await;
     let older = world.running_tag("checkout", "development");
     world.push("checkout", "Newer");
@@ -76,7 +76,7 @@ async fn nothing_new_and_no_way_back() {
 }
 
 #[tokio::test]
-async fn nothing_is_behind() {
+async fn promote_without_an_environment_is_refused_if_none_is_behind() {
     let world = World::with_config(|configuration| {
         let checkout = "    repository: acme/checkout\n";
         configuration.replace(checkout, &format!("{checkout}    environments: {{ staging: false, prod: false }}\n"))
@@ -90,7 +90,7 @@ async fn nothing_is_behind() {
 }
 
 #[tokio::test]
-async fn what_does_not_run_well_below_is_not_promoted() {
+async fn a_version_that_does_not_run_well_below_is_not_promoted() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
     world.push("checkout", "Take your time");
@@ -123,14 +123,14 @@ async fn what_does_not_run_well_below_is_not_promoted() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_cannot_be_read_proves_nothing() {
+async fn a_promotion_is_refused_while_the_cluster_cannot_be_read() {
     let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
     let told = expect_refusal(&world, "/promote checkout qa").await;
     assert!(told.starts_with("I cannot read what runs in *qa* since"), "{told}");
 }
 
 #[tokio::test]
-async fn a_commit_that_nothing_tells_cannot_be_pinned() {
+async fn an_image_that_names_no_commit_is_not_promoted_by_branch() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::LostWebhook, 99, None, None);
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
@@ -143,7 +143,7 @@ async fn a_commit_that_nothing_tells_cannot_be_pinned() {
 }
 
 #[tokio::test]
-async fn a_second_one_is_told_who_was_first() {
+async fn a_second_promotion_is_refused_and_names_the_requester_of_the_first() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
     world.bob().types_without_waiting("deploys", "/promote checkout qa").await;
@@ -164,7 +164,7 @@ async fn a_second_one_is_told_who_was_first() {
 }
 
 #[tokio::test]
-async fn checks_must_not_be_red_or_running() {
+async fn a_promotion_is_refused_while_checks_are_red_or_running() {
     let world = World::open().await;
     let develop = world.sim.github.head("acme/checkout", "develop").unwrap();
     let check =
@@ -186,7 +186,7 @@ async fn checks_must_not_be_red_or_running() {
 }
 
 #[tokio::test]
-async fn statuses_count_like_checks() {
+async fn commit_statuses_count_like_checks() {
     let world = World::open().await;
     let develop = world.sim.github.head("acme/checkout", "develop").unwrap();
     let url = format!("{}/sim/github/repos/acme/checkout/statuses/{develop}", world.origin);
@@ -207,7 +207,7 @@ async fn statuses_count_like_checks() {
 }
 
 #[tokio::test]
-async fn a_button_is_held_to_how_its_version_runs_now() {
+async fn the_promote_button_of_an_arrival_is_refused_if_its_version_no_longer_runs() {
     let world = World::open().await;
     world.push("checkout", "Here today");
     world.settle().await;
@@ -222,7 +222,7 @@ async fn a_button_is_held_to_how_its_version_runs_now() {
 }
 
 #[tokio::test]
-async fn the_named_fault_turns_a_check_red() {
+async fn the_simulated_red_check_refuses_a_promotion() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::RedCheck, 1, Some("checkout".into()), None);
     assert!(expect_refusal(&world, "/promote checkout qa").await.starts_with("Checks are red on "));
@@ -242,7 +242,7 @@ async fn a_green_check_can_be_required() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_missing_is_named_with_the_command_that_makes_it() {
+async fn a_missing_branch_is_refused_with_the_git_command_that_creates_it() {
     let world = World::with_config(|configuration| configuration.replace("branch: qa\n", "branch: quality\n")).await;
     assert_snapshot!(expect_refusal(&world, "/promote checkout qa").await, @"
     The branch `quality` of *qa* does not exist in `acme/checkout`.
@@ -251,7 +251,7 @@ async fn a_branch_that_is_missing_is_named_with_the_command_that_makes_it() {
 }
 
 #[tokio::test]
-async fn histories_without_a_common_ancestor_cannot_be_merged() {
+async fn branches_without_a_common_ancestor_are_refused() {
     let world = World::with_config(|configuration| configuration.replace("branch: qa\n", "branch: orphan\n")).await;
     let api = format!("{}/sim/github/repos/acme/checkout/git", world.origin);
     let http = reqwest::Client::new();
@@ -271,7 +271,7 @@ async fn histories_without_a_common_ancestor_cannot_be_merged() {
 }
 
 #[tokio::test]
-async fn what_does_not_concern_an_artefact_is_nothing_new_for_it() {
+async fn a_promotion_is_refused_if_no_new_commit_touches_the_artefacts_paths() {
     let world = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
     world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
@@ -283,7 +283,7 @@ async fn what_does_not_concern_an_artefact_is_nothing_new_for_it() {
 }
 
 #[tokio::test]
-async fn a_guest_promotes_nothing() {
+async fn guests_may_not_promote() {
     let world = World::open().await;
     let before = world.sim.github.head("acme/checkout", "qa");
     world.dave().types("/promote checkout qa").await;
@@ -293,7 +293,7 @@ async fn a_guest_promotes_nothing() {
 }
 
 #[tokio::test]
-async fn a_github_that_does_not_answer_the_questions_is_waited_for_and_then_told() {
+async fn planning_retries_while_github_is_unavailable_and_then_refuses() {
     let world = World::open().await;
     let down = RequestFault::Reply(503, "Service unavailable", vec![]);
     world.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down.clone(), 4);
@@ -309,7 +309,7 @@ async fn a_github_that_does_not_answer_the_questions_is_waited_for_and_then_told
 }
 
 #[tokio::test]
-async fn nonsense_in_a_button_does_nothing() {
+async fn promote_buttons_with_invalid_values_do_nothing() {
     let world = World::open().await;
     let before = world.sim.github.head("acme/checkout", "qa");
     for (action, value) in [

@@ -86,7 +86,7 @@ async fn send_report(world: &World, commit: &str, reason: &str, severity: &str, 
 }
 
 #[tokio::test]
-async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_seen() {
+async fn after_five_minutes_without_a_sign_of_life_the_card_shows_the_last_observations() {
     let world = open_with_merged_change().await;
     assert!(card(&world, "*part*").contains(":hourglass_flowing_sand: building"), "{}", card(&world, "*part*"));
     assert_eq!(stall_notice(&world), "", "it is early");
@@ -147,7 +147,7 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
 }
 
 #[tokio::test]
-async fn a_look_at_what_has_not_changed_costs_nothing_of_the_hours_limit() {
+async fn checking_a_change_without_news_uses_no_github_rate_limit_and_edits_no_card() {
     let world = open_with_merged_change().await;
     world.sim.github.set_check(PART, &head(&world), "build", "in_progress").unwrap();
     advance_five_minutes(&world).await;
@@ -164,7 +164,7 @@ async fn a_look_at_what_has_not_changed_costs_nothing_of_the_hours_limit() {
 }
 
 #[tokio::test]
-async fn a_report_about_the_commit_is_a_sign_of_life() {
+async fn a_report_about_the_merged_commit_is_a_sign_of_life() {
     let world = open_with_merged_change().await;
     advance_five_minutes(&world).await;
     assert!(!stall_notice(&world).is_empty());
@@ -175,7 +175,7 @@ async fn a_report_about_the_commit_is_a_sign_of_life() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
+async fn the_card_says_which_services_cannot_be_asked_and_that_the_branch_moved_on() {
     let world = open_with_merged_change().await;
     let other = crate::harness::parts::commit(&world.sim, PART, "qa", "A hotfix");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
@@ -195,7 +195,7 @@ async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_keeps_what_was_last_seen() {
+async fn a_stalled_change_keeps_its_last_observations_and_is_still_watched() {
     let world = open_with_merged_change().await;
     world.settle().await;
     let shown = card(&world, "*part*");
@@ -219,7 +219,7 @@ async fn what_is_given_up_keeps_what_was_last_seen() {
 }
 
 #[tokio::test]
-async fn with_every_webhook_lost_every_change_ends_right() {
+async fn every_change_ends_in_the_right_stage_although_all_webhooks_are_lost() {
     let world = World::open().await;
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
     world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();

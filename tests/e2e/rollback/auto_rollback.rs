@@ -141,7 +141,7 @@ async fn a_health_report_alone_rolls_nothing_back() {
 
 /// Flux takes the failure back as soon as it tries again. That is no reason to roll back either.
 #[tokio::test]
-async fn a_health_report_that_was_taken_back_rolls_nothing_back() {
+async fn a_withdrawn_health_report_rolls_nothing_back() {
     let world = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&world).await;
@@ -157,7 +157,7 @@ async fn a_health_report_that_was_taken_back_rolls_nothing_back() {
 }
 
 #[tokio::test]
-async fn after_a_health_report_the_cluster_decides() {
+async fn after_a_health_report_a_failure_in_the_cluster_triggers_the_rollback() {
     let world = World::with_config(|yaml| with_auto_rollback(&yaml)).await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&world).await;
@@ -196,7 +196,7 @@ async fn a_workload_that_recovers_before_the_rollback_begins_is_not_rolled_back(
 }
 
 #[tokio::test]
-async fn after_a_health_report_the_deadline_decides() {
+async fn after_a_health_report_a_deadline_without_proof_triggers_the_rollback() {
     let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
     let world =
         World::with_config(|yaml| with_auto_rollback(&yaml.replace(&format!("{qa}90s"), &format!("{qa}6s")))).await;

@@ -9,7 +9,7 @@ use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, 
 use crate::harness::world::{World, has_button, redact_origin_and_ids};
 
 #[tokio::test]
-async fn a_rollback_brings_back_the_code_that_ran_before() {
+async fn a_rollback_restores_the_code_that_ran_before_by_one_commit() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -47,7 +47,7 @@ async fn a_rollback_brings_back_the_code_that_ran_before() {
 }
 
 #[tokio::test]
-async fn production_asks_first_and_tells_its_own_channel() {
+async fn a_production_rollback_must_be_confirmed_and_its_card_goes_to_the_environments_channel() {
     let world = World::open().await;
     let before = head(&world, "prod");
     let good = parents(&world, &before)[0].clone();
@@ -86,7 +86,7 @@ async fn production_asks_first_and_tells_its_own_channel() {
 }
 
 #[tokio::test]
-async fn a_question_can_be_answered_with_no() {
+async fn a_rollback_plan_can_be_cancelled() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.bob().types("/rollback checkout prod").await;
@@ -96,7 +96,7 @@ async fn a_question_can_be_answered_with_no() {
 }
 
 #[tokio::test]
-async fn what_is_lost_is_named_with_authors_and_pull_requests() {
+async fn the_card_lists_the_removed_commits_with_authors_and_pull_requests() {
     let world = World::open().await;
     world.push("checkout", "Pay by card (#42)");
     world.sim.push("checkout", "develop", "Pay by <b>cheque</b>", BTreeMap::new(), "carol").unwrap();
@@ -111,7 +111,7 @@ async fn what_is_lost_is_named_with_authors_and_pull_requests() {
 }
 
 #[tokio::test]
-async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
+async fn a_rollback_that_moves_other_artefacts_of_the_repository_must_be_confirmed() {
     let world = World::open().await;
     let good = world.sim.github.head("acme/shop", "qa").unwrap();
     let file = |path: &str| BTreeMap::from([(path.to_owned(), Some("new".to_owned()))]);
@@ -150,7 +150,7 @@ async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
 }
 
 #[tokio::test]
-async fn the_first_environment_is_repaired_by_a_push() {
+async fn the_first_environment_cannot_be_rolled_back() {
     let world = World::open().await;
     let before = head(&world, "develop");
     world.bob().types("/rollback checkout development").await;
@@ -162,7 +162,7 @@ async fn the_first_environment_is_repaired_by_a_push() {
 }
 
 #[tokio::test]
-async fn without_an_environment_buttons_ask_for_it_and_keep_what_was_typed() {
+async fn rollback_without_an_environment_offers_buttons_that_keep_the_version_and_the_reason() {
     let world = World::open().await;
     let older = parents(&world, &parents(&world, &head(&world, "qa"))[0])[0].clone();
     let ack = world.bob().types(&format!("/rollback checkout @qa-{} --reason it burns <!here>", older.short())).await;
@@ -181,7 +181,7 @@ async fn without_an_environment_buttons_ask_for_it_and_keep_what_was_typed() {
 }
 
 #[tokio::test]
-async fn the_button_of_a_card_rolls_it_back() {
+async fn the_roll_back_button_of_a_card_rolls_its_promotion_back() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -193,7 +193,7 @@ async fn the_button_of_a_card_rolls_it_back() {
 }
 
 #[tokio::test]
-async fn the_button_of_a_card_asks_in_production() {
+async fn the_roll_back_button_of_a_card_must_be_confirmed_in_production() {
     let world = World::open().await;
     let good = head(&world, "prod");
     world.alice().types("/promote checkout prod").await;
@@ -209,7 +209,7 @@ async fn the_button_of_a_card_asks_in_production() {
 }
 
 #[tokio::test]
-async fn another_version_can_be_chosen_of_those_that_ran_well() {
+async fn another_version_that_ran_well_can_be_chosen_for_a_rollback() {
     let world = World::open().await;
     let bad = head(&world, "prod");
     let oldest = parents(&world, &parents(&world, &bad)[0])[0].clone();
@@ -233,7 +233,7 @@ async fn another_version_can_be_chosen_of_those_that_ran_well() {
 }
 
 #[tokio::test]
-async fn a_missing_old_image_is_only_a_warning() {
+async fn a_missing_old_image_is_only_a_warning_in_a_rollback_by_branch() {
     let world = World::open().await;
     let (good, old) = (head(&world, "qa"), world.running_tag("checkout", "qa"));
     world.alice().types("/promote checkout qa").await;

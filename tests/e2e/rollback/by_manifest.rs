@@ -11,7 +11,7 @@ use crate::harness::manifest::{
 use crate::harness::world::World;
 
 #[tokio::test]
-async fn a_rollback_brings_back_the_old_image_itself() {
+async fn a_rollback_by_manifest_restores_the_old_image() {
     let world = World::open().await;
     let before = text(&world, &path("qa"));
     let bad = promote_newer(&world, "Find plurals").await;
@@ -55,7 +55,7 @@ async fn a_rollback_brings_back_the_old_image_itself() {
 }
 
 #[tokio::test]
-async fn a_second_rollback_goes_further_back_and_the_next_version_just_works() {
+async fn a_second_rollback_by_manifest_goes_further_back_and_the_next_promotion_undoes_nothing() {
     let world = World::open().await;
     let first = promote_newer(&world, "Find plurals").await;
     promote_newer(&world, "Find synonyms").await;
@@ -82,7 +82,7 @@ async fn a_second_rollback_goes_further_back_and_the_next_version_just_works() {
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
+async fn a_version_that_was_rolled_back_returns_only_after_its_release() {
     let world = World::open().await;
     let bad = promote_newer(&world, "Find plurals").await;
     world.alice().types("/promote search staging").await;
@@ -116,7 +116,7 @@ async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
 }
 
 #[tokio::test]
-async fn production_is_asked_before_it_is_rolled_back() {
+async fn a_production_rollback_by_manifest_must_be_confirmed() {
     let world = World::open().await;
     let before = head(&world);
     world.bob().types("/rollback search prod").await;
@@ -137,7 +137,7 @@ async fn production_is_asked_before_it_is_rolled_back() {
 }
 
 #[tokio::test]
-async fn a_rollback_can_be_told_to_go_by_pull_request() {
+async fn a_rollback_by_manifest_can_be_configured_to_go_by_pull_request() {
     let world =
         World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    rollback: pull_request\n")).await;
     promote_newer(&world, "Find plurals").await;
@@ -153,7 +153,7 @@ async fn a_rollback_can_be_told_to_go_by_pull_request() {
 }
 
 #[tokio::test]
-async fn a_failed_promotion_is_rolled_back_by_its_button() {
+async fn a_failed_promotion_by_manifest_can_be_rolled_back_by_its_button() {
     let world = World::open().await;
     push_and_settle(&world, "Crash").await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
@@ -165,7 +165,7 @@ async fn a_failed_promotion_is_rolled_back_by_its_button() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_fails_itself_says_what_is_left_to_do() {
+async fn a_failed_rollback_by_manifest_says_the_next_step_and_offers_another_version() {
     let world = World::open().await;
     promote_newer(&world, "Find plurals").await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
@@ -181,7 +181,7 @@ async fn a_rollback_that_fails_itself_says_what_is_left_to_do() {
 }
 
 #[tokio::test]
-async fn a_failed_promotion_is_rolled_back_by_rule() {
+async fn auto_rollback_rolls_a_failed_promotion_by_manifest_back() {
     let world =
         World::with_config(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
     let (_, bad) = push_and_settle(&world, "Crash").await;
@@ -196,7 +196,7 @@ async fn a_failed_promotion_is_rolled_back_by_rule() {
 }
 
 #[tokio::test]
-async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another() {
+async fn two_artefacts_with_the_same_tags_in_one_manifest_are_kept_apart() {
     const CHECKOUT: &str = "ghcr.io/acme/checkout";
     let by = "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
     let workload = "deployment/checkout".parse().unwrap();
@@ -251,7 +251,7 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
 }
 
 #[tokio::test]
-async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
+async fn an_image_that_names_no_commit_can_be_promoted_and_rolled_back_by_manifest() {
     let prepare = |sim: &sim::World| {
         sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
@@ -302,7 +302,7 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
 }
 
 #[tokio::test]
-async fn a_bad_image_is_known_by_its_digest_and_released_by_it() {
+async fn a_bad_image_is_quarantined_and_released_by_its_digest() {
     let by = DELIVERY.replace("\" }", "\", pin: digest }");
     let prepare = |sim: &sim::World| {
         let first = sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());

@@ -44,7 +44,7 @@ fn promotion_card(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn while_a_promotion_is_merged_one_chooses_what_becomes_of_it() {
+async fn a_rollback_during_a_merge_offers_to_cancel_the_promotion_or_to_wait_for_it() {
     let (world, before) = open_with_held_promotion().await;
     assert_snapshot!(redact_commits(&world, &world.bob().reads(), &[]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `qa-d2aaacd` in *qa*, by a commit on `qa`
@@ -65,7 +65,7 @@ async fn while_a_promotion_is_merged_one_chooses_what_becomes_of_it() {
 }
 
 #[tokio::test]
-async fn a_promotion_is_waited_for_and_then_rolled_back_as_well() {
+async fn a_rollback_can_wait_for_the_merge_and_then_rolls_the_promotion_back_too() {
     let (world, before) = open_with_held_promotion().await;
     let restored = parents(&world, &before)[0].clone();
     world.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
@@ -89,7 +89,7 @@ async fn a_promotion_is_waited_for_and_then_rolled_back_as_well() {
 }
 
 #[tokio::test]
-async fn a_promotion_that_can_still_be_cancelled_is() {
+async fn a_rollback_can_cancel_a_promotion_that_is_not_merged_yet() {
     let world = World::open().await;
     let before = head(&world, "qa");
     let restored = parents(&world, &before)[0].clone();
@@ -108,7 +108,7 @@ async fn a_promotion_that_can_still_be_cancelled_is() {
 }
 
 #[tokio::test]
-async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_as_well() {
+async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_too() {
     let (world, before) = open_with_held_promotion().await;
     let restored = parents(&world, &before)[0].clone();
     world.bob().clicks_without_waiting("deploys", "Cancel it and roll back").await;
@@ -122,7 +122,7 @@ async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_as_well() {
 }
 
 #[tokio::test]
-async fn a_second_press_does_nothing_more() {
+async fn a_second_click_on_the_choice_to_wait_rolls_back_only_once() {
     let (world, _) = open_with_held_promotion().await;
     let question = world.last_message("bob", "deploys").id;
     for _ in 0..2 {
@@ -134,7 +134,7 @@ async fn a_second_press_does_nothing_more() {
 }
 
 #[tokio::test]
-async fn who_waits_in_vain_is_told() {
+async fn a_rollback_that_waits_for_a_merge_is_given_up_after_ten_minutes() {
     let (world, before) = open_with_held_promotion().await;
     world.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
     wait_until_put_off(&world).await;
@@ -159,7 +159,7 @@ async fn who_waits_in_vain_is_told() {
 }
 
 #[tokio::test]
-async fn a_promotion_that_deploys_gives_way_after_a_yes() {
+async fn a_confirmed_rollback_supersedes_a_promotion_that_deploys() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
@@ -207,7 +207,7 @@ async fn a_promotion_that_deploys_gives_way_after_a_yes() {
 }
 
 #[tokio::test]
-async fn a_promotion_that_waits_for_approval_gives_way_after_a_yes() {
+async fn a_confirmed_rollback_supersedes_a_promotion_that_waits_for_approval() {
     let world = World::open().await;
     let before = head(&world, "prod");
     let restored = parents(&world, &before)[0].clone();
@@ -228,7 +228,7 @@ async fn a_promotion_that_waits_for_approval_gives_way_after_a_yes() {
 }
 
 #[tokio::test]
-async fn another_rollback_is_not_disturbed() {
+async fn a_second_rollback_is_refused_while_the_first_moves_the_branch() {
     let world = World::open().await;
     let faults = world.sim.github.request_faults();
     faults.inject("PATCH", "/git/refs/heads/qa", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
@@ -246,7 +246,7 @@ async fn another_rollback_is_not_disturbed() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_rolls_out_gives_way_to_another_after_a_yes() {
+async fn a_confirmed_rollback_supersedes_a_rollback_that_deploys() {
     let world = World::open().await;
     let older = parents(&world, &parents(&world, &head(&world, "qa"))[0])[0].clone();
     world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
@@ -264,7 +264,7 @@ async fn a_rollback_that_rolls_out_gives_way_to_another_after_a_yes() {
 }
 
 #[tokio::test]
-async fn two_who_roll_back_at_once_do_it_once() {
+async fn simultaneous_rollbacks_happen_once_and_the_others_name_the_first_requester() {
     let world = World::open().await;
     for person in ["bob", "carol", "bob"] {
         world.sim.slack.type_command(person, "deploys", "/rollback checkout qa").await.unwrap();
@@ -282,7 +282,7 @@ async fn two_who_roll_back_at_once_do_it_once() {
 }
 
 #[tokio::test]
-async fn a_promotion_waits_until_a_rollback_is_over() {
+async fn a_promotion_is_refused_while_a_rollback_is_under_way() {
     let world = World::open().await;
     world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
     world.wait_until_idle().await;

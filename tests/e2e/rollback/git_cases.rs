@@ -148,7 +148,7 @@ async fn run_case(repo: &TestRepository<'_>, first: &Sha, steps: &str, positions
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_every_rollback_the_next_promotion_brings_what_it_should_and_nothing_else() {
+async fn the_next_promotion_after_a_rollback_brings_exactly_the_expected_commits() {
     let hub = GithubHarness::open().await;
     for (number, (what, steps, positions)) in CASES.into_iter().enumerate() {
         let (repo, first) = hub.create_repository(&format!("acme/case-{number}"), &["develop", "qa"], &files(&[]));
@@ -159,7 +159,7 @@ async fn after_every_rollback_the_next_promotion_brings_what_it_should_and_nothi
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_rounds_of_promotion_and_rollback_lose_nothing() {
+async fn ten_rounds_of_promotion_and_rollback_lose_no_commit() {
     let hub = GithubHarness::open().await;
     let (mut newer, mut newer_held) = ("push a, promote a".to_owned(), "a".to_owned());
     let (mut same, mut same_held) = ("push a, promote a, push b".to_owned(), "a".to_owned());
@@ -232,7 +232,7 @@ async fn set_up_rollback<'a>(hub: &'a GithubHarness, name: &str) -> (TestReposit
 }
 
 #[tokio::test]
-async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
+async fn a_push_during_the_promotion_after_a_rollback_is_not_overwritten() {
     let hub = GithubHarness::open().await;
     let (repo, pinned) = set_up_rollback(&hub, "acme/meanwhile").await;
     let (client, repository, base) = (&hub.client, &repo.repository, repo.head("qa"));
@@ -270,7 +270,7 @@ async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn a_result_and_a_rollback_count_also_when_a_person_merges_their_pull_requests() {
+async fn results_and_rollbacks_are_recognised_if_a_person_merges_their_pull_requests() {
     let hub = GithubHarness::open().await;
     let (repo, pinned) = set_up_rollback(&hub, "acme/by-hand").await;
     let (client, repository, name) = (&hub.client, &repo.repository, repo.name());
@@ -306,7 +306,7 @@ async fn a_result_and_a_rollback_count_also_when_a_person_merges_their_pull_requ
 }
 
 #[tokio::test]
-async fn both_sides_of_one_line_are_a_conflict_and_nothing_moves() {
+async fn a_hotfix_on_the_same_line_is_a_conflict_and_the_branch_does_not_move() {
     let hub = GithubHarness::open().await;
     let (repo, pinned) = set_up_rollback(&hub, "acme/conflict").await;
     let mut fixed = files(&["a"]);
@@ -319,7 +319,7 @@ async fn both_sides_of_one_line_are_a_conflict_and_nothing_moves() {
 
 /// Staging has the commit that was rolled back in qa. Promoting a hotfix on qa would silently remove it from staging.
 #[tokio::test]
-async fn a_hotfix_on_a_rolled_back_environment_is_known_to_carry_the_rollback_along() {
+async fn a_hotfix_on_top_of_a_rollback_is_found_to_carry_the_rollback_along() {
     let hub = GithubHarness::open().await;
     let (repo, first) = hub.create_repository("acme/carried", &["develop", "qa", "staging"], &files(&[]));
     run_case(&repo, &first, "push a, promote a", "a").await;

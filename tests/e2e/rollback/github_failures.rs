@@ -22,7 +22,7 @@ fn count_commits_since(world: &World, before: &Sha) -> usize {
 }
 
 #[tokio::test]
-async fn whatever_github_answers_it_is_one_commit_at_the_end() {
+async fn a_rollback_makes_one_commit_despite_transient_github_failures() {
     let down = || RequestFault::Reply(502, "Bad gateway", vec![]);
     let limited = || RequestFault::Reply(429, "slow down", vec![("retry-after", "30".to_owned())]);
     let second =
@@ -66,7 +66,7 @@ async fn whatever_github_answers_it_is_one_commit_at_the_end() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_looked_up_nothing_is_done() {
+async fn a_rollback_is_refused_while_a_rate_limit_prevents_its_lookups() {
     let world = World::open().await;
     let before = head(&world, "qa");
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "3000".to_owned())]);
@@ -78,7 +78,7 @@ async fn where_nothing_can_be_looked_up_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn while_github_is_away_the_card_says_so() {
+async fn a_rollback_says_that_github_is_unavailable_and_then_ends_in_an_error() {
     let world = World::open().await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, down, 99);
@@ -94,7 +94,7 @@ async fn while_github_is_away_the_card_says_so() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_done_is_tried_again_by_its_button() {
+async fn a_rollback_that_ended_in_an_error_can_be_retried_by_its_button() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -123,7 +123,7 @@ async fn what_could_not_be_done_is_tried_again_by_its_button() {
 }
 
 #[tokio::test]
-async fn a_branch_that_moves_at_the_last_moment_is_said() {
+async fn a_commit_pushed_just_before_the_rollback_is_rolled_back_too_and_reported() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -144,7 +144,7 @@ async fn a_branch_that_moves_at_the_last_moment_is_said() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_gone_is_said() {
+async fn a_deleted_branch_ends_the_rollback_in_an_error() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let faults = world.sim.github.request_faults();
@@ -159,7 +159,7 @@ async fn a_branch_that_is_gone_is_said() {
 }
 
 #[tokio::test]
-async fn a_rollback_waits_its_turn_when_the_bot_was_away_for_long() {
+async fn a_rollback_waits_as_long_as_githubs_rate_limit_says() {
     let world = World::open().await;
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "2400".to_owned())]);
     world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, limited, 1);
@@ -172,12 +172,12 @@ async fn a_rollback_waits_its_turn_when_the_bot_was_away_for_long() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rollback_that_is_killed_before_any_of_its_requests_ends_once() {
+async fn a_rollback_happens_once_if_the_bot_is_killed_before_any_request() {
     kill_at_every_request(PauseWhen::BeforeTheEffect).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rollback_that_is_killed_after_any_of_its_requests_ends_once() {
+async fn a_rollback_happens_once_if_the_bot_is_killed_after_any_request() {
     kill_at_every_request(PauseWhen::AfterTheEffect).await;
 }
 

@@ -24,7 +24,7 @@ fn files(path: &str, text: &str) -> BTreeMap<String, Option<String>> {
 }
 
 #[tokio::test]
-async fn a_version_that_never_ran_there_is_refused_with_those_that_did() {
+async fn a_rollback_to_a_version_that_never_ran_there_is_refused_and_lists_those_that_did() {
     let world = World::open().await;
     let before = head(&world, "qa");
     for typed in ["develop-d6c66c2", "1.4", "<!channel>"] {
@@ -37,7 +37,7 @@ async fn a_version_that_never_ran_there_is_refused_with_those_that_did() {
 }
 
 #[tokio::test]
-async fn what_is_there_already_is_nothing_to_go_back_to() {
+async fn a_rollback_to_the_current_version_or_the_same_code_is_refused() {
     let world = World::open().await;
     let (before, runs) = (head(&world, "qa"), world.running_tag("checkout", "qa"));
     world.bob().types(&format!("/rollback checkout qa {runs}")).await;
@@ -57,7 +57,7 @@ async fn what_is_there_already_is_nothing_to_go_back_to() {
 }
 
 #[tokio::test]
-async fn after_a_rollback_what_it_restored_is_there_already() {
+async fn a_rollback_to_the_version_just_restored_is_refused() {
     let world = World::open().await;
     let good = world.running_tag("checkout", "qa");
     world.alice().types("/promote checkout qa").await;
@@ -68,7 +68,7 @@ async fn after_a_rollback_what_it_restored_is_there_already() {
 }
 
 #[tokio::test]
-async fn a_version_can_be_named_by_tag_commit_source_or_the_tag_in_git() {
+async fn a_version_can_be_named_by_tag_commit_source_or_git_tag() {
     for name in ["its tag", "the beginning of its commit", "what it was merged from", "its tag in Git"] {
         let world = World::open().await;
         let pinned = head(&world, "develop");
@@ -92,7 +92,7 @@ async fn a_version_can_be_named_by_tag_commit_source_or_the_tag_in_git() {
 }
 
 #[tokio::test]
-async fn a_tag_in_git_that_was_moved_names_nothing() {
+async fn a_moved_git_tag_is_refused_as_the_name_of_a_version() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let wanted = head(&world, "qa");
@@ -110,7 +110,7 @@ async fn a_tag_in_git_that_was_moved_names_nothing() {
 }
 
 #[tokio::test]
-async fn who_may_neither_promote_nor_approve_may_not_roll_back() {
+async fn a_person_who_may_neither_promote_nor_approve_may_not_roll_back() {
     let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     let before = head(&world, "qa");
     world.alice().types("/rollback checkout qa").await;
@@ -124,7 +124,7 @@ async fn who_may_neither_promote_nor_approve_may_not_roll_back() {
 }
 
 #[tokio::test]
-async fn an_approver_may_roll_back_what_others_promote() {
+async fn an_approver_may_roll_back_without_being_a_promoter() {
     let world = World::with_config(with_environment_line("prod", "promoters: [U0ALICE]")).await;
     let before = head(&world, "prod");
     world.carol().types("/rollback checkout prod").await;
@@ -133,7 +133,7 @@ async fn an_approver_may_roll_back_what_others_promote() {
 }
 
 #[tokio::test]
-async fn who_lost_the_right_after_the_question_rolls_nothing_back() {
+async fn the_right_to_roll_back_is_checked_again_at_confirm() {
     let world = World::with_config(with_environment_line("prod", "promoters: [\"@release-managers\"]")).await;
     let before = head(&world, "prod");
     world.bob().types("/rollback checkout prod").await;
@@ -145,7 +145,7 @@ async fn who_lost_the_right_after_the_question_rolls_nothing_back() {
 }
 
 #[tokio::test]
-async fn a_rollback_passes_a_freeze() {
+async fn a_rollback_is_allowed_during_a_freeze() {
     let freezes = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", timezone: Europe/Kyiv, reason: inventory }]";
     let world = World::with_config(with_environment_line("qa", freezes)).await;
     let before = head(&world, "qa");
@@ -155,7 +155,7 @@ async fn a_rollback_passes_a_freeze() {
 }
 
 #[tokio::test]
-async fn a_lock_is_passed_by_whoever_saw_it_and_its_owner_is_told() {
+async fn a_confirmed_rollback_passes_a_lock_and_its_owner_is_notified() {
     let world = World::open().await;
     let before = head(&world, "qa");
     world.carol().types("/gantry lock qa load test").await;
@@ -175,7 +175,7 @@ async fn a_lock_is_passed_by_whoever_saw_it_and_its_owner_is_told() {
 }
 
 #[tokio::test]
-async fn the_owner_of_a_lock_is_asked_too_and_not_told_of_their_own() {
+async fn the_owner_of_a_lock_must_confirm_too_and_is_not_notified() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa load test").await;
     world.bob().types("/rollback checkout qa").await;
@@ -186,7 +186,7 @@ async fn the_owner_of_a_lock_is_asked_too_and_not_told_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_lock_that_comes_after_the_question_is_shown_first() {
+async fn a_lock_set_after_the_plan_is_shown_before_the_rollback() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.bob().types("/rollback checkout prod").await;
@@ -201,7 +201,7 @@ async fn a_lock_that_comes_after_the_question_is_shown_first() {
 }
 
 #[tokio::test]
-async fn what_is_pushed_after_the_question_is_shown_first() {
+async fn a_commit_pushed_after_the_plan_is_shown_before_the_rollback() {
     let world = World::open().await;
     world.bob().types("/rollback checkout prod").await;
     let hotfix = world.sim.push("checkout", "prod", "Stop the bleeding", files("hotfix.txt", "x"), "carol").unwrap();
@@ -216,7 +216,7 @@ async fn what_is_pushed_after_the_question_is_shown_first() {
 }
 
 #[tokio::test]
-async fn a_lock_that_comes_while_github_is_away_holds_a_rollback() {
+async fn a_lock_set_while_github_is_unavailable_stops_a_rollback_until_it_is_confirmed() {
     let world = World::open().await;
     let before = head(&world, "qa");
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
@@ -243,7 +243,7 @@ async fn a_lock_that_comes_while_github_is_away_holds_a_rollback() {
 }
 
 #[tokio::test]
-async fn a_question_grows_old() {
+async fn a_rollback_plan_expires_after_30_minutes() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.bob().types("/rollback checkout prod").await;
@@ -254,7 +254,7 @@ async fn a_question_grows_old() {
 }
 
 #[tokio::test]
-async fn nobody_else_says_yes_to_a_question() {
+async fn only_the_requester_can_confirm_a_rollback_plan() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.bob().types("/rollback checkout prod").await;
@@ -282,7 +282,7 @@ async fn nobody_else_says_yes_to_a_question() {
 }
 
 #[tokio::test]
-async fn the_button_of_an_old_card_rolls_nothing_back() {
+async fn the_roll_back_button_of_an_outdated_card_is_refused() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let old =
@@ -302,7 +302,7 @@ async fn the_button_of_an_old_card_rolls_nothing_back() {
 }
 
 #[tokio::test]
-async fn what_a_button_carries_is_read_as_a_command_and_no_more() {
+async fn rollback_buttons_with_invalid_values_do_nothing() {
     let world = World::open().await;
     let heads = world.sim.github.branches(REPOSITORY);
     let values =

@@ -34,7 +34,7 @@ fn find_thread_reply(world: &World, words: &str) -> gantry::sim::slack::Message 
 }
 
 #[tokio::test]
-async fn a_failed_promotion_offers_its_rollback_and_the_button_works() {
+async fn a_failed_promotion_offers_a_roll_back_button_that_works_once() {
     let world = World::open().await;
     let good = head(&world, "qa");
     crash(&world, 1);
@@ -86,7 +86,7 @@ async fn a_failed_promotion_offers_the_versions_that_ran_well() {
 }
 
 #[tokio::test]
-async fn a_promotion_without_proof_offers_its_rollback_too() {
+async fn a_stalled_promotion_offers_its_rollback_too() {
     let world = World::with_config(|yaml| shorten_deploy_timeout(&yaml)).await;
     let good = head(&world, "qa");
     world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
@@ -113,7 +113,7 @@ async fn a_promotion_without_proof_offers_its_rollback_too() {
 }
 
 #[tokio::test]
-async fn by_rule_a_failed_promotion_is_rolled_back_once() {
+async fn auto_rollback_rolls_a_failed_promotion_back_once() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     let good = head(&world, "qa");
     crash(&world, 1);
@@ -147,7 +147,7 @@ async fn by_rule_a_failed_promotion_is_rolled_back_once() {
 }
 
 #[tokio::test]
-async fn by_rule_what_never_comes_to_run_is_rolled_back() {
+async fn auto_rollback_rolls_a_stalled_promotion_back() {
     let world = World::with_config(|yaml| enable_auto_rollback(&shorten_deploy_timeout(&yaml))).await;
     let good = head(&world, "qa");
     world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
@@ -158,7 +158,7 @@ async fn by_rule_what_never_comes_to_run_is_rolled_back() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_fails_is_not_rolled_back() {
+async fn auto_rollback_does_not_roll_a_failed_rollback_back() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     crash(&world, 2);
     world.alice().types("/promote checkout qa").await;
@@ -188,7 +188,7 @@ async fn a_rollback_that_fails_is_not_rolled_back() {
 }
 
 #[tokio::test]
-async fn by_rule_nothing_is_rolled_back_that_was_not_merged() {
+async fn auto_rollback_ignores_a_promotion_that_was_not_merged() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     let before = head(&world, "qa");
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
@@ -199,7 +199,7 @@ async fn by_rule_nothing_is_rolled_back_that_was_not_merged() {
 }
 
 #[tokio::test]
-async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
+async fn auto_rollback_does_nothing_while_the_cluster_cannot_be_read() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
@@ -227,7 +227,7 @@ async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
 }
 
 #[tokio::test]
-async fn what_the_rule_cannot_do_is_said() {
+async fn the_card_says_that_a_lock_prevents_auto_rollback() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     crash(&world, 1);
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
@@ -252,7 +252,7 @@ async fn what_the_rule_cannot_do_is_said() {
 }
 
 #[tokio::test]
-async fn by_rule_there_must_be_something_to_go_back_to() {
+async fn the_card_says_that_auto_rollback_has_no_other_code_to_restore() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     world.alice().types("/promote checkout qa").await;
     let same = world.sim.github.read_file(REPOSITORY, &head(&world, "develop"), "README.md").unwrap();
@@ -270,7 +270,7 @@ async fn by_rule_there_must_be_something_to_go_back_to() {
 }
 
 #[tokio::test]
-async fn a_rollback_is_green_only_when_its_own_commit_runs() {
+async fn a_rollback_turns_green_only_when_its_own_commit_runs() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let bad = head(&world, "qa");
@@ -296,7 +296,7 @@ async fn a_rollback_is_green_only_when_its_own_commit_runs() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_fails_says_what_runs_and_why() {
+async fn a_failed_rollback_shows_the_reason_and_the_version_in_the_cluster() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     crash(&world, 1);

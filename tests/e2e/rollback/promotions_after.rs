@@ -84,7 +84,7 @@ async fn promote_and_roll_back(world: &World) -> [Sha; 3] {
 }
 
 #[tokio::test]
-async fn the_same_comes_back_once_it_is_released() {
+async fn a_released_version_is_promoted_again_in_one_move() {
     let world = World::open().await;
     let [_, bad, result] = promote_and_roll_back(&world).await;
     let path = BranchMoves::of(&world, "qa");
@@ -113,7 +113,7 @@ async fn the_same_comes_back_once_it_is_released() {
 }
 
 #[tokio::test]
-async fn something_newer_brings_everything_back_in_one_move() {
+async fn a_newer_version_brings_the_removed_commits_back_in_one_move() {
     let world = World::open().await;
     let [_, bad, _] = promote_and_roll_back(&world).await;
     let path = BranchMoves::of(&world, "qa");
@@ -132,7 +132,7 @@ async fn something_newer_brings_everything_back_in_one_move() {
 }
 
 #[tokio::test]
-async fn hotfixes_on_the_branch_survive_a_rollback_and_what_follows() {
+async fn hotfixes_survive_a_rollback_and_the_next_promotion() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     // A hotfix between the promotion and its rollback is rolled back too, and returns with the next promotion.
@@ -159,7 +159,7 @@ async fn hotfixes_on_the_branch_survive_a_rollback_and_what_follows() {
 }
 
 #[tokio::test]
-async fn a_second_rollback_goes_further_back_and_both_are_undone_together() {
+async fn a_second_rollback_goes_further_back_and_the_next_promotion_undoes_both() {
     let world = World::open().await;
     let before = head(&world, "qa");
     let further = parents(&world, &before)[0].clone();
@@ -180,7 +180,7 @@ async fn a_second_rollback_goes_further_back_and_both_are_undone_together() {
 }
 
 #[tokio::test]
-async fn a_version_between_is_refused_with_the_rollback_that_brings_it() {
+async fn promoting_a_version_that_a_rollback_skipped_is_refused_with_the_rollback_that_restores_it() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let between = head(&world, "qa");
@@ -206,7 +206,7 @@ async fn a_version_between_is_refused_with_the_rollback_that_brings_it() {
 }
 
 #[tokio::test]
-async fn what_a_rollback_left_below_is_not_promoted() {
+async fn a_rollback_below_is_not_promoted_over_a_newer_version() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.alice().types("/promote checkout staging").await;
@@ -230,7 +230,7 @@ async fn what_a_rollback_left_below_is_not_promoted() {
 }
 
 #[tokio::test]
-async fn what_was_restored_below_goes_as_what_it_was() {
+async fn a_version_restored_below_is_promoted_as_its_original_commit() {
     let world = World::open().await;
     let restored = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -255,7 +255,7 @@ async fn what_was_restored_below_goes_as_what_it_was() {
 }
 
 #[tokio::test]
-async fn production_undoes_a_rollback_on_its_frozen_branch() {
+async fn a_production_promotion_undoes_a_rollback_on_the_result_branch() {
     let world = World::open().await;
     let good = head(&world, "prod");
     world.alice().types("/promote checkout prod").await;
@@ -332,7 +332,7 @@ async fn a_rollback_by_pull_request_needs_no_approval() {
 }
 
 #[tokio::test]
-async fn a_protected_branch_that_wants_a_review_is_waited_for() {
+async fn a_rollback_waits_for_the_review_that_a_protected_branch_requires() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -351,7 +351,7 @@ async fn a_protected_branch_that_wants_a_review_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_rollback_waits_where_github_wants_a_review() {
+async fn a_rollback_by_pull_request_waits_for_the_review_that_github_requires() {
     let world = World::with_config(|yaml| roll_back_by_pull_request(&yaml)).await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -382,7 +382,7 @@ async fn a_rollback_waits_where_github_wants_a_review() {
 }
 
 #[tokio::test]
-async fn a_protected_branch_is_rolled_back_by_a_pull_request() {
+async fn a_rollback_on_a_protected_branch_goes_by_pull_request() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;

@@ -23,7 +23,7 @@ fn is_asked(world: &World, person: &str) -> bool {
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_does_not_go_further_up_either() {
+async fn a_quarantined_version_may_not_be_promoted_further_up() {
     let world = World::open().await;
     let bad = promote_and_roll_back(&world).await;
     let before = head(&world, "staging");
@@ -37,7 +37,7 @@ async fn what_was_rolled_back_does_not_go_further_up_either() {
 }
 
 #[tokio::test]
-async fn it_holds_for_nothing_below() {
+async fn a_quarantine_does_not_apply_to_environments_below() {
     let world = World::open().await;
     let pinned = head(&world, "staging");
     world.alice().types("/promote checkout staging").await;
@@ -50,7 +50,7 @@ async fn it_holds_for_nothing_below() {
 }
 
 #[tokio::test]
-async fn the_same_code_on_another_commit_is_the_same_version() {
+async fn a_quarantine_applies_to_the_same_code_on_another_commit() {
     let world = World::open().await;
     promote_and_roll_back(&world).await;
     let before = head(&world, "qa");
@@ -69,7 +69,7 @@ async fn the_same_code_on_another_commit_is_the_same_version() {
 }
 
 #[tokio::test]
-async fn who_may_can_override_a_quarantine_and_everybody_sees_it() {
+async fn only_an_overrider_may_override_a_quarantine_and_the_card_shows_it() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks_in("deploys", "Confirm").await;
@@ -97,7 +97,7 @@ async fn who_may_can_override_a_quarantine_and_everybody_sees_it() {
 }
 
 #[tokio::test]
-async fn a_release_is_for_those_who_may_and_is_done_once() {
+async fn only_promoters_may_release_a_version_and_only_once() {
     let world = World::with_config(|yaml| {
         yaml.replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
     })
@@ -137,7 +137,7 @@ async fn a_release_is_for_those_who_may_and_is_done_once() {
 }
 
 #[tokio::test]
-async fn a_version_is_released_by_any_of_its_names() {
+async fn a_version_can_be_released_by_any_of_its_names() {
     for name in ["its commit there", "the beginning of it", "what it was merged from"] {
         let world = World::open().await;
         let pinned = head(&world, "develop");
@@ -154,7 +154,7 @@ async fn a_version_is_released_by_any_of_its_names() {
 }
 
 #[tokio::test]
-async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
+async fn a_waiting_change_is_not_merged_if_its_version_is_rolled_back_below_until_the_release() {
     let world = World::open().await;
     let before = head(&world, "prod");
     production::request_production(&world).await;
@@ -179,7 +179,7 @@ async fn a_change_that_waits_is_held_when_its_version_is_rolled_back_below() {
 }
 
 #[tokio::test]
-async fn the_next_promotion_asks_once_more_and_the_one_after_does_not() {
+async fn the_next_promotion_after_a_rollback_must_be_confirmed_and_lifts_the_hold() {
     let world = World::open().await;
     promote_and_roll_back(&world).await;
     world.push("checkout", "Repair the totals");
@@ -210,7 +210,7 @@ async fn the_next_promotion_asks_once_more_and_the_one_after_does_not() {
 }
 
 #[tokio::test]
-async fn a_rollback_does_not_bring_it_back_either() {
+async fn a_rollback_to_a_quarantined_version_is_refused_until_its_release() {
     let world = World::open().await;
     let bad = promote_and_roll_back(&world).await;
     let before = head(&world, "qa");
@@ -226,7 +226,7 @@ async fn a_rollback_does_not_bring_it_back_either() {
 }
 
 #[tokio::test]
-async fn when_nothing_is_left_to_go_back_to_it_says_so() {
+async fn a_rollback_is_refused_if_no_earlier_version_is_left() {
     let world = World::open().await;
     for _ in 0..2 {
         world.bob().types("/rollback checkout prod").await;
@@ -243,7 +243,7 @@ async fn when_nothing_is_left_to_go_back_to_it_says_so() {
 }
 
 #[tokio::test]
-async fn authors_are_told_once_and_only_those_who_are_here() {
+async fn authors_of_removed_commits_are_mentioned_once_if_they_are_in_slack() {
     let world = World::open().await;
     for (message, who) in [("One", "alice"), ("Two", "alice"), ("Three", "bob"), ("Four", "eve"), ("Five", "carol")] {
         world.sim.push("checkout", "develop", message, BTreeMap::new(), who).unwrap();

@@ -328,7 +328,7 @@ async fn run_history(hub: &GithubHarness, number: u64, told: &mut Statistics) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_histories_with_rollbacks_hold_what_a_simple_model_says() {
+async fn random_histories_with_rollbacks_have_the_files_that_a_simple_model_expects() {
     let half = |first: usize| {
         tokio::spawn(async move {
             // Each half has a client and a clock of its own, so that the rate limit of one does not refuse the other.

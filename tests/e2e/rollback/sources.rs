@@ -20,7 +20,7 @@ fn qa(sim: &Sim) -> Sha {
 }
 
 #[tokio::test]
-async fn without_a_ledger_the_branch_is_one_step_back() {
+async fn without_a_ledger_a_rollback_goes_to_the_previous_commit_of_the_branch() {
     let world = World::without_history(|_| {}, |yaml| yaml).await;
     let before = head(&world, "qa");
     let good = parents(&world, &before)[0].clone();
@@ -42,7 +42,7 @@ async fn without_a_ledger_the_branch_is_one_step_back() {
 }
 
 #[tokio::test]
-async fn without_a_ledger_the_last_tag_of_the_environment_is_taken() {
+async fn without_a_ledger_a_rollback_goes_to_the_previous_git_tag_of_the_environment() {
     let tagged = |sim: &Sim| {
         let older = parent(sim, &parent(sim, &qa(sim)));
         sim.github.tag(REPOSITORY, "qa/2026.11.14-9", &parent(sim, &older), "older").unwrap();
@@ -61,7 +61,7 @@ async fn without_a_ledger_the_last_tag_of_the_environment_is_taken() {
 }
 
 #[tokio::test]
-async fn without_a_ledger_a_place_of_the_branch_can_be_named() {
+async fn without_a_ledger_an_earlier_commit_of_the_branch_can_be_named() {
     let tagged = |sim: &Sim| {
         sim.github.tag(REPOSITORY, "qa/2026.11.12-1", &parent(sim, &parent(sim, &qa(sim))), "by somebody").unwrap();
     };
@@ -121,7 +121,7 @@ async fn request_rollback(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn without_anything_in_git_the_cluster_remembers() {
+async fn without_git_history_a_rollback_goes_to_the_version_that_the_cluster_remembers() {
     let world = with_part(|sim, first, later| {
         deploy_to_qa(sim, later.short(), later);
         deploy_to_qa(sim, first.short(), first);
@@ -138,7 +138,7 @@ async fn without_anything_in_git_the_cluster_remembers() {
 }
 
 #[tokio::test]
-async fn at_last_the_registry_is_a_guess() {
+async fn without_any_history_a_rollback_guesses_the_version_from_the_registrys_tags() {
     let world = with_part(|sim, first, later| {
         for (tag, commit) in [("1.9.0", later), ("1.8.0", first), ("1.11.0", later), ("2-beta", later)] {
             sim.registry.publish(IMAGE, tag, Some(commit), sim.clock.now());
@@ -155,7 +155,7 @@ async fn at_last_the_registry_is_a_guess() {
 }
 
 #[tokio::test]
-async fn where_nothing_tells_of_a_version_before_there_is_none() {
+async fn a_rollback_is_refused_if_no_source_knows_a_version_before() {
     let world = with_part(|sim, first, later| {
         sim.registry.publish(IMAGE, later.short(), Some(later), sim.clock.now());
         deploy_to_qa(sim, first.short(), first);

@@ -29,7 +29,7 @@ async fn advance_by_seconds(world: &World, seconds: i64) {
 }
 
 #[tokio::test]
-async fn what_git_has_is_written_down_when_an_error_is_retried() {
+async fn a_retry_finds_the_rollback_that_happened_before_the_error_and_quarantines_the_version() {
     let world = World::open().await;
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
@@ -50,7 +50,7 @@ async fn what_git_has_is_written_down_when_an_error_is_retried() {
 }
 
 #[tokio::test]
-async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
+async fn a_retried_rollback_by_manifest_quarantines_the_bad_version_and_not_the_good_one() {
     let world = World::open().await;
     let bad = crate::harness::manifest::promote_newer(&world, "Find plurals").await;
     let faults = world.sim.github.request_faults();
@@ -72,7 +72,7 @@ async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
 }
 
 #[tokio::test]
-async fn the_button_of_an_old_error_takes_nothing_newer_back() {
+async fn the_retry_button_of_an_outdated_rollback_does_not_roll_back_a_newer_version() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
@@ -94,7 +94,7 @@ async fn the_button_of_an_old_error_takes_nothing_newer_back() {
 }
 
 #[tokio::test]
-async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen() {
+async fn an_outdated_choice_to_wait_and_roll_back_shows_a_new_plan_with_the_new_lock() {
     let world = World::open().await;
     let faults = world.sim.github.request_faults();
     faults.inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
@@ -122,7 +122,7 @@ async fn a_choice_is_for_the_promotion_that_was_shown_and_passes_no_lock_unseen(
 }
 
 #[tokio::test]
-async fn a_rule_takes_nothing_back_that_came_to_run_meanwhile() {
+async fn auto_rollback_does_not_roll_back_a_version_that_recovered_meanwhile() {
     let rule = |yaml: String| yaml.replacen("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n", 1);
     let world = World::with_config(rule).await;
     let faults = world.sim.github.request_faults();
@@ -147,7 +147,7 @@ async fn a_rule_takes_nothing_back_that_came_to_run_meanwhile() {
 }
 
 #[tokio::test]
-async fn what_was_taken_away_before_is_not_lost_once_more() {
+async fn a_second_rollback_does_not_list_the_commits_that_the_first_removed() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/rollback checkout qa").await;
@@ -163,7 +163,7 @@ async fn what_was_taken_away_before_is_not_lost_once_more() {
 }
 
 #[tokio::test]
-async fn what_is_rolled_back_below_while_it_waits_above_is_held() {
+async fn a_waiting_change_is_not_merged_if_its_version_is_rolled_back_two_environments_below() {
     let world = World::open().await;
     world.alice().types("/promote checkout staging").await;
     world.wait(SignedDuration::from_mins(2)).await;
@@ -178,7 +178,7 @@ async fn what_is_rolled_back_below_while_it_waits_above_is_held() {
 }
 
 #[tokio::test]
-async fn a_hotfix_beside_it_does_not_hide_what_was_rolled_back_below() {
+async fn a_hotfix_does_not_hide_that_a_version_was_rolled_back_below() {
     let world = World::open().await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     world.sim.push("checkout", "staging", "Hotfix", file, "carol").unwrap();
@@ -191,7 +191,7 @@ async fn a_hotfix_beside_it_does_not_hide_what_was_rolled_back_below() {
 }
 
 #[tokio::test]
-async fn a_conflict_leaves_no_branch_behind() {
+async fn a_conflict_after_a_rollback_leaves_no_result_branch_behind() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/rollback checkout qa").await;

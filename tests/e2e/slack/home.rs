@@ -40,7 +40,7 @@ async fn click_home_button(world: &World, person: &str, button: &str) {
 }
 
 #[tokio::test]
-async fn a_quiet_home_shows_the_ladder_and_what_can_be_done() {
+async fn home_without_open_changes_shows_the_ladder_and_the_quick_actions() {
     let world = World::open().await;
     assert_eq!(world.sim.slack.home("alice"), Value::Null);
     let seen = open_home(&world, "alice").await;
@@ -57,7 +57,7 @@ async fn a_quiet_home_shows_the_ladder_and_what_can_be_done() {
 }
 
 #[tokio::test]
-async fn what_waits_for_me_stands_first_with_its_buttons_and_others_see_it_without() {
+async fn home_shows_approve_buttons_to_approvers_only_and_they_work() {
     let world = World::open().await;
     request_production(&world).await;
     for (person, waits) in [("alice", false), ("bob", true), ("carol", true)] {
@@ -84,7 +84,7 @@ async fn what_waits_for_me_stands_first_with_its_buttons_and_others_see_it_witho
 }
 
 #[tokio::test]
-async fn a_rejection_from_the_home_asks_for_its_reason() {
+async fn a_rejection_from_home_asks_for_a_reason() {
     let world = World::open().await;
     request_production(&world).await;
     open_home(&world, "bob").await;
@@ -95,7 +95,7 @@ async fn a_rejection_from_the_home_asks_for_its_reason() {
 }
 
 #[tokio::test]
-async fn quick_actions_are_answered_directly() {
+async fn quick_actions_of_home_are_answered_by_direct_message() {
     let world = World::open().await;
     open_home(&world, "alice").await;
     for (button, words) in [
@@ -121,7 +121,7 @@ async fn quick_actions_are_answered_directly() {
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_is_not_offered() {
+async fn home_does_not_offer_to_promote_a_version_that_was_rolled_back() {
     let world = World::open().await;
     let offers = async |artefact: &str| -> Vec<String> {
         let home = open_home(&world, "alice").await;
@@ -153,7 +153,7 @@ async fn what_was_rolled_back_is_not_offered() {
 }
 
 #[tokio::test]
-async fn it_moves_on_for_those_who_opened_it_lately_and_for_nobody_else() {
+async fn home_is_renewed_only_for_people_who_opened_it_recently() {
     let world = World::open().await;
     for person in ["alice", "bob"] {
         open_home(&world, person).await;
@@ -174,7 +174,7 @@ async fn it_moves_on_for_those_who_opened_it_lately_and_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_stored_is_made_anew_a_moment_later() {
+async fn home_is_renewed_later_if_it_could_not_be_stored() {
     let mut database = String::new();
     let start = "2026-11-16T09:00:00Z".parse().unwrap();
     let world = World::with_existing_database(start, async |folder: &Path, _: &str| {
@@ -202,7 +202,7 @@ async fn what_could_not_be_stored_is_made_anew_a_moment_later() {
 }
 
 #[tokio::test]
-async fn that_time_passes_is_no_reason_to_make_it_anew() {
+async fn home_is_not_published_again_if_only_time_has_passed() {
     let world = World::open().await;
     request_production(&world).await;
     open_home(&world, "bob").await;
@@ -223,7 +223,7 @@ async fn that_time_passes_is_no_reason_to_make_it_anew() {
 }
 
 #[tokio::test]
-async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
+async fn home_shows_one_sentence_to_guests_and_ignores_the_messages_tab() {
     let world = World::open().await;
     assert_eq!(
         open_home(&world, "dave").await,
@@ -253,7 +253,7 @@ async fn guests_get_one_sentence_and_a_replay_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_one_who_invites_us_is_told_what_to_do_once() {
+async fn an_invitation_to_a_channel_is_answered_with_one_welcome_message() {
     let world = World::open().await;
     world.sim.slack.add_channel(gantry::sim::slack::Channel {
         id: "C0NEW".to_owned(),

@@ -11,7 +11,7 @@ use crate::harness::production::{REPOSITORY, request_production};
 use crate::harness::world::World;
 
 #[test]
-fn both_manifests_are_the_same_but_for_the_way_in() {
+fn both_app_manifests_differ_only_in_the_transport() {
     let (http, socket) = (Manifest::parse(HTTP).unwrap(), Manifest::parse(SOCKET).unwrap());
     assert_eq!(http, socket);
     let lines = |text: &str| -> Vec<String> {
@@ -24,7 +24,7 @@ fn both_manifests_are_the_same_but_for_the_way_in() {
 }
 
 #[test]
-fn the_commands_are_those_of_the_grammar() {
+fn the_app_manifest_lists_the_slash_commands_of_the_grammar() {
     let own = COMMANDS.iter().filter(|entry| entry.has_slash_command).map(|entry| format!("/{}", entry.names[0]));
     let known: BTreeSet<String> = own.chain(["/gantry".to_owned()]).collect();
     assert_eq!(Manifest::parse(HTTP).unwrap().commands, known);
@@ -32,7 +32,7 @@ fn the_commands_are_those_of_the_grammar() {
 
 /// All other tests run with the scopes of the manifest, so none is missing. This test shows that each is needed.
 #[tokio::test]
-async fn every_scope_is_used() {
+async fn every_scope_of_the_app_manifest_is_used() {
     // Without the mapping, carol's e-mail address says who she is on GitHub.
     let world = World::with_config(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
     world.alice().posts("deploys", None, "@gantry list").await;
@@ -67,7 +67,7 @@ async fn every_scope_is_used() {
 
 /// The simulated Slack refuses a method without its scope as Slack does, and names the missing scope.
 #[tokio::test]
-async fn what_is_not_granted_is_refused() {
+async fn the_simulated_slack_refuses_a_method_without_its_scope() {
     let world = World::open().await;
     let ask = |method: &str| {
         reqwest::Client::new()

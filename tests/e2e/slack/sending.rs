@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use crate::harness::world::World;
 
 #[tokio::test]
-async fn a_message_waits_as_long_as_slack_asks_for() {
+async fn a_message_waits_as_long_as_slacks_rate_limit_says() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::Slack429, 2, None, None);
     world.push("checkout", "Patience");
@@ -17,7 +17,7 @@ async fn a_message_waits_as_long_as_slack_asks_for() {
 }
 
 #[tokio::test]
-async fn nothing_is_lost_while_slack_is_down() {
+async fn no_message_is_lost_while_slack_is_down() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlackDown, 5, None, None);
     world.push("checkout", "First");
@@ -53,7 +53,7 @@ async fn messages_keep_their_order_and_slacks_pace() {
 }
 
 #[tokio::test]
-async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
+async fn a_message_to_an_unwritable_channel_is_given_up_and_recorded_in_the_ledger() {
     let world = World::with_setup(
         |sim| {
             sim.slack.add_channel(gantry::sim::slack::Channel {

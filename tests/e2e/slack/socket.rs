@@ -88,7 +88,7 @@ async fn run_conversation(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_socket_brings_the_same_as_http() {
+async fn a_conversation_over_a_socket_has_the_same_answers_as_over_http() {
     let (http, socket) = (World::open().await, by_socket().await);
     let (by_http, by_socket) = (run_conversation(&http).await, run_conversation(&socket).await);
     let runs = |text: &&String| text.contains("Deployed") || text.contains(" runs in ");
@@ -131,7 +131,7 @@ async fn check_answers_during(world: &World, disturb: impl AsyncFn(usize)) {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_asked_to_go_loses_and_doubles_nothing() {
+async fn no_request_is_lost_or_doubled_when_slack_announces_a_disconnect() {
     let world = by_socket().await;
     let reasons = ["warning", "refresh_requested", "link_disabled", "warning"];
     check_answers_during(&world, async |round| world.sim.slack.send_disconnect(reasons[round])).await;
@@ -140,7 +140,7 @@ async fn a_connection_that_is_asked_to_go_loses_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_or_delivers_twice_loses_and_doubles_nothing() {
+async fn no_request_is_lost_or_doubled_when_a_connection_breaks_or_delivers_twice() {
     let world = by_socket().await;
     check_answers_during(&world, async |round| match round {
         1 => world.sim.slack.break_sockets(),
@@ -151,7 +151,7 @@ async fn a_connection_that_breaks_or_delivers_twice_loses_and_doubles_nothing() 
 }
 
 #[tokio::test]
-async fn a_connection_that_fell_silent_is_noticed() {
+async fn a_silent_connection_is_replaced() {
     let world = by_socket().await;
     // A jump of the clock alone is no silence, because Slack still answers on the connection.
     world.wait(SignedDuration::from_hours(1)).await;
@@ -166,7 +166,7 @@ async fn a_connection_that_fell_silent_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_said_and_tried_again_slowly() {
+async fn a_wrong_app_token_is_reported_and_retried_slowly() {
     let world = World::with_setup(
         |sim| {
             sim.slack.use_sockets();
@@ -198,7 +198,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
 }
 
 #[tokio::test]
-async fn slack_may_be_down_or_ask_us_to_wait() {
+async fn the_socket_reconnects_after_slack_was_down_or_limited_the_rate() {
     use gantry::sim::faults::Fault;
 
     let world = by_socket().await;
@@ -215,7 +215,7 @@ async fn slack_may_be_down_or_ask_us_to_wait() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_harms_nobody() {
+async fn malformed_socket_messages_are_ignored() {
     let world = by_socket().await;
     let malformed = [
         "",
@@ -252,7 +252,7 @@ async fn socket(world: &World, answer: RequestHandler) -> CancellationToken {
 }
 
 #[tokio::test]
-async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
+async fn a_slow_handler_delays_no_other_request_and_a_request_that_was_not_stored_is_sent_again() {
     let world = World::open().await;
     let (heard, slow_begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counted = (heard.clone(), slow_begun.clone());
@@ -298,7 +298,7 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
 }
 
 #[tokio::test]
-async fn without_either_way_in_it_says_which_there_are() {
+async fn a_start_without_signing_secret_and_app_token_is_refused_and_names_both() {
     let world = World::open().await;
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", directory.path().join("gantry.db").display());

@@ -32,7 +32,7 @@ fn fail_once(world: &World) {
 }
 
 #[tokio::test]
-async fn a_change_is_told_where_its_artefact_is_at_home_and_edited_as_it_goes() {
+async fn a_subscribed_channel_gets_one_message_for_a_change_that_is_edited_as_it_proceeds() {
     let world = open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout] }").await;
     world.alice().types("/promote checkout qa").await;
     let [message] = &channel_messages(&world, "checkout")[..] else {
@@ -53,7 +53,7 @@ async fn a_change_is_told_where_its_artefact_is_at_home_and_edited_as_it_goes() 
 }
 
 #[tokio::test]
-async fn who_listens_to_failures_hears_of_nothing_else_and_also_of_the_recovery() {
+async fn a_subscription_to_failures_gets_the_failure_and_its_recovery_only() {
     let world = World::with_setup(with_channels, |yaml| {
         let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
         let yaml = yaml.replace(&format!("{qa}90s"), &format!("{qa}3s"));
@@ -71,7 +71,7 @@ async fn who_listens_to_failures_hears_of_nothing_else_and_also_of_the_recovery(
 }
 
 #[tokio::test]
-async fn a_failure_wakes_those_who_were_told_of_the_start() {
+async fn a_failure_is_sent_to_the_whole_subscribed_channel_without_mentions() {
     let world =
         open_with_subscriptions("  - { channel: '#checkout', artefacts: ['check*'], environments: [qa, prod] }").await;
     fail_once(&world);
@@ -91,7 +91,7 @@ async fn a_failure_wakes_those_who_were_told_of_the_start() {
 }
 
 #[tokio::test]
-async fn who_wants_only_the_end_is_told_only_the_end() {
+async fn a_subscription_to_deployed_gets_successful_changes_only() {
     let world = open_with_subscriptions("  - { channel: '#shop', environments: [qa], states: [deployed] }").await;
     fail_once(&world);
     world.alice().types("/promote checkout qa").await;
@@ -103,7 +103,7 @@ async fn who_wants_only_the_end_is_told_only_the_end() {
 }
 
 #[tokio::test]
-async fn what_moves_along_is_told_to_its_own_channel_too() {
+async fn a_subscription_covers_artefacts_that_move_along_with_another() {
     let world = open_with_subscriptions(
         "  - { channel: '#shop', artefacts: [mailer], environments: [qa], states: [deployed] }",
     )
@@ -116,7 +116,7 @@ async fn what_moves_along_is_told_to_its_own_channel_too() {
 }
 
 #[tokio::test]
-async fn what_waits_is_told_when_it_starts_and_what_came_to_nothing_not_at_all() {
+async fn a_subscribed_channel_is_not_notified_of_a_waiting_or_cancelled_change() {
     let world =
         open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout], environments: [production] }")
             .await;
@@ -127,7 +127,7 @@ async fn what_waits_is_told_when_it_starts_and_what_came_to_nothing_not_at_all()
 }
 
 #[tokio::test]
-async fn an_arrival_is_told_to_those_who_listen_and_calls_nobody_there() {
+async fn an_arrival_is_announced_in_subscribed_channels_without_mentions() {
     let world = open_with_subscriptions(
         "  - { channel: '#checkout', artefacts: [checkout] }\n  - { channel: '#alarms', states: [failed] }\n  - { channel: '#shop', artefacts: [search] }",
     )
@@ -156,7 +156,7 @@ async fn an_arrival_is_told_to_those_who_listen_and_calls_nobody_there() {
 }
 
 #[tokio::test]
-async fn an_environments_own_channel_can_be_spared_what_runs() {
+async fn an_environments_own_channel_can_be_limited_to_failures() {
     let world =
         open_with_subscriptions("  - { channel: '#deploys', environments: [development], states: [failed] }").await;
     push_newer(&world, "checkout").await;
@@ -169,7 +169,7 @@ async fn an_environments_own_channel_can_be_spared_what_runs() {
 }
 
 #[tokio::test]
-async fn of_a_burst_a_channel_is_told_its_own_part_on_one_card() {
+async fn a_subscribed_channel_gets_its_part_of_a_batch_of_arrivals_on_one_card() {
     let rules =
         "channels:\n  - { channel: '#shop', artefacts: ['room-*1'] }\n  - { channel: '#alarms', states: [failed] }\n";
     let world = crate::deployments::arrival_batch::open_with_artefacts_and(12, with_channels, |yaml| {
