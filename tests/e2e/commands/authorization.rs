@@ -1,5 +1,5 @@
-//! Who may have which effect by which entrance: a table of every command, button, modal, review and route, walked by
-//! everybody. What is not in the table has no rule yet, and fails.
+//! Who may have which effect: tables of every command, button, modal, review and route, each tried with every role. An
+//! action without a row in the tables fails a test.
 
 mod walk;
 
@@ -13,7 +13,7 @@ use walk::{CommandSource, UserAction, check_actions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// May promote to development and staging, as everybody may, and nothing else.
+    /// May promote to development and staging, as everyone may, and nothing else.
     Member,
     /// One of prod's `promoters`.
     Promoter,
@@ -21,71 +21,70 @@ enum Role {
     Approver,
     /// One of prod's `overriders`, and of its `promoters`.
     Overrider,
-    /// One of prod's `promoters`, who asked for what waits there.
+    /// One of prod's `promoters`, who requested the change that waits there.
     Requester,
-    /// These four are in all of these groups, and it does not help them.
+    /// Guest, bot and deactivated person are members of every group, and still have no rights.
     Guest,
     Bot,
     Deactivated,
-    /// The approver's id, by another workspace.
+    /// The approver's id, in a request of another workspace.
     Stranger,
 }
 
 use Role::{Approver, Bot, Deactivated, Guest, Member, Overrider, Promoter, Requester, Stranger};
 
-/// The requester last: they may drop the plan that the others come to confirm.
+/// The requester is last because they may drop the plan that the other roles try to confirm.
 const ROLES: [Role; 9] = [Member, Promoter, Approver, Overrider, Guest, Bot, Deactivated, Stranger, Requester];
 
-/// What comes of it, beside an answer.
+/// The effect of an action, besides its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Effect {
     Nothing,
-    /// A plan, which becomes a change by its owner's yes.
+    /// A plan, which becomes a change when the person who sees it confirms it.
     PlanShown,
-    /// A modal.
     ModalOpened,
-    /// A change, or the same one once more.
+    /// A change begins, or is retried.
     ChangeBegun,
-    /// An approval that counts: it is merged.
+    /// An approval counts, and the change is merged.
     Merged,
     /// A change is rejected or cancelled.
     ChangeStopped,
-    /// A lock begins, ends or changes hands.
+    /// A lock begins, ends or is taken over.
     LockChanged,
-    /// A version that was rolled back from may come back.
+    /// A version is released from quarantine.
     VersionReleased,
 }
 
 use Effect::{ChangeBegun, ChangeStopped, LockChanged, Merged, ModalOpened, PlanShown, VersionReleased};
 
-/// What there is when somebody comes.
+/// The state of the world before an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scenario {
-    /// Each rung is one version behind the one below, and nothing is under way.
+    /// Each environment is one version behind the one below, and no change is open.
     Idle,
     /// A push has arrived in development.
     Arrived,
     /// The requester was shown a plan for prod.
     Planned,
-    /// It was confirmed, and waits for approval.
+    /// The change to prod was confirmed, and waits for approval.
     Waiting,
-    /// It could not be done.
+    /// The change to prod ended with an error.
     Errored,
-    /// The requester asked what stands before prod, and nothing does.
+    /// The requester typed `why` for prod, and there is no obstacle.
     Unblocked,
-    /// Carol, an approver, locked every environment, and the requester was refused because of it and asked why.
+    /// Carol, an approver, locked development, qa and prod. The requester was refused and typed `why`.
     Locked,
-    /// It was approved, and runs in prod.
+    /// The change was approved, and its version runs in prod.
     Deployed,
-    /// The requester was shown a rollback of it.
+    /// The requester was shown a plan to roll it back.
     RollbackPlanned,
     /// The requester named no environment for a rollback.
     RollbackWithoutEnvironment,
-    /// The requester was shown a rollback while it was being merged, which is over by now.
+    /// The requester was shown the plan of a rollback during the merge. The merge is complete by now.
     RollbackDuringMerge,
-    /// Its rollback could not be done.
+    /// The rollback ended with an error.
     RollbackErrored,
-    /// It was rolled back, and the requester asked why it cannot come back.
+    /// The version was rolled back in prod, and the requester typed `why`.
     Quarantined,
 }
 
@@ -94,12 +93,12 @@ use Scenario::{
     RollbackPlanned, RollbackWithoutEnvironment, Unblocked, Waiting,
 };
 
-/// Whoever is not named has no effect at all.
+/// The effect for each role. A role that is not listed has no effect.
 type AllowedEffects = &'static [(Role, Effect)];
 
 const NOBODY: AllowedEffects = &[];
 
-/// Who may hold development, qa and prod: those who may promote there or approve.
+/// Who may lock development, qa and prod: the people who may promote there or approve.
 const LOCKERS: [AllowedEffects; 3] = [
     &[
         (Member, LockChanged),
@@ -112,7 +111,7 @@ const LOCKERS: [AllowedEffects; 3] = [
     &[(Promoter, LockChanged), (Approver, LockChanged), (Overrider, LockChanged), (Requester, LockChanged)],
 ];
 
-/// Who may roll back in prod, and release what was rolled back from: the same as may hold it.
+/// Who may roll back in prod and release versions: the same people who may lock it.
 const MAY_ROLL_BACK: AllowedEffects =
     &[(Promoter, PlanShown), (Approver, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)];
 const RELEASE: AllowedEffects = &[
@@ -122,8 +121,8 @@ const RELEASE: AllowedEffects = &[
     (Requester, VersionReleased),
 ];
 
-/// What is typed, whichever way: who has an effect by it in development, in qa and in prod.
-/// `{change}` is the one that waits for prod, and unknown digits elsewhere; `{bad}` is what was rolled back from in prod.
+/// Each command, and the effects that it has in development, in qa and in prod. `{change}` is the id of the change that
+/// waits for prod, and an unknown id for the others; `{bad}` is the version that was rolled back in prod.
 const COMMAND_RULES: &[(Verb, &str, Scenario, [AllowedEffects; 3])] = &[
     (Verb::List, "list {environment}", Waiting, [NOBODY; 3]),
     (
@@ -167,7 +166,7 @@ const COMMAND_RULES: &[(Verb, &str, Scenario, [AllowedEffects; 3])] = &[
 
 const ENVIRONMENTS: [&str; 3] = ["development", "qa", "prod"];
 
-/// Every button by its `action_id`, pressed as it is shown, in each scene that makes a difference.
+/// Every button by its `action_id`, clicked as it is shown, in each scenario in which its effect differs.
 const BUTTONS: &[(&str, Scenario, AllowedEffects)] = &[
     (plan::CONFIRM, Planned, &[(Requester, ChangeBegun)]),
     (plan::CANCEL, Planned, NOBODY),
@@ -181,13 +180,13 @@ const BUTTONS: &[(&str, Scenario, AllowedEffects)] = &[
     (plan::CONFIRM, RollbackPlanned, &[(Requester, ChangeBegun)]),
     (plan::CANCEL, RollbackPlanned, NOBODY),
     (card::RETRY, RollbackErrored, MAY_ROLL_BACK),
-    // It only shows what ran there.
+    // The button only lists the versions that ran there.
     (rollback::OTHER_VERSION, RollbackPlanned, NOBODY),
-    // The first of them is for qa.
+    // The first of these buttons is for qa.
     (command_button::COMMAND, RollbackWithoutEnvironment, &[(Approver, ChangeBegun)]),
-    // It asks the same question again.
+    // The button repeats the `why` command.
     (command_button::COMMAND, Locked, NOBODY),
-    // It releases what was rolled back from.
+    // The button releases the version that was rolled back.
     (command_button::COMMAND, Quarantined, RELEASE),
     (promote_button::PROMOTE, Unblocked, &[(Promoter, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)]),
     (rollback::CANCEL_AND_ROLL_BACK, RollbackDuringMerge, &[(Requester, ChangeBegun)]),
@@ -203,7 +202,7 @@ const BUTTONS: &[(&str, Scenario, AllowedEffects)] = &[
     (page_buttons::SHARE_LIST, Waiting, NOBODY),
 ];
 
-/// The buttons that stand in the App Home as well, where they can do no more than in a message.
+/// The buttons that the App Home has as well. There they have the same effect as in a message.
 const AT_HOME: &[(&str, Scenario)] = &[
     (approve::APPROVE, Waiting),
     (approve::REJECT, Waiting),
@@ -211,24 +210,24 @@ const AT_HOME: &[(&str, Scenario)] = &[
     (command_button::COMMAND, Locked),
 ];
 
-/// Every modal by its `callback_id`, submitted whether it was opened or not.
+/// Every modal by its `callback_id`, submitted also by people who could not open it.
 const FORMS: &[(&str, Scenario, AllowedEffects)] = &[(approve::REJECT, Waiting, &[(Approver, ChangeStopped)])];
 
 /// An approving review on GitHub.
 const REVIEW: (Scenario, AllowedEffects) = (Waiting, &[(Approver, Merged)]);
 
-/// What lets somebody in by a route.
+/// How a route authenticates the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RouteAuthentication {
-    /// Slack's signature; what people do there is in the tables above.
+    /// By Slack's signature. The tables above have the effects of the requests.
     Slack,
-    /// The environment's own secret, which signs; a report is a hint, and no proof of anything.
+    /// By a signature with the environment's secret. A report is a hint and never a proof.
     Environment,
-    /// The same secret, shown: Argo CD cannot sign.
+    /// By the same secret in plain text, because Argo CD cannot sign.
     Bearer,
-    /// GitHub's secret; a webhook only wakes us up.
+    /// By GitHub's webhook secret. A webhook only wakes the changes that wait.
     Github,
-    /// None: it tells how we are, and takes nothing.
+    /// Not at all: the route reports health and accepts no input.
     Public,
 }
 
@@ -243,7 +242,7 @@ const ROUTES: &[(&str, RouteAuthentication)] = &[
     ("/webhooks/cdevents", RouteAuthentication::Environment),
     ("/webhooks/github", RouteAuthentication::Github),
     ("/healthz", RouteAuthentication::Public),
-    // In the demo only: `serve` has it on a listener of its own.
+    // In the demo only: `serve` has a separate listener for it.
     ("/metrics", RouteAuthentication::Public),
     ("/readyz", RouteAuthentication::Public),
 ];
@@ -259,13 +258,13 @@ fn every_verb_button_modal_and_route_has_its_rule() {
     let ruled: Vec<&str> = FORMS.iter().map(|(modal, ..)| *modal).collect();
     assert_eq!(sorted(&ruled), sorted(MODALS), "each modal has one rule");
     let mut ruled: Vec<&str> = ROUTES.iter().map(|(route, _)| *route).collect();
-    // Flux may sign or not, as its provider can.
+    // Flux has two rows: its provider can sign, or send the secret itself.
     ruled.dedup();
     let routes = routes();
     assert_eq!(sorted(&ruled), sorted(&routes.iter().map(String::as_str).collect::<Vec<_>>()), "each route has one");
 }
 
-/// The lists of `render` are whole: whatever Slack could send back to us stands in one of them.
+/// The lists of `render` contain every id that Slack could send back.
 #[test]
 fn every_id_that_slack_sends_back_is_listed() {
     let mut named = Vec::new();
@@ -290,7 +289,7 @@ fn every_id_that_slack_sends_back_is_listed() {
     assert_eq!(named, listed);
 }
 
-/// The routes of the bot: those of the simulators and of what stands in for others in unit tests are not its own.
+/// The routes of the bot, without those of the simulators and of fakes in unit tests.
 fn routes() -> Vec<String> {
     let mut routes = Vec::new();
     for path in all_sources().iter().filter(|path| top_module(path) != "sim" && !path.ends_with("fake.rs")) {
@@ -309,13 +308,13 @@ fn sorted<'a>(names: &[&'a str]) -> Vec<&'a str> {
     names
 }
 
-/// Everything that can be typed at a door.
+/// Tries every command by this source, with every role.
 async fn type_every_command(door: CommandSource) {
     for scene in [Idle, Waiting, Locked, Quarantined] {
         let mut ways = Vec::new();
         for (verb, text, _, everywhere) in COMMAND_RULES.iter().filter(|(_, _, when, _)| *when == scene) {
             for (environment, who) in ENVIRONMENTS.into_iter().zip(everywhere) {
-                // A slash command is its own verb, and cannot be talked into another.
+                // A slash command runs its own verb only, regardless of its text.
                 let who = if door.accepts(*verb) { *who } else { NOBODY };
                 ways.push((UserAction::Types { door, verb: *verb, text, environment }, who));
             }

@@ -1,4 +1,4 @@
-//! `diff`: what differs between two environments, and what to do about it.
+//! `diff`: the difference between two environments, and the next step.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ async fn nothing_different_is_one_line() {
 
 #[tokio::test]
 async fn what_is_merged_and_not_deployed_is_seen() {
-    // CI of the world does not build it: the branches have it, and nobody runs it.
+    // The world's CI does not build this artefact: the commits are on the branches and run nowhere.
     let world = with_parts(&["part".to_owned()]).await;
     for (branch, message) in [("develop", "Go further"), ("qa", "Stop the bleeding")] {
         commit(&world.sim, "acme/part", branch, message);

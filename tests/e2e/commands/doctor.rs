@@ -1,4 +1,4 @@
-//! `/gantry doctor`: what it says where all is well, and of each thing that is broken in turn.
+//! `/gantry doctor`: its answer in a healthy world, and for each defect.
 
 use gantry::domain::model::workload::Workload;
 use gantry::sim::github::{FaultTiming, RequestFault, Rules};
@@ -9,14 +9,14 @@ use jiff::SignedDuration;
 
 use crate::harness::world::World;
 
-/// What doctor answers alice.
+/// Alice's answer to `/gantry doctor`.
 async fn answer(world: &World) -> String {
     let ack = world.alice().types("/gantry doctor").await;
     assert_eq!(ack, "Asking Slack, GitHub, the clusters and the registries...");
     world.alice().reads()
 }
 
-/// What it complains of, but for reports that did not come yet.
+/// The warnings and errors, without those about environments that sent no report yet.
 async fn complaints(world: &World) -> Vec<String> {
     let told = answer(world).await;
     let lines = told.lines().filter(|line| line.starts_with(":x:") || line.starts_with(":warning:"));
@@ -61,7 +61,7 @@ fn protect(world: &World, branch: &str, rules: Rules) {
     world.sim.github.protect("acme/checkout", branch, rules).unwrap();
 }
 
-/// What is broken, how, and what is then said: these lines and no others.
+/// The name of a defect, the function that causes it, and all lines that doctor must show for it.
 type Case = (&'static str, fn(&World), &'static [&'static str]);
 
 async fn check_cases(cases: &[Case]) {

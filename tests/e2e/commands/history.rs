@@ -1,4 +1,4 @@
-//! `history`: what happened, by whom, how it ended and how long it took, with links, newest first and page by page.
+//! `history`: past changes, arrivals and locks with their people, results, durations and links, newest first, in pages.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::harness::production::request_production;
 use crate::harness::status::{newest_card_id, permalink, redact_volatile_parts};
 use crate::harness::world::{World, render_message};
 
-/// So many pushes, each told as an arrival.
+/// Pushes `to - from` commits. Each is announced as an arrival.
 async fn pushes(world: &World, from: usize, to: usize) {
     for n in from..to {
         world.push("checkout", &format!("Push number {n}."));
@@ -18,7 +18,7 @@ async fn pushes(world: &World, from: usize, to: usize) {
     }
 }
 
-/// The numbers of the pushes that a message tells of.
+/// The numbers of the pushes that a message lists.
 fn numbers(text: &str) -> Vec<usize> {
     let told = text.split("Push number ").skip(1).map(|rest| rest.split('.').next().unwrap_or_default());
     told.map(|number| number.parse().expect("a number")).collect()

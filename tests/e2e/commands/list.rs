@@ -1,4 +1,4 @@
-//! `list`: what runs where, from memory.
+//! `list`: the running version of each artefact in each environment, answered from memory.
 
 use gantry::adapters::store::LedgerFilter;
 use gantry::sim::faults::Fault;
@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::harness::world::World;
 
-/// The tags end in commits, which the snapshot should not repeat.
+/// Replaces the commits at the end of tags, so that the snapshot does not repeat them.
 fn without_commits(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('-').enumerate() {
@@ -189,7 +189,7 @@ async fn what_is_rolling_out_failing_and_missing_is_said_so() {
     world.alice().types("/list").await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".to_owned()), None);
     world.push("checkout", "Break");
-    // Built after 1.5 s, noticed after 2 s, the first replica fails after 3.5 s, and the deadline is 6 s after that.
+    // The image is built after 1.5 s and noticed after 2 s. The first replica fails after 3.5 s, the deadline 6 s later.
     world.clock.advance(SignedDuration::from_millis(1600));
     world.wait_until_idle().await;
     world.clock.advance(SignedDuration::from_millis(600));

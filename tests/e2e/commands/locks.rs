@@ -1,4 +1,4 @@
-//! `lock`, `unlock`, `locks`: what is locked stays as it is, and everybody knows by whom, why and until when.
+//! `lock`, `unlock`, `locks`: a lock refuses every change, and shows its owner, its reason and its end.
 
 use gantry::adapters::store::{LedgerDetails, LedgerFilter, LedgerKind, Store, Transaction};
 use gantry::app::{App, Setup};
@@ -25,7 +25,7 @@ fn restrict_qa_promoters(configuration: &str) -> String {
     configuration.replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
 }
 
-/// A button with any value, as whoever knows our signing secret could send it.
+/// Clicks *Take over* with any value, as a person who knows the signing secret could.
 async fn send_take_over_click(world: &World, person: &str, value: &str) {
     let payload = serde_json::json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0DEPLOYS" },
@@ -40,7 +40,7 @@ async fn send_take_over_click(world: &World, person: &str, value: &str) {
     world.settle().await;
 }
 
-/// What only this person was told last, in the channel where they type.
+/// The newest private message to this person in #deploys.
 fn answer(world: &World, person: &str) -> String {
     world.ephemeral_messages(person, "deploys").pop().expect("an answer")
 }
@@ -316,7 +316,7 @@ async fn who_may_not_promote_or_approve_may_not_lock() {
     assert!(answer(&world, "alice").starts_with("Only @release-managers may"), "{}", answer(&world, "alice"));
     assert_eq!(owners(&world).await, ["U0BOB"]);
 
-    // Whoever lost the right may still end what they began.
+    // The owner of a lock may end it after they lost the right to lock.
     world.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
     world.wait(SignedDuration::from_secs(60)).await;
     world.bob().types("/gantry lock qa checkout more").await;
@@ -336,7 +336,7 @@ async fn guests_and_who_left_lock_nothing() {
     send_take_over_click(&world, "U0DAVE", &id).await;
     assert_eq!(owners(&world).await, ["U0BOB"]);
 
-    // Bob leaves, and presses a button while his role is still remembered.
+    // Bob is deactivated, and clicks while his role is still cached.
     world.bob().types("/gantry unlock qa").await;
     world.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "carol"]);
     world.wait(SignedDuration::from_secs(60)).await;
@@ -353,7 +353,7 @@ async fn guests_and_who_left_lock_nothing() {
 async fn an_environment_stays_as_it_is_while_nobody_can_tell_who_may() {
     let world = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
     world.bob().types("/gantry locks").await;
-    // As often as it is tried.
+    // As many failures as there are attempts.
     world.sim.faults.arm(Fault::SlackDown, 6, None, None);
     world.bob().types("/gantry lock qa load test").await;
     assert_snapshot!(answer(&world, "bob"), @"

@@ -1,4 +1,4 @@
-//! `status`: what is under way, for how long, what it waits for, and where there is more; and one change in detail.
+//! `status`: the open changes with their stage, age, conditions and links; and one change in detail.
 
 use gantry::adapters::store::Transaction;
 use gantry::domain::change::{Change, Stage};
@@ -17,7 +17,7 @@ async fn waiting_change(world: &World) -> Change {
     called.into_iter().next().expect("a change")
 }
 
-/// As many more as are wanted, which only wait: the first of them was asked for first.
+/// Copies of a change with the numbers `from..to` as short ids. Lower numbers were requested earlier.
 fn clone_changes(change: &Change, from: usize, to: usize) -> Vec<Change> {
     let id = change.id.to_string();
     let like = |n: usize| Change { id: ChangeId::parse(&format!("{}{n:08x}", &id[..28])).unwrap(), ..change.clone() };
@@ -146,7 +146,7 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
     };
     let store = &world.bot.store;
     store.commit(Transaction::new().begin_change(namesake.clone())).await.unwrap();
-    // The runner has it in its hands as well, until it is not due any more.
+    // The runner claims the change as well while it is due, so a write can fail at first.
     wait_until("it rests", async || {
         let claim = store.claim_changes(vec![namesake.id]).await.unwrap().remove(0);
         store.commit(Transaction::new().advance_change(namesake.clone(), claim.fence, None)).await.is_ok()

@@ -1,4 +1,4 @@
-//! What people type, rightly and wrongly, in a channel, a thread and a direct message.
+//! Help, typing errors, and the place of the answer to a command in a channel, a thread or a direct message.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,5 @@
-//! `where`: a commit, a pull request or a tag, by every name that people have for it; and what it costs GitHub.
+//! `where`: finds a commit, a pull request or a tag by each of its names, says which environments run it, and needs few
+//! requests to GitHub.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +14,18 @@ use crate::harness::process::{ProcessHarness, wait_until};
 use crate::harness::rollback::{REPOSITORY, head, redact_commits};
 use crate::harness::world::{World, redact_origin_and_ids, render_message};
 
-/// What Alice sees when she asks.
+/// Alice's answer to `/gantry where`.
 async fn ask(world: &World, what: &str) -> String {
     world.alice().types(&format!("/gantry where {what}")).await;
     redact_origin_and_ids(world, &world.alice().reads())
 }
 
-/// What GitHub was asked so far.
+/// All requests to GitHub so far.
 fn requests(sim: &Sim) -> Vec<String> {
     sim.github.request_faults().requests()
 }
 
-/// A pull request of one commit, which stands on `branch`.
+/// Opens a pull request from `branch`, which gets one commit.
 fn open_pull(sim: &Sim, artefact: &str, repository: &str, branch: &str, title: &str) -> u64 {
     sim.push(artefact, branch, &format!("Work on {branch}"), BTreeMap::new(), "bob").unwrap();
     sim.github.open_pull(repository, "bob", title, branch, "develop", "").unwrap()
@@ -144,7 +145,7 @@ async fn what_nobody_knows_is_said_so_and_asked_once() {
     I find no commit, pull request or tag `no-such-tag` in the 3 repositories that artefacts are built from.
     Next: `/gantry where 4f1c2ab`, `/gantry where #42 &lt;artefact&gt;`, or paste the address of the pull request or the commit.
     ");
-    // What came since is found.
+    // A commit that was pushed after the first search is found.
     let pushed = world.push("checkout", "Round totals");
     world.wait(SignedDuration::from_mins(4)).await;
     assert!(ask(&world, &pushed[..7]).await.contains("in *development* since"));
@@ -166,7 +167,7 @@ async fn whoever_means_one_of_several_is_asked_and_a_button_answers() {
     merge(&world.sim, REPOSITORY, first);
     open_pull(&world.sim, "mailer", "acme/shop", "letters", "Letters in blue");
     world.settle().await;
-    // What is kept is enough where it is one; the other is known to GitHub only.
+    // One stored match is enough. The other pull request is known to GitHub only.
     let asked = ask(&world, "#1").await;
     assert!(asked.contains("Round totals again") && !asked.contains("Which"), "{asked}");
 
@@ -194,7 +195,7 @@ async fn whoever_means_one_of_several_is_asked_and_a_button_answers() {
 #[tokio::test]
 async fn commits_that_begin_alike_are_asked_about() {
     let world = World::open().await;
-    // Somebody copied a commit with its subject and the number in it.
+    // Two commits have the same subject, with the same pull request number in it.
     for branch in ["develop", "qa"] {
         world.sim.push("checkout", branch, "Round totals (#9)", BTreeMap::new(), "bob").unwrap();
         world.settle().await;
@@ -226,7 +227,7 @@ async fn what_was_rolled_back_is_not_there_though_git_has_it() {
     :heavy_minus_sign: not in *staging* yet
     :heavy_minus_sign: not in *prod* yet
     ");
-    // What came before it is still there, since before.
+    // An older commit is in qa since its first deployment.
     let older = ask(&world, "7d03d5a").await;
     assert!(older.contains(":white_check_mark: in *qa* since <!date^1794744000^"), "{older}");
 
@@ -240,7 +241,7 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_trailers() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/rollback checkout qa").await;
-    // Another bot, which has seen nothing of it, in the same world.
+    // A second bot with an empty database in the same world.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     world.sim.slack.set_bot_url(&format!("http://{}", listener.local_addr().unwrap()));
     let demo = Demo::build_with_history(false, world.sim.clone(), |yaml| yaml).await.unwrap();
@@ -323,7 +324,7 @@ async fn it_is_there_since_the_first_version_that_had_it() {
 #[tokio::test]
 async fn it_says_what_it_waits_for() {
     let world = World::open().await;
-    // In staging, and next is prod, where somebody must approve.
+    // The commit is in staging. Prod is next and needs an approval.
     let staged = ask(&world, "d2aaacd").await;
     assert!(staged.contains("in *qa* since"), "{staged}");
     let round = world.sim.github.graph(REPOSITORY, 100).into_iter().find(|it| it.subject.starts_with("Round totals"));
@@ -453,14 +454,14 @@ async fn a_guest_learns_nothing() {
 async fn what_was_found_is_known_after_a_restart() {
     let mut harness = ProcessHarness::open().await;
     let sim = harness.world.clone();
-    // No comparison lists it: it is older than what runs anywhere.
+    // No comparison lists the first commit, because every environment runs a newer one.
     let first = sim.github.graph(REPOSITORY, 100).pop().expect("the first commit").sha;
     sim.github.tag(REPOSITORY, "begin", &first, "the first").unwrap();
     let answers = || {
         let told = sim.slack.messages("deploys", Some("alice"));
         told.iter().map(render_message).filter(|told| told.contains("Start the checkout")).collect::<Vec<_>>()
     };
-    // The background learns the commits; until then the answer is another.
+    // The observer finds the commits of the images in the background. Before that, the answer is different.
     for environment in ["development", "qa", "staging", "prod"] {
         let learned = "sighting WHERE artefact = 'checkout' AND environment = $1 AND commit_sha IS NOT NULL";
         harness.wait_until_stored(learned, environment).await;
@@ -472,7 +473,7 @@ async fn what_was_found_is_known_after_a_restart() {
     harness.restart().await;
     harness.wait_until_cluster_read().await;
     harness.wait_until_idle().await;
-    // The background asks for what it needs itself.
+    // Only requests about this commit count: the background tasks send requests of their own.
     let of_it = |request: &String| request.contains(first.short()) || request.contains("begin");
     let asked = || requests(&sim).into_iter().filter(of_it).collect::<Vec<_>>();
     let before = asked();

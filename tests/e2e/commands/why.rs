@@ -1,4 +1,4 @@
-//! `why`: each kind of what can stand between an artefact and an environment, with the button that leads on.
+//! `why`: each kind of obstacle between an artefact and an environment, with the button for the next step.
 
 mod random;
 
@@ -11,7 +11,7 @@ use crate::harness::configuration::with_environment_line;
 use crate::harness::production::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
 use crate::harness::world::{World, has_button, redact_origin_and_ids, render_message};
 
-/// What alice is told, with what is chance in it taken out.
+/// Alice's answer to `/gantry why`, without commits, ids and links.
 async fn why(world: &World, text: &str) -> String {
     world.alice().types(&format!("/gantry why {text}")).await;
     redact_heads_and_ids(world, &world.alice().reads())
@@ -23,7 +23,7 @@ fn redact_heads_and_ids(world: &World, told: &str) -> String {
         let (head, name) = (head(world, branch), format!("<{branch}>"));
         told = told.replace(head.as_str(), &name).replace(head.short(), &name);
     }
-    // Where a card stands, and which change it is, is chance.
+    // The link to a card and the id of a change differ in each run.
     while let Some(at) = told.find("<https://acme.slack.com/") {
         let end = at + told[at..].find('|').expect("a label");
         told.replace_range(at..end, "<card");
@@ -220,7 +220,7 @@ async fn what_does_not_run_well_below_can_be_rolled_back() {
     let told = world.public_messages("deploys");
     assert!(told.iter().any(|told| told.contains(&good) && told.contains("restored as")), "{told:#?}");
 
-    // The first rung is only repaired by a push.
+    // The first environment is repaired by a push only.
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
     world.push("checkout", "Break it");
     world.settle().await;

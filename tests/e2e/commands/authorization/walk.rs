@@ -1,5 +1,5 @@
-//! Comes in as somebody by one way, and tells what came of it. Everything is signed as Slack and GitHub would, also for those
-//! whom they would never let act.
+//! Performs an action as a role and finds its effect. All requests have a valid signature, also those of people that
+//! Slack or GitHub would stop themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,7 @@ use crate::harness::world::{World, has_button, render_message};
 
 const REPOSITORY: &str = "acme/checkout";
 
-/// Where text can be typed.
+/// The way in which a command is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandSource {
     Slash(&'static str),
@@ -48,7 +48,7 @@ pub(super) enum UserAction {
     Presses {
         action: &'static str,
     },
-    /// The same in the App Home, which stands in no channel.
+    /// A click in the App Home, which belongs to no channel.
     PressesAtHome {
         action: &'static str,
     },
@@ -61,19 +61,19 @@ pub(super) enum UserAction {
 }
 
 impl UserAction {
-    /// It reaches those who ask who is there; what is no command is answered to anybody.
+    /// Whether Gantry checks the person for this action. Help and text that is no command are answered to everyone.
     fn is_identity_checked(self) -> bool {
         match self {
             Self::Types { door, verb, .. } => door.accepts(verb) && verb != Verb::Help,
             Self::Presses { .. } | Self::PressesAtHome { .. } | Self::Submits { .. } => true,
-            // The Home itself says it.
+            // The Home itself shows the rejection.
             Self::OpensHome | Self::Joins | Self::Reviews => false,
         }
     }
 }
 
 impl Role {
-    /// Their id, and their workspace.
+    /// The ids of the person and of the workspace.
     fn identity(self) -> (&'static str, &'static str) {
         match self {
             Self::Member => ("U0ERIN", "T0ACME"),
@@ -88,7 +88,7 @@ impl Role {
         }
     }
 
-    /// What they are told, whatever they do; `None` for those who are answered, and for those whom no message reaches.
+    /// The answer to every action of a rejected role; `None` for roles with rights and for roles that no message reaches.
     fn rejection_text(self) -> Option<&'static str> {
         match self {
             Self::Guest => Some("you are a guest here"),
@@ -98,7 +98,7 @@ impl Role {
     }
 }
 
-/// Everybody goes each of these ways, and has the effect that the table says.
+/// Asserts that each of these actions has the effect of the table, for every role.
 pub(super) async fn check_actions(scene: Scenario, ways: &[(UserAction, AllowedEffects)]) {
     let world = open_scenario(scene).await;
     for role in ROLES {
@@ -107,7 +107,7 @@ pub(super) async fn check_actions(scene: Scenario, ways: &[(UserAction, AllowedE
             match who.iter().find(|(whose, _)| *whose == role) {
                 None => without_effect.push(*way),
                 Some((_, effect)) => {
-                    // A plan is in nobody's way; everything else needs a world of its own.
+                    // A plan does not change the scenario. Every other effect needs a separate world.
                     let own = if *effect == Effect::PlanShown { None } else { Some(open_scenario(scene).await) };
                     let world = own.as_ref().unwrap_or(&world);
                     let before = Snapshot::take(world).await;
@@ -117,7 +117,7 @@ pub(super) async fn check_actions(scene: Scenario, ways: &[(UserAction, AllowedE
                 }
             }
         }
-        // Those who have no effect leave everything as it was, so they can come one after another.
+        // Actions without effect leave the scenario as it was, so they share one world.
         let before = Snapshot::take(&world).await;
         let mut answers = Vec::new();
         for way in &without_effect {
@@ -157,7 +157,7 @@ fn list_all_messages(world: &World) -> Vec<Message> {
     places.flat_map(|place| world.sim.slack.messages(&place, None)).collect()
 }
 
-/// A world with everybody in it, at the beginning of a scene.
+/// A world with all roles in the state of the scenario.
 async fn open_scenario(scene: Scenario) -> World {
     let world = World::with_setup(add_people, |configuration| {
         let configuration = configuration
@@ -202,7 +202,7 @@ async fn open_scenario(scene: Scenario) -> World {
     world
 }
 
-/// The scenes of rollbacks.
+/// The part of `open_scenario` about rollbacks.
 async fn set_up_rollback_scenario(world: &World, scene: Scenario) {
     let faults = world.sim.github.request_faults();
     match scene {
@@ -263,7 +263,7 @@ fn add_people(sim: &sim::World) {
     }
 }
 
-/// Comes in; gives what was answered at once.
+/// Performs the action, and returns the acknowledgement.
 async fn perform_action(world: &World, role: Role, way: UserAction) -> Option<String> {
     static ACTION_COUNT: AtomicU32 = AtomicU32::new(0);
     let visit = ACTION_COUNT.fetch_add(1, Ordering::Relaxed);
@@ -363,7 +363,7 @@ fn interaction(payload: &Value) -> (&'static str, String) {
     ("/slack/interactions", form)
 }
 
-/// What a button that somebody sees carries.
+/// The value of the newest button with this action.
 fn shown_value(world: &World, action: &str) -> Option<String> {
     list_all_messages(world).iter().rev().find_map(|message| {
         let mut elements = message.blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
@@ -372,7 +372,7 @@ fn shown_value(world: &World, action: &str) -> Option<String> {
     })
 }
 
-/// The digits of the change that waits.
+/// The short id of the change that waits.
 fn find_waiting_change(world: &World) -> Option<String> {
     let card = list_all_messages(world)
         .into_iter()
@@ -381,20 +381,19 @@ fn find_waiting_change(world: &World) -> Option<String> {
     Some(card.split("change `").nth(1)?.split('`').next()?.to_owned())
 }
 
-/// What was rolled back from.
 async fn find_quarantined_version(world: &World) -> Option<String> {
     let quarantines = world.bot.store.list_quarantines().await.unwrap();
     quarantines.first().map(|quarantine| quarantine.version.label().to_owned())
 }
 
-/// Everything that nobody may change without a rule.
+/// Everything that an action without a rule must not change.
 #[derive(Debug)]
 struct Snapshot {
     heads: BTreeMap<(String, String), Sha>,
-    /// What happened to changes, newest first.
+    /// The kinds of the changes' ledger entries, newest first.
     ledger: Vec<String>,
     plans: usize,
-    /// Also those that came too late for Slack.
+    /// Calls of `views.open`, including those that came too late for Slack.
     modals: u64,
     locks: BTreeSet<String>,
 }
@@ -443,7 +442,7 @@ impl Snapshot {
     }
 }
 
-/// Comes to a route without its key, and then with it and a lie.
+/// Sends a false report to a route, first without its secret and then with it, and asserts that nothing changes.
 pub(super) async fn check_route(route: &str, key: RouteAuthentication) {
     let world = open_scenario(Scenario::Waiting).await;
     let before = Snapshot::take(&world).await;

@@ -1,4 +1,4 @@
-//! Random states of one world: what `why` says is held against what whoever types `promote` then receives.
+//! Brings a world into random states, and compares the answer of `why` with the answer of `promote` in each of them.
 
 use gantry::adapters::store::LedgerFilter;
 use gantry::domain::runtime::rollout::RolloutState;
@@ -13,19 +13,19 @@ use crate::harness::world::{World, has_button, render_message};
 
 const RUNS: u64 = 4;
 const STEPS: usize = 25;
-/// A rung, and the branch of the one below.
+/// An environment, and the branch of the environment below.
 const ENVIRONMENTS: [(&str, &str); 3] = [("qa", "develop"), ("staging", "qa"), ("prod", "staging")];
 const PEOPLE: [&str; 3] = ["alice", "bob", "carol"];
 
-/// What came of it, so that nobody is proud of a test in which nothing happened.
+/// Counts of the answers. They prove that the runs were not all alike.
 #[derive(Debug, Default)]
 struct Statistics {
     free: usize,
     blocked: usize,
     with_several_obstacles: usize,
-    /// Typed without a net.
+    /// Promotions without `--dry-run`.
     promotions_typed: usize,
-    /// By the words that tell the kinds apart.
+    /// Counts by the text that identifies a kind of obstacle.
     kinds: std::collections::BTreeMap<&'static str, usize>,
 }
 
@@ -64,7 +64,7 @@ struct RandomRun<'a> {
 }
 
 impl RandomRun<'_> {
-    /// Something happens.
+    /// Changes the world in a random way.
     async fn step(&mut self) {
         let world = self.world;
         let (environment, below) = ENVIRONMENTS[self.dice.below(3)];
@@ -134,7 +134,7 @@ impl RandomRun<'_> {
         world.wait_until_idle().await;
     }
 
-    /// A cluster lets the bot read, or does not, and the bot has noticed.
+    /// Allows or forbids reading a namespace, and waits until the bot has noticed.
     async fn set_readable(&self, namespace: &str, readable: bool) {
         let world = self.world;
         if readable {
@@ -161,7 +161,7 @@ impl RandomRun<'_> {
     async fn types(&self, person: &str, text: &str) {
         self.world.sim.slack.type_command(person, "deploys", text).await.unwrap();
         self.world.wait_until_idle().await;
-        // Slack's pace may hold an answer up for a second or two.
+        // Slack's rate limit may delay an answer by a second or two.
         for _ in 0..10 {
             let due = self.world.bot.store.measure_outstanding_work().await.unwrap().next_due;
             let soon = self.world.clock.now() + SignedDuration::from_secs(2);
@@ -171,7 +171,7 @@ impl RandomRun<'_> {
         }
     }
 
-    /// To what was shown, if anything was.
+    /// Confirms the plan, if one is shown.
     async fn confirm_if_asked(&self, person: &str) {
         let last = self.ephemeral_messages(person).pop();
         if let Some(last) = last.filter(|last| has_button(last, "Confirm")) {
@@ -180,14 +180,14 @@ impl RandomRun<'_> {
         }
     }
 
-    /// What only this person sees, and is no acknowledgement.
+    /// The private messages to this person, without acknowledgements.
     fn ephemeral_messages(&self, person: &str) -> Vec<Message> {
         let mut all = self.world.sim.slack.messages("deploys", Some(person));
         all.retain(|message| message.only_to.is_some() && !message.text.starts_with("Looking at"));
         all
     }
 
-    /// What a person is told, in the moment in which they ask unless Slack's pace or somebody's silence holds it up.
+    /// Types a command and returns its answer. The clock moves only if Slack's rate limit or a slow service delays it.
     async fn ask(&self, person: &str, text: &str) -> Message {
         let before = self.ephemeral_messages(person).len();
         self.types(person, text).await;
@@ -201,7 +201,7 @@ impl RandomRun<'_> {
         panic!("{person} is not answered: {text}");
     }
 
-    /// Somebody asks, and types it then.
+    /// A random person types `why` and then `promote`; the answers must agree.
     async fn compare(&mut self) {
         let environment = ENVIRONMENTS[self.dice.below(3)].0;
         let person = PEOPLE[self.dice.below(3)];
@@ -222,7 +222,7 @@ impl RandomRun<'_> {
                     differ
                 }
             };
-            // Between two moments something may have changed.
+            // If time passed between the two answers, the state may have changed. Then the comparison is repeated.
             let same = self.world.clock.now() == before;
             assert!(
                 !same && tries < 3,
@@ -233,7 +233,8 @@ impl RandomRun<'_> {
         }
     }
 
-    /// The same without a net: where the way is free something begins or is asked, and else it is refused by the same words.
+    /// Promotes without `--dry-run`. Without obstacles a change must begin or a plan be shown. Otherwise the refusal must
+    /// be the one that `why` named.
     async fn promote_without_dry_run(
         &mut self,
         person: &str,
@@ -253,14 +254,14 @@ impl RandomRun<'_> {
         if has_begun { Ok(()) } else { Err(format!("it does not go: {}", render_message(&last))) }
     }
 
-    /// How many changes began, or were taken up again.
+    /// The number of changes that began or were retried.
     async fn count_begun_changes(&self) -> usize {
         let all = self.world.bot.store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         all.iter().filter(|entry| matches!(entry.kind.as_str(), "begun" | "retried")).count()
     }
 }
 
-/// The first that `why` names is what `promote` refuses because of; it names none where there is a plan, and says so.
+/// Returns whether there is no obstacle. Otherwise the first obstacle of `why` must be the refusal of `promote`.
 fn check_agreement(why: &Message, promote: &Message) -> Result<bool, String> {
     let text = |block: &serde_json::Value| block["text"]["text"].as_str().unwrap_or_default().to_owned();
     let next = |message: &Message| {
@@ -343,7 +344,7 @@ async fn why_and_promote_never_disagree() {
         told.blocked > 50,
         told.with_several_obstacles > 20,
         told.promotions_typed > 0,
-        // What takes seconds to come about may be over before anybody asks.
+        // Two kinds may be missing: a short rollout or check may be over before the next command.
         told.kinds.len() + 2 >= KINDS.len(),
     ];
     assert_eq!(enough, [true; 5], "{told:?}");
