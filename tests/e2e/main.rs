@@ -1,5 +1,5 @@
-//! End-to-end tests: each enters as Slack, GitHub or a controller would, over HTTP, through the real clients,
-//! and looks at what a person would see.
+//! End-to-end tests: each sends requests as Slack, GitHub or a controller would, over HTTP and through the real
+//! clients, and reads the messages that a person would see.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says where")]
 

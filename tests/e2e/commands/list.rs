@@ -189,7 +189,7 @@ async fn what_is_rolling_out_failing_and_missing_is_said_so() {
     world.alice().types("/list").await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".to_owned()), None);
     world.push("checkout", "Break");
-    // The image is built after 1.5 s and noticed after 2 s. The first replica fails after 3.5 s, the deadline 6 s later.
+    // The image is built after 1.5 s, noticed after 2 s, fails after 3.5 s, and its deadline is 6 s later.
     world.clock.advance(SignedDuration::from_millis(1600));
     world.wait_until_idle().await;
     world.clock.advance(SignedDuration::from_millis(600));

@@ -1,4 +1,4 @@
-//! A burst of arrivals is one card, edited as they go on; what of it fails is said in its thread and in the channel.
+//! Many arrivals at once share one card, which is edited. Failures are announced in its thread and in the channel.
 
 use gantry::adapters::store::LedgerFilter;
 use gantry::domain::model::workload::Workload;
@@ -29,12 +29,12 @@ fn artefact_name(number: usize) -> String {
     format!("room-{number:02}")
 }
 
-/// One repository, of which so many artefacts are built.
+/// A world with one more repository, from which `count` artefacts are built.
 async fn open_with_artefacts(count: usize) -> World {
     open_with_artefacts_and(count, |_| {}, |configuration| configuration).await
 }
 
-/// The same with more before the bot comes, and another configuration.
+/// The same with a setup before the bot starts, and another configuration.
 pub(crate) async fn open_with_artefacts_and(
     count: usize,
     prepare: impl FnOnce(&sim::World),
@@ -63,7 +63,7 @@ pub(crate) async fn open_with_artefacts_and(
     .await
 }
 
-/// What was pushed comes to all of them at once; some crash, and the last takes longer.
+/// Rolls the commit out to all artefacts at once. The first `crashing` of them crash, and the last one is slow.
 fn roll_out(world: &World, count: usize, crashing: usize, sha: &str) {
     for number in 0..count {
         let name = artefact_name(number);
@@ -77,7 +77,7 @@ fn roll_out(world: &World, count: usize, crashing: usize, sha: &str) {
     }
 }
 
-/// One push that comes to all of them, and is over.
+/// Pushes one commit to all artefacts, and waits for the end of their rollouts.
 pub(crate) async fn push_to_all_artefacts(world: &World, count: usize, crashing: usize) {
     let sha = commit_by(&world.sim, "alice", "Paint all rooms");
     roll_out(world, count, crashing, &sha);
@@ -89,7 +89,7 @@ fn split_cards_and_replies(world: &World) -> (Vec<Message>, Vec<Message>) {
     world.sim.slack.messages("deploys", None).into_iter().partition(|message| message.thread.is_none())
 }
 
-/// How often somebody is called: by what is posted, not by what is edited.
+/// The number of mentions of a person in the messages.
 fn count_mentions(messages: &[Message], person: &str) -> usize {
     messages.iter().map(|message| render_message(message).matches(person).count()).sum()
 }
@@ -112,7 +112,7 @@ async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
     let filter = LedgerFilter { kind: Some(gantry::adapters::store::LedgerKind::Arrived), ..LedgerFilter::default() };
     assert_eq!(world.bot.store.list_ledger_entries(&filter, 100).await.unwrap().len(), 20, "history has each of them");
 
-    // Nothing of it is told again, however often it is looked at.
+    // Later rounds of the observer do not announce the arrivals again.
     for _ in 0..5 {
         world.wait(SignedDuration::from_secs(61)).await;
     }

@@ -1,4 +1,4 @@
-//! A push is told in its channel, once, when the cluster shows it.
+//! An arrival is announced once in the environment's channel, when the cluster runs it.
 
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{FaultTiming, RequestFault};
@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::harness::world::World;
 
-/// Commits differ from run to run only where the clock does; here it is moved by hand, so they do not differ.
+/// Replaces the address only. The commits are the same in each run, because the test moves the clock.
 fn redact_origin(world: &World, text: &str) -> String {
     text.replace(&world.origin, "http://world")
 }
@@ -178,7 +178,7 @@ async fn every_artefact_of_a_shared_repository_is_told() {
     let told = world.public_messages("deploys");
     assert_eq!(told.len(), 2, "{told:#?}");
     let mailer = told.iter().find(|text| text.contains("*mailer*")).expect("the mailer");
-    // Its tag and its labels tell nothing: the commit is the controller's word.
+    // Its tag and its labels do not name the commit: it comes from the controller's report.
     assert!(mailer.contains(&sha[..7]) && mailer.contains("Write nicer mails"), "{mailer}");
     assert!(told.iter().any(|text| text.contains("*storefront*")));
 }
@@ -197,7 +197,7 @@ async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
     );
 }
 
-/// Whether the tag names the commit, which GitHub must confirm, or the image's label does.
+/// The tag of checkout names the commit, and GitHub must confirm it. The label of search's image names it.
 #[tokio::test]
 async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
     for artefact in ["checkout", "search"] {
@@ -226,7 +226,7 @@ async fn text_from_a_commit_cannot_call_the_channel() {
     assert!(told.contains("&lt;!channel&gt; &lt;@U0BOB&gt; &amp; `rm`"), "{told}");
 }
 
-/// Nobody is called twice: what is edited calls nobody, and nothing is posted again.
+/// The author is mentioned once: an edit of a message notifies no one, and no message is posted again.
 #[tokio::test]
 async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_channel() {
     let world = World::open().await;
@@ -276,7 +276,7 @@ async fn what_is_reported_and_seen_again_and_again_is_told_once() {
     world.settle().await;
     let before = world.sim.slack.messages("deploys", None);
     for round in 0..10 {
-        // The same word for word, and the same in other words.
+        // The same message, and a different message with the same meaning.
         for message in ["Reconciliation finished".to_owned(), format!("Reconciliation finished in {round} s")] {
             let body = serde_json::json!({
                 "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },

@@ -1,4 +1,4 @@
-//! What the bot sees of a cluster that is forbidden, away, or forgets.
+//! A cluster that forbids access, does not answer, or has compacted its events; and the history of workloads.
 
 use gantry::adapters::cluster::fetch_image_history;
 use gantry::domain::model::workload::{Namespace, Workload};
@@ -83,7 +83,7 @@ async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
         assert_eq!(tags, ["a", "b"], "{workload}: what came back is newer than what it replaced");
         assert!(past[0].revision > past[1].revision && past[0].created_at.is_some());
     }
-    // What ran in the days before the bot came is in the history as well.
+    // The history also has versions from before the bot's first start.
     let past = fetch_image_history(clients, &qa, &checkout, None, "ghcr.io/acme/checkout").await.unwrap();
     let now = world.running_tag("checkout", "qa");
     assert!(!past.is_empty() && past.iter().all(|past| past.image.tag.as_deref() != Some(&now)), "{past:?}");

@@ -1,4 +1,4 @@
-//! Reports are lost, doubled, late and out of order: what we keep is still what the cluster runs, within one look.
+//! Reports are lost, repeated, late and out of order. The store still equals the cluster after one poll.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,11 @@ const SEEDS: std::ops::Range<u64> = 2..5;
 const ROUNDS: usize = 3;
 const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// Their images tell the commit; of the mailer's only the controller does.
+/// The images of these artefacts name their commit. Only the controller names the commit of the mailer.
 const WITH_COMMIT_IN_IMAGE: [&str; 3] = ["checkout", "search", "storefront"];
 
-/// A stateful set has no deadline of its own: that it fails is known by looking at it after ours.
+/// A world with a short `deploy_timeout`. A stateful set has no progress deadline, so only this timeout shows its
+/// failure.
 async fn open_world() -> World {
     World::with_config(|configuration| {
         configuration
@@ -33,12 +34,12 @@ async fn open_world() -> World {
     .await
 }
 
-/// What people and the cluster do, by chance.
+/// Random actions of people and faults of the cluster.
 struct RandomRun<'a> {
     world: &'a World,
     rng: Rng,
     things: &'a [&'static str],
-    /// What was done, for whoever reads that it went wrong.
+    /// The actions so far, for the message of a failed assertion.
     actions: Vec<String>,
 }
 
@@ -85,21 +86,21 @@ impl RandomRun<'_> {
         if has_button(&self.world.last_message("alice", "deploys"), "Confirm") {
             alice.clicks("Confirm").await;
         }
-        // What nothing rolled out could strike must not strike somebody else's.
+        // A fault that did not strike must not strike a later action.
         for armed in self.world.sim.faults.list_armed() {
             self.world.sim.faults.take_if_armed(armed.fault, armed.artefact.as_deref(), armed.environment.as_deref());
         }
     }
 }
 
-/// What stands somewhere, in one word for all of its workloads, and by which tag.
+/// The tag and the state of an artefact in the simulated cluster.
 fn cluster_state(world: &World, thing: &SimArtefact, environment: &str) -> (String, &'static str) {
     let workload = thing.workloads().remove(0);
     let state = world.sim.cluster.state(environment, &workload);
     (Image::parse(&state.image.expect("an image")).tag.expect("a tag").to_string(), state.state)
 }
 
-/// The same as we keep it.
+/// The tag and the state of an artefact in the store.
 fn stored_state(sighting: &Sighting) -> (String, &'static str) {
     let state = match (&sighting.failure, sighting.healthy_since) {
         (Some(_), _) => "degraded",
@@ -117,7 +118,7 @@ async fn sightings(world: &World) -> BTreeMap<(String, String), Sighting> {
     now.into_iter().map(|seen| ((seen.artefact.to_string(), seen.environment.to_string()), seen)).collect()
 }
 
-/// Holds what we keep against the cluster, and every newest change that is over against both; gives how the changes ended.
+/// Compares the stored sightings and the newest ended changes with the cluster. Returns the stages of these changes.
 async fn assert_store_matches_cluster(world: &World, after: &str) -> StageByPlace {
     let seen = sightings(world).await;
     let (mut runs, mut keeps, mut ends) = (StateByPlace::new(), StateByPlace::new(), StageByPlace::new());
@@ -137,7 +138,8 @@ async fn assert_store_matches_cluster(world: &World, after: &str) -> StageByPlac
     ends
 }
 
-/// The change that was the last to move what it moves, if it is over.
+/// The newest change of the artefact in the environment, if it has ended and no later change moved the same branch or
+/// file.
 async fn find_newest_ended_change(world: &World, thing: &SimArtefact, environment: &str) -> Option<Change> {
     let store = &world.bot.store;
     let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
@@ -165,7 +167,7 @@ fn assert_stage_matches_cluster(
     assert_eq!(name == "deployed", there, "{} is {name}, and there stands {runs:?} {after}", change.id);
 }
 
-/// A life under a weather; gives how the changes ended, and how often the channels were spoken to.
+/// A random run with these webhook faults. Returns how the changes ended, and the number of messages in the channels.
 async fn run_seed(seed: u64, weather: WebhookFaults, things: &[&'static str]) -> (Vec<StageByPlace>, usize) {
     let world = open_world().await;
     world.sim.controller.set_webhook_faults(weather, seed);

@@ -1,4 +1,4 @@
-//! What GitHub is asked while nothing happens costs it nearly nothing, and what happens is seen nevertheless.
+//! Polling of a change that waits uses nearly no rate limit of GitHub, and still sees every event.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use jiff::SignedDuration;
 use crate::harness::production::{REPOSITORY, card, head, request_production};
 use crate::harness::world::World;
 
-/// A little more than the time between two looks.
+/// A little more than the time between two polls.
 const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(61);
 
-/// Production is asked for, looked at twice, and nobody tells of what happens from now on.
+/// A world with a change that waits for prod and was polled twice. From now on all webhooks are lost.
 async fn open_with_waiting_change() -> World {
     let world = World::open().await;
     request_production(&world).await;
@@ -40,7 +40,7 @@ async fn a_change_that_waits_for_approval_costs_nothing() {
     assert_eq!(cost.counted_requests(), 0, "{:#?}", world.sim.github.costs());
 }
 
-/// Whether it can be merged is not told by the `ETag` for certain, so one question of each look counts.
+/// The `ETag` does not show reliably whether the pull request can be merged, so one request of each poll counts.
 #[tokio::test]
 async fn a_change_that_github_does_not_let_in_costs_one_request_a_look() {
     let world = World::open().await;

@@ -1,4 +1,4 @@
-//! A version that its branch or its manifest does not explain is marked as such, until Git explains it.
+//! A running version that is not in its branch or manifest is marked as "not from Git" until Git has it.
 
 use gantry::sim::faults::Fault;
 use jiff::SignedDuration;
@@ -20,7 +20,7 @@ fn head(world: &World, branch: &str) -> String {
     world.sim.github.head("acme/part", branch).unwrap().as_str().to_owned()
 }
 
-/// The one message that the channel got, whole.
+/// The only message of the channel.
 fn read_only_message(world: &World) -> String {
     let told = world.public_messages("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");

@@ -1,4 +1,5 @@
-//! From a report to its artefacts: by what it says, by rules, by the cluster; and what is about nobody is kept and shown.
+//! Maps a report to its artefacts: by its content, by rules, or by the cluster. A report without an artefact is counted
+//! and shown by `doctor`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::harness::process::{ProcessHarness, wait_until};
 use crate::harness::world::World;
 
-/// A report of Flux's that something could not be deployed.
+/// A report of Flux about a failed deployment.
 fn failure(world: &World, name: &str, revision: &str, metadata: &Value) -> String {
     let mut event = json!({
         "involvedObject": { "kind": "Kustomization", "name": name, "namespace": "flux-system" },
@@ -29,14 +30,14 @@ async fn send(world: &World, environment: &str, body: &str) {
     world.wait_until_idle().await;
 }
 
-/// The words on the card of an artefact's change.
+/// The newest card of the artefact.
 fn card(world: &World, artefact: &str) -> String {
     let all = world.public_messages("deploys");
     let of_it = |told: &&String| told.contains("asked by") && told.contains(&format!("*{artefact}*"));
     all.iter().rfind(of_it).unwrap_or_else(|| panic!("no card of {artefact}: {all:#?}")).clone()
 }
 
-/// Artefacts that neither CI nor the controller of the world knows, each merged to qa and waited for there.
+/// A world with artefacts that its CI and controller do not know. Each has a change to qa in the stage `Deploying`.
 async fn open_with_deploying_changes(names: &[&str], rules: &str) -> (World, Vec<String>) {
     let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let world =
@@ -45,7 +46,7 @@ async fn open_with_deploying_changes(names: &[&str], rules: &str) -> (World, Vec
     for name in names {
         world.alice().types_without_waiting("deploys", &format!("/promote {name} qa")).await;
         world.wait_until_idle().await;
-        // A channel takes one message a second.
+        // Slack accepts one message per second and channel.
         for _ in 0..4 {
             world.clock.advance(SignedDuration::from_millis(1200));
             world.wait_until_idle().await;
@@ -56,7 +57,7 @@ async fn open_with_deploying_changes(names: &[&str], rules: &str) -> (World, Vec
     (world, heads)
 }
 
-/// The report has woken the look at that change, which has read what the controller said.
+/// Whether the report woke the change, so that the card shows the controller's message.
 async fn shows_failure_on_card(world: &World, artefact: &str) -> bool {
     for _ in 0..3 {
         world.clock.advance(SignedDuration::from_millis(1200));
@@ -65,7 +66,7 @@ async fn shows_failure_on_card(world: &World, artefact: &str) -> bool {
     card(world, artefact).contains("*Why:* kustomize build failed")
 }
 
-/// What `doctor` answers about reports; the rest is well.
+/// The lines of `doctor` about reports. All other checks must be good.
 async fn doctor(world: &World) -> String {
     world.alice().types("/gantry doctor").await;
     let told = world.alice().reads();
@@ -74,7 +75,7 @@ async fn doctor(world: &World) -> String {
     told.to_owned()
 }
 
-/// Whom the last report was found to be about, and how.
+/// The artefacts of the last report, and how they were found.
 async fn last_attribution(world: &World) -> (Value, Value) {
     let filter = LedgerFilter { kind: Some(LedgerKind::Report), ..LedgerFilter::default() };
     let entry = world.bot.store.list_ledger_entries(&filter, 1).await.unwrap().remove(0);
@@ -128,7 +129,7 @@ async fn the_cluster_tells_what_an_object_applied() {
         assert!(shows_failure_on_card(&world, name).await, "{}", card(&world, name));
     }
     assert!(!shows_failure_on_card(&world, "gamma").await);
-    // Of another namespace, it is another object.
+    // An object in another namespace is another object.
     let other = failure(&world, "apps", &heads[2], &json!({})).replace("flux-system", "elsewhere");
     send(&world, "qa", &other).await;
     assert_eq!(last_attribution(&world).await, (Value::Null, Value::Null));
@@ -151,7 +152,7 @@ async fn what_is_about_nobody_is_counted_and_shown_with_the_reason_and_the_repai
         world.clock.advance(SignedDuration::from_secs(second));
         send(&world, "qa", &failure(&world, "infra", &sha, &json!({}))).await;
     }
-    // The same report once more is the same report.
+    // A repeated report does not count.
     send(&world, "qa", &failure(&world, "infra", &sha, &json!({}))).await;
     world.clock.advance(SignedDuration::from_secs(1));
     send(&world, "qa", &failure(&world, "x", &sha, &json!({ "artefact": "chekout" }))).await;
@@ -264,7 +265,7 @@ async fn a_hostile_name_is_only_text() {
 async fn an_opaque_image_is_proved_by_a_report_that_a_rule_maps() {
     for (rules, proved) in [("reports:\n  - { name: post, artefacts: [mailer] }\n", true), ("", false)] {
         let world = World::with_config(|configuration| configuration + "\n" + rules).await;
-        // The world's own controller, whose object is called as the artefact, says nothing this time.
+        // The report of the world's controller, which would map by its name, is lost.
         world.sim.faults.arm(Fault::LostWebhook, 1, Some("mailer".into()), Some("qa".into()));
         let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
         world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();

@@ -1,4 +1,5 @@
-//! Reports of every sender: each needs its secret, counts once, wakes what waits for it, and proves nothing.
+//! Reports of every sender: each needs its secret, counts once, wakes the changes that wait for it, and is no proof by
+//! itself.
 
 mod letter;
 
@@ -27,7 +28,7 @@ async fn ledger(world: &World, kind: LedgerKind) -> Vec<LedgerEntry> {
     world.bot.store.list_ledger_entries(&filter, 1_000).await.unwrap()
 }
 
-/// Those of the tests, and not the world's own.
+/// The reports that a test sent, without those of the world's controller.
 async fn reports(world: &World) -> Vec<Value> {
     let all = ledger(world, LedgerKind::Report).await.into_iter().map(|entry| match entry.details {
         Some(LedgerDetails::Report { report, .. }) => report,
@@ -36,7 +37,7 @@ async fn reports(world: &World) -> Vec<Value> {
     all.filter(|body| body["commit"] == SHA).collect()
 }
 
-/// How much came that could not be read, and the newest of it.
+/// The number of reports that could not be parsed, and the newest of them.
 async fn count_unread_reports(world: &World) -> (usize, Option<UnmappedReport>) {
     let unmapped = world.bot.store.list_unmapped_reports().await.unwrap();
     let unread: Vec<_> = unmapped.into_iter().filter(|strays| strays.last.reason == "unread").collect();
@@ -49,14 +50,14 @@ fn card(world: &World) -> String {
     all.into_iter().rev().find(|told| told.contains("asked by")).expect("a card")
 }
 
-/// Lets what was heard take effect, but nothing in the world come to its end.
+/// Moves the clock so far that reports take effect, and no rollout completes.
 async fn let_reports_take_effect(world: &World) {
     world.wait_until_idle().await;
     world.clock.advance(SignedDuration::from_millis(1200));
     world.wait_until_idle().await;
 }
 
-/// A promotion that is merged and not built yet; gives the commit that must run.
+/// Begins a promotion that is merged and not built yet, and returns the commit that must run.
 async fn begin_promotion(world: &World) -> Sha {
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
@@ -122,7 +123,7 @@ async fn only_the_right_secret_lets_a_report_in() {
         let body = by.body(&build_test_report("succeeded"));
         for secret in ["guess", "", "flux-secret-of-qa "] {
             let answer = send(&world, by.path(), by.headers(secret, &body), body.clone()).await;
-            // What stands around a header's value is not part of it.
+            // HTTP removes spaces around a header's value.
             let same = secret == "flux-secret-of-qa " && matches!(by, Sender::FluxBearer | Sender::ArgoCd);
             assert_eq!(answer.0, if same { 202 } else { 401 }, "{by:?} {secret}");
         }
@@ -144,12 +145,12 @@ async fn only_the_right_secret_lets_a_report_in() {
             assert_eq!(nowhere.0, 401, "{by:?} for no environment");
         }
     }
-    // A signature that is wrong is not made right by a bearer beside it.
+    // A valid bearer token does not make up for a wrong signature.
     let body = Sender::FluxSigned.body(&build_test_report("succeeded"));
     let both =
         [Sender::FluxSigned.headers("guess", &body), Sender::FluxBearer.headers("flux-secret-of-qa", &body)].concat();
     assert_eq!(send(&world, Sender::FluxSigned.path(), both, body.clone()).await.0, 401);
-    // Whoever could sign does not get in by showing the secret.
+    // A sender that can sign must sign: the secret in plain text is not accepted.
     for path in ["/webhooks/deployments", "/webhooks/cdevents"] {
         let shown = vec![("authorization", "Bearer flux-secret-of-qa".to_owned())];
         assert_eq!(send(&world, path, shown, body.clone()).await.0, 401, "{path}");
@@ -234,7 +235,7 @@ async fn what_is_too_large_is_refused_and_what_cannot_be_read_is_answered_with_a
         assert!(last.problem.starts_with(sentence), "{by:?}");
         let environment = last.environment.as_ref().map(gantry::domain::model::environment::EnvironmentName::as_str);
         assert_eq!(environment, (by != Sender::Github).then_some("qa"), "{by:?}");
-        // Nobody without the secret fills our books.
+        // A report without the secret is not stored.
         send(&world, by.path(), by.headers("guess", body), body.to_owned()).await;
         assert_eq!(count_unread_reports(&world).await.0, n + 1, "{by:?}");
         world.clock.advance(SignedDuration::from_secs(1));
@@ -251,16 +252,16 @@ async fn a_report_counts_once_by_its_name_and_by_its_meaning() {
         }
         world.settle().await;
         assert_eq!(by.send_report(&world, &first).await, 202, "{by:?}, after it was worked off");
-        // The same words by another name.
+        // The same content with another id.
         assert_eq!(by.send_report(&world, &TestReport { id: 78, ..first.clone() }).await, 202, "{by:?}");
         if by.has_ids() {
-            // Other words by the same name.
+            // Other content with the same id.
             let other = TestReport { at: "2026-11-16T08:59:59Z", message: "otherwise", ..first.clone() };
             assert_eq!(by.send_report(&world, &other).await, 202, "{by:?}");
         }
         world.settle().await;
         assert_eq!(reports(&world).await.len(), 1, "{by:?}");
-        // The same again at another time is news: it may have gone back meanwhile.
+        // The same content with another time is a new report: another version may have run in between.
         let again = TestReport { at: "2026-11-16T08:59:58Z", id: 80, ..first };
         assert_eq!(by.send_report(&world, &again).await, 202, "{by:?}");
         world.settle().await;
@@ -305,7 +306,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_webhook() {
         ("queued", json!(null), 1, BuildState::Queued),
         ("in_progress", json!(null), 1, BuildState::Running),
         ("completed", json!("failure"), 1, failed.clone()),
-        // Late, or sent again.
+        // A late or repeated webhook.
         ("in_progress", json!(null), 1, failed),
         ("in_progress", json!(null), 2, BuildState::Running),
         ("completed", json!("success"), 2, BuildState::Succeeded),
@@ -329,7 +330,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_webhook() {
     );
     world.settle().await;
 
-    // What the ledger holds is known again after a start: here, of a commit that this bot has not heard of.
+    // Builds are loaded from the ledger at the start. This build is of a commit that the bot does not have in memory.
     let mut told = ledger(&world, LedgerKind::Build).await.remove(0);
     let Some(LedgerDetails::Build(build)) = &mut told.details else { panic!("{told:?}") };
     build["commit"] = SHA.into();
@@ -358,7 +359,7 @@ async fn the_line_of_the_readme_works_as_it_is_written() {
     let block =
         blocks.find(|block| block.contains("https://gantry.example.com/webhooks/deployments")).expect("an example");
     let world = World::open().await;
-    // As on a machine on which Git knows this commit.
+    // Replaces `git`, so that it prints this commit.
     let script = format!("git() {{ echo {SHA}; }}\n{}", block.replace("https://gantry.example.com", &world.origin));
     let mut shell = tokio::process::Command::new("sh");
     let ended = shell.args(["-euc", &script]).env("FLUX_QA_SECRET", "flux-secret-of-qa").output().await.unwrap();

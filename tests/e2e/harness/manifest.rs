@@ -13,7 +13,7 @@ pub(crate) const GITOPS: &str = "acme/gitops";
 
 pub(crate) const IMAGE: &str = "ghcr.io/acme/search";
 
-/// Where the world's configuration says that the version of `search` stands.
+/// The delivery of `search` in the world's configuration.
 pub(crate) const DELIVERY: &str =
     "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
 
@@ -29,7 +29,7 @@ pub(crate) fn text(world: &World, path: &str) -> String {
     world.sim.github.read_file(GITOPS, &head(world), path).expect("the file")
 }
 
-/// A commit by bob to the manifests; `None` deletes.
+/// Bob's commit to the manifests; `None` deletes a file.
 pub(crate) fn put(sim: &sim::World, files: &[(&str, Option<&str>)]) -> Sha {
     put_in(sim, GITOPS, "main", files)
 }
@@ -48,19 +48,19 @@ pub(crate) fn put_in(sim: &sim::World, repository: &str, branch: &str, files: &[
     sim.github.commit(commit).unwrap()
 }
 
-/// What the workload's container names, whole.
+/// The image reference of search's container, with its tag or digest.
 pub(crate) fn running_image(world: &World, environment: &str) -> String {
     world.sim.cluster.state(environment, &"deployment/search".parse().unwrap()).image.expect("an image")
 }
 
-/// A push that runs in development: its commit, and the tag that CI gave it.
+/// Pushes a commit and waits until it runs in development. Returns the commit and the tag that CI gave it.
 pub(crate) async fn push_and_settle(world: &World, message: &str) -> (Sha, String) {
     let sha = world.push("search", message).parse().unwrap();
     world.settle().await;
     (sha, world.running_tag("search", "development"))
 }
 
-/// Our own commits to the manifests, newest first.
+/// Gantry's commits to the manifests, newest first.
 pub(crate) fn list_own_commits(world: &World) -> Vec<Sha> {
     let graph = world.sim.github.graph(GITOPS, 200);
     let ours = |subject: &str| subject.starts_with("Promote ") || subject.starts_with("Roll ");
@@ -72,7 +72,7 @@ pub(crate) fn parents(world: &World, repository: &str, of: &Sha) -> Vec<Sha> {
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
 }
 
-/// What GitHub's own API says.
+/// An answer of GitHub's API.
 pub(crate) async fn api(world: &World, path: &str) -> Value {
     let url = format!("{}/sim/github{path}", world.origin);
     let asked = reqwest::Client::new().get(url).bearer_auth(GITHUB_TOKEN).send().await.unwrap();
@@ -84,7 +84,7 @@ pub(crate) fn card(world: &World, channel: &str) -> String {
     world.public_messages(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
 }
 
-/// With our own commits masked: their names are chance.
+/// Replaces Gantry's commits by names, because they differ in each run.
 pub(crate) fn redact_own_commits(world: &World, text: &str) -> String {
     let all = list_own_commits(world);
     let text = all.iter().rev().enumerate().fold(text.to_owned(), |text, (nth, sha)| {
@@ -94,21 +94,21 @@ pub(crate) fn redact_own_commits(world: &World, text: &str) -> String {
     redact_origin_and_ids(world, &text)
 }
 
-/// With another delivery than the world's.
+/// Replaces the delivery of `search` in the configuration.
 pub(crate) fn replace_delivery(yaml: &str, by: &str) -> String {
     let changed = yaml.replace(DELIVERY, by);
     assert_ne!(changed, yaml);
     changed
 }
 
-/// `checkout` by manifest too, in the same repository.
+/// Delivers `checkout` by manifest too, in the same repository.
 pub(crate) fn deliver_checkout_by_manifest(yaml: &str) -> String {
     let file = "manifest: { repository: acme/gitops, file: \"envs/{environment}/checkout/kustomization.yaml\" }";
     let by_branch = "    workload: deployment/checkout\n    delivery: branch\n";
     yaml.replace(by_branch, &format!("    workload: deployment/checkout\n    delivery:\n      {file}\n"))
 }
 
-/// Until it is so, while somebody is held: `settle` would wait for them.
+/// Moves the clock until the condition holds. For worlds with a paused request, in which `settle` would not return.
 pub(crate) async fn advance_until(world: &World, is_so: &dyn Fn() -> bool) {
     for _ in 0..400 {
         if is_so() {
@@ -120,7 +120,7 @@ pub(crate) async fn advance_until(world: &World, is_so: &dyn Fn() -> bool) {
     panic!("it never came to be: {:#?}", world.public_messages("deploys"));
 }
 
-/// A newer version that was promoted to qa: its tag.
+/// Pushes a newer version and promotes it to qa. Returns its tag.
 pub(crate) async fn promote_newer(world: &World, message: &str) -> String {
     let (_, tag) = push_and_settle(world, message).await;
     world.alice().types("/promote search qa").await;

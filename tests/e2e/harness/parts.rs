@@ -1,11 +1,11 @@
-//! A world with many artefacts of one repository.
+//! A world with many artefacts, each in a repository of its own.
 
 use gantry::domain::model::version::Sha;
 use gantry::domain::model::workload::Workload;
 
 use crate::harness::world::World;
 
-/// A world with artefacts that its CI and its controller do not know: each runs a newer commit in development than in qa.
+/// A world with artefacts that its CI and controller do not know. Each runs a newer commit in development than in qa.
 pub(crate) async fn with_parts(names: &[String]) -> World {
     with_parts_and(names, |configuration| configuration).await
 }
@@ -41,7 +41,7 @@ pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -
     .await
 }
 
-/// What was merged into qa is built under that tag and rolled out, by hand.
+/// Publishes an image with this tag and rolls it out in qa, in place of CI and the controller.
 pub(crate) fn roll_out(world: &World, name: &str, tag: &str, revision: Option<&Sha>) {
     let (image, workload) = (format!("ghcr.io/acme/{name}"), format!("deployment/{name}").parse::<Workload>().unwrap());
     world.sim.registry.publish(&image, tag, revision, world.clock.now());

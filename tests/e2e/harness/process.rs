@@ -1,4 +1,4 @@
-//! The bot as a process of its own, which can be killed at any moment, in a world that lives on in this one.
+//! The bot as a separate process, which can be killed at any moment. The simulated world stays in the test's process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -25,30 +25,29 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How the world's bot comes to its services.
+/// Variables and connections of the bot's process.
 #[derive(Default)]
 pub(crate) struct ProcessOptions {
-    /// Besides those that the world gives its bot. An empty value unsets one.
+    /// Variables in addition to those of the world. An empty value unsets one.
     pub(crate) variables: Vec<(&'static str, String)>,
-    /// For the cluster, in place of the world's own.
+    /// A token for the cluster in place of the world's.
     pub(crate) cluster_token: Option<&'static str>,
-    /// Slack sends its requests by a socket.
     pub(crate) uses_socket_mode: bool,
 }
 
-/// What the bot is started with, whatever it is asked to do.
+/// A command of the bot with its configuration and variables.
 fn build_command(folder: &std::path::Path, verb: &str, variables: &BTreeMap<String, String>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
     command.arg(verb).arg("--config").arg(folder.join("gantry.yaml"));
     command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
-    // All of it: what a library would say below `info` is not for a log, whatever this asks for.
+    // The lowest level for all targets: the bot must drop the lines of libraries below `info` all the same.
     command.env("RUST_LOG", "trace");
     command.env("KUBECONFIG", folder.join("kubeconfig"));
     command.envs(variables);
     command
 }
 
-/// `gantry serve`, and `kill -9` when it is dropped.
+/// A running `gantry serve`. Dropping it sends SIGKILL.
 struct Bot {
     child: Child,
 }
@@ -70,7 +69,7 @@ impl Drop for Bot {
     }
 }
 
-/// Where a request of the bot's is held.
+/// When a request of the bot is paused: before or after its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PauseWhen {
     BeforeTheEffect,
@@ -92,15 +91,15 @@ impl PauseWhen {
     }
 }
 
-/// Which of the requests is held.
+/// Selects the requests to pause.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequestSelector {
     Nth(usize),
-    /// Every one whose method and path end so.
+    /// Every request with this end of its method and path.
     PathSuffix(&'static str),
 }
 
-/// Counts what the bot asks of GitHub, Slack and the registry, and holds one of it.
+/// Records the bot's requests to GitHub, Slack and the registry, and can pause one of them.
 #[derive(Clone)]
 pub(crate) struct RequestInterceptor(Arc<Inner>);
 
@@ -110,7 +109,7 @@ struct Inner {
     requests: Mutex<Vec<String>>,
     credentials: Mutex<BTreeSet<String>>,
     bodies: Mutex<Vec<(String, Bytes)>>,
-    /// What is held, once it is.
+    /// The request that is paused now.
     paused: watch::Sender<Option<String>>,
 }
 
@@ -127,8 +126,8 @@ impl RequestInterceptor {
         }))
     }
 
-    /// The `nth` request from now on is held until the gate is opened. After the effect: the `nth` that has one, since to be
-    /// killed after a question is the same as before whatever comes next.
+    /// Pauses the `nth` request from now on until `resume`. With `AfterTheEffect` only requests with an effect count: a
+    /// kill after a read is the same as a kill before the next request.
     fn pause_nth(&self, nth: usize, pause: PauseWhen) {
         *self.0.pause_rule.lock().unwrap() = Some((RequestSelector::Nth(nth), pause));
         self.0.count.store(0, Ordering::SeqCst);
@@ -141,22 +140,22 @@ impl RequestInterceptor {
         }
     }
 
-    /// Requests whose method and path end so are held until the gate is opened.
+    /// Pauses all requests with this end of their method and path until `resume`.
     pub(crate) fn pause_matching(&self, end: &'static str, pause: PauseWhen) {
         *self.0.pause_rule.lock().unwrap() = Some((RequestSelector::PathSuffix(end), pause));
     }
 
-    /// How often it was asked for what ends so.
+    /// The number of requests with this end of their method and path.
     pub(crate) fn count_requests(&self, end: &str) -> usize {
         self.0.requests.lock().unwrap().iter().filter(|what| what.ends_with(end)).count()
     }
 
-    /// What the bot has shown to be let in, each without the word before it.
+    /// The credentials in the `Authorization` headers of the bot, without their scheme.
     pub(crate) fn credentials(&self) -> BTreeSet<String> {
         self.0.credentials.lock().unwrap().clone()
     }
 
-    /// What it has sent, and where to.
+    /// The paths and bodies of the bot's requests.
     pub(crate) fn bodies(&self) -> Vec<(String, Bytes)> {
         self.0.bodies.lock().unwrap().clone()
     }
@@ -170,7 +169,7 @@ impl RequestInterceptor {
         self.0.paused.send_replace(None);
     }
 
-    /// Takes down what comes; `None` where it breaks off.
+    /// Records a request and returns it; `None` if its body breaks off.
     async fn record_request(&self, request: Request) -> Option<Request> {
         let (parts, body) = request.into_parts();
         let body = to_bytes(body, usize::MAX).await.ok()?;
@@ -194,7 +193,7 @@ async fn intercept_request(State(interceptor): State<RequestInterceptor>, reques
         return StatusCode::BAD_REQUEST.into_response();
     };
     let path = request.uri().path();
-    // The cluster is watched all the time, and the controller's own webhooks are not requests of the bot.
+    // Watches of the cluster run all the time, and webhooks of the controller are not requests of the bot.
     if path.starts_with("/sim/cluster") || path.starts_with("/webhooks/") {
         return next.run(request).await;
     }
@@ -213,7 +212,7 @@ async fn intercept_request(State(interceptor): State<RequestInterceptor>, reques
         None => next.run(request).await,
         Some(PauseWhen::BeforeTheEffect) => {
             interceptor.pause_request(what).await;
-            // Whoever asked is dead by now.
+            // The process that sent the request was killed.
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         }
         Some(PauseWhen::AfterTheEffect) => {
@@ -224,13 +223,13 @@ async fn intercept_request(State(interceptor): State<RequestInterceptor>, reques
     }
 }
 
-/// The number of simulated worlds that share a test's kill points. They run concurrently because each of them mostly waits.
+/// The number of simulated worlds that share a test's kill points. They run concurrently, because each mostly waits.
 const KILL_LANES: usize = 4;
 
 /// A request at which the bot is killed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KillPoint {
-    /// The request whose method and path end with this text, regardless of its position.
+    /// The request with this end of its method and path, regardless of its position.
     Named(&'static str),
     /// The `nth` request of a change.
     Nth(usize),
@@ -260,7 +259,7 @@ pub(crate) struct ProcessHarness {
 }
 
 impl ProcessHarness {
-    /// A quick world with its bot, which has read the cluster and told of a first push.
+    /// A fast world with its bot, which has read the cluster and announced a first push.
     pub(crate) async fn open() -> Self {
         Self::with_config(|yaml| yaml).await
     }
@@ -269,7 +268,7 @@ impl ProcessHarness {
         Self::with_options(ProcessOptions::default(), |yaml, _| edit(yaml)).await
     }
 
-    /// The same by other ways; `edit` gets the world's address as well.
+    /// The same with options; `edit` gets the world's address as well.
     pub(crate) async fn with_options(options: ProcessOptions, edit: impl FnOnce(String, &str) -> String) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
@@ -293,7 +292,7 @@ impl ProcessHarness {
         variables.extend(options.variables.into_iter().map(|(name, value)| (name.to_owned(), value)));
         variables.retain(|_, value| !value.is_empty());
         let config = details.write_kubeconfig(folder.path()).unwrap();
-        // Where the configuration names none, the variable does.
+        // Without this setting, the bot uses the variable `KUBECONFIG`.
         let config = edit(config.replace("kubeconfig: ", "# kubeconfig: "), &world.origin);
         std::fs::write(folder.path().join("gantry.yaml"), config).unwrap();
         let gate = RequestInterceptor::new();
@@ -305,15 +304,15 @@ impl ProcessHarness {
         let mut harness =
             Self { world, interceptor: gate, folder, address, variables, bot: None, tasks: vec![server, scheduler] };
         harness.restart().await;
-        // The first look records what runs, so that what comes after it is news.
+        // The first round of the observer records the running versions. Later versions are arrivals.
         harness.wait_until_cluster_read().await;
-        // What is told now proves that the first look is over and stored.
+        // The announcement of this push proves that the first round is stored.
         harness.world.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
         wait_until("the first look is over", async || harness.count_messages_with("The first push of all") > 0).await;
         harness
     }
 
-    /// `kill -9`, and another start on the same file.
+    /// Kills the bot with SIGKILL, and starts it again on the same database.
     pub(crate) async fn restart(&mut self) {
         self.kill();
         self.bot = Some(Bot::start(self.folder.path(), &self.address, &self.variables));
@@ -335,8 +334,8 @@ impl ProcessHarness {
         .await;
     }
 
-    /// Waits until the bot has handled its input: every inbox row is done, every message is sent, and no request reached the
-    /// gate between two polls. Input that the HTTP endpoints have acknowledged is in the inbox.
+    /// Waits until the bot has handled its input: every inbox row is done, every message is sent, and the bot sent no
+    /// request between two polls. Input that the HTTP endpoints have acknowledged is in the inbox.
     pub(crate) async fn wait_until_idle(&self) {
         let left = "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL) + (SELECT COUNT(*) FROM outbox)";
         let mut store = self.read_store().await;
@@ -364,24 +363,24 @@ impl ProcessHarness {
         SqliteConnectOptions::from_str(&self.database_url()).unwrap().read_only(true).connect().await.unwrap()
     }
 
-    /// What a cluster does with a pod that is to go.
+    /// Sends SIGTERM, as a cluster does to end a pod.
     pub(crate) fn terminate(&self) {
         let id = self.bot.as_ref().expect("a bot").child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     }
 
-    /// How the bot ended, once it has.
+    /// The exit status, or `None` while the bot runs.
     pub(crate) fn exit_status(&mut self) -> Option<ExitStatus> {
         self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
     }
 
-    /// What `gantry doctor` says of the same configuration.
+    /// Runs `gantry doctor` with the same configuration.
     pub(crate) async fn doctor(&self) -> Output {
         let command = build_command(self.folder.path(), "doctor", &self.variables);
         tokio::process::Command::from(command).output().await.unwrap()
     }
 
-    /// Where the metrics of the newest start are.
+    /// The address of the metrics of the newest process.
     pub(crate) fn metrics_url(&self) -> String {
         let log = self.log();
         let line = log.iter().rfind(|line| line["message"] == "serving metrics").expect("they are told");
@@ -392,14 +391,14 @@ impl ProcessHarness {
         format!("sqlite://{}", self.folder.path().join("gantry.db").display())
     }
 
-    /// Nobody can write to the database until what is given is dropped.
+    /// Locks the database against writes until the returned connection is dropped.
     pub(crate) async fn block_database_writes(&self) -> SqliteConnection {
         let mut held = SqliteConnection::connect(&self.database_url()).await.unwrap();
         sqlx::query("BEGIN IMMEDIATE").execute(&mut held).await.unwrap();
         held
     }
 
-    /// Every byte of the database's files, and of what the log and the metrics say.
+    /// The names and contents of the database's files and of the log.
     pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
         let all = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path());
         let name = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -407,20 +406,20 @@ impl ProcessHarness {
         written.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
     }
 
-    /// The lines that it has logged, of all its starts.
+    /// The log lines of all processes so far.
     pub(crate) fn log(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
     }
 
-    /// What everybody sees in #deploys.
+    /// The messages that everyone sees in #deploys.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let mut messages = self.world.slack.messages("deploys", None);
         messages.retain(|message| message.only_to.is_none());
         messages
     }
 
-    /// How many messages in #deploys have these words.
+    /// The number of public messages in #deploys that contain this text.
     pub(crate) fn count_messages_with(&self, words: &str) -> usize {
         self.messages().iter().filter(|message| crate::harness::world::render_message(message).contains(words)).count()
     }

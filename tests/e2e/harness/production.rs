@@ -12,7 +12,7 @@ pub(crate) fn head(world: &World, branch: &str) -> Sha {
     world.sim.github.head(REPOSITORY, branch).expect("a branch")
 }
 
-/// The newest card in #releases, with what is chance in it taken out.
+/// The newest card in #releases, without ids, commits and times.
 pub(crate) fn card(world: &World) -> String {
     let card = world.public_messages("releases").into_iter().rfind(|told| told.contains("asked by"));
     let mut card = redact_origin_and_ids(world, &card.expect("a card"));
@@ -22,7 +22,8 @@ pub(crate) fn card(world: &World) -> String {
             card = card.replace(sha.as_str(), name).replace(sha.short(), name);
         }
     }
-    // Whether GitHub tells at once that it can be merged is chance, and with it a second or two.
+    // GitHub needs a random time to find out whether a pull request can be merged, so durations differ by a second or
+    // two.
     let steps = card.lines().map(|line| match line.strip_prefix(":white_check_mark: ") {
         _ if line.contains(" \u{203a} ") => remove_durations(line),
         Some(step) => {
@@ -38,17 +39,16 @@ pub(crate) fn pull(world: &World) -> Option<Pull> {
     world.sim.github.pulls(REPOSITORY).pop()
 }
 
-/// Alice asks for checkout in prod, and confirms.
+/// Alice promotes checkout to prod, and confirms the plan.
 pub(crate) async fn request_production(world: &World) -> Pull {
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks_in("deploys", "Confirm").await;
     pull(world).expect("a pull request")
 }
 
-/// Moves something newer up to staging.
+/// Promotes a newer version to staging, and waits for the soak time of prod.
 pub(crate) async fn promote_newer_to_staging(world: &World) {
     world.alice().types("/promote checkout qa").await;
     world.alice().types("/promote checkout staging").await;
-    // It must soak there for some seconds.
     world.wait(SignedDuration::from_secs(6)).await;
 }

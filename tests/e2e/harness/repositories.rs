@@ -1,5 +1,5 @@
-//! Repositories whose branches are moved through the GitHub client in the order in which the product does it, and a record of
-//! every place where a branch ever stood.
+//! Test repositories: promotions and rollbacks through the GitHub client in the product's order, and a record of every
+//! move of a branch.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 /// Path and content of every file.
 pub(crate) type Files = BTreeMap<String, String>;
 
-/// What became of a promotion.
+/// The result of a promotion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromotionResult {
     Merged(Sha),
@@ -31,7 +31,7 @@ pub(crate) enum PromotionResult {
     Conflict,
 }
 
-/// A GitHub for many repositories, each of which is a test of its own.
+/// A simulated GitHub with its client. A test can have many repositories.
 pub(crate) struct GithubHarness {
     pub(crate) github: GitHub,
     pub(crate) client: Client,
@@ -62,7 +62,7 @@ impl GithubHarness {
         Self { github, client, clock, moves }
     }
 
-    /// A repository in which every branch stands on one first commit.
+    /// Creates a repository with all branches at one first commit.
     pub(crate) fn create_repository(&self, name: &str, branches: &[&str], files: &Files) -> (TestRepository<'_>, Sha) {
         let repo = TestRepository { harness: self, repository: name.parse().unwrap() };
         self.github.create_repository(name, branches[0]).unwrap();
@@ -84,7 +84,7 @@ impl TestRepository<'_> {
         self.harness.github.head(&self.name(), branch).unwrap()
     }
 
-    /// A push by somebody else, from one state of the files to another.
+    /// A person's push that changes the files from one state to another.
     pub(crate) fn commit(&self, branch: &str, message: &str, from: &Files, to: &Files) -> Sha {
         let changed = to.iter().filter(|(path, text)| from.get(*path) != Some(text));
         let put = changed.map(|(path, text)| (path.clone(), Some(text.clone())));
@@ -101,7 +101,7 @@ impl TestRepository<'_> {
         self.harness.github.commit(commit).unwrap()
     }
 
-    /// Where branches of environments stood since this was last asked.
+    /// The moves of the environments' branches since the last call.
     pub(crate) fn take_moves(&self) -> Vec<BranchMove> {
         let mut all = self.harness.moves.lock().unwrap();
         let moves = all.get_mut(&self.name()).map(std::mem::take).unwrap_or_default();
@@ -112,13 +112,13 @@ impl TestRepository<'_> {
         self.harness.client.find_open_rollbacks(&self.repository, &self.head(branch)).await.unwrap()
     }
 
-    /// GitHub's limits are not what this is about.
+    /// Moves the clock so far that GitHub's rate limits do not matter, and creates the id of a change.
     fn advance_and_create_id(&self, writes: usize) -> ChangeId {
         self.harness.clock.advance(SignedDuration::from_secs(120 * i64::try_from(writes).unwrap()));
         ChangeId::new(self.harness.clock.now())
     }
 
-    /// Straight where nothing is open, else by a result that is made beside the branch.
+    /// Merges into the branch. If rollbacks are open, builds the result on a scratch branch first.
     pub(crate) async fn promote(&self, branch: &str, pinned: &Sha) -> PromotionResult {
         self.promote_past_rollbacks(branch, pinned, &self.open_rollbacks(branch).await).await
     }
@@ -173,13 +173,13 @@ impl TestRepository<'_> {
         OpenRollback { change, commit, parent, restores: restore.clone() }
     }
 
-    /// The files of a commit by the names of their contents.
+    /// The files of a commit with the hashes of their contents.
     pub(crate) fn tree(&self, commit: &Sha) -> BTreeMap<String, Sha> {
         self.harness.github.files(&self.name(), commit).unwrap()
     }
 }
 
-/// The same of files that are only expected.
+/// The same for expected files.
 pub(crate) fn expected_tree(files: &Files) -> BTreeMap<String, Sha> {
     let name = |text: &String| git2::Oid::hash_object(git2::ObjectType::Blob, text.as_bytes()).unwrap().to_string();
     files.iter().map(|(path, text)| (path.clone(), name(text).parse().unwrap())).collect()

@@ -17,17 +17,17 @@ pub(crate) fn parents(world: &World, of: &Sha) -> Vec<Sha> {
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
 }
 
-/// All files of a commit, by their content.
+/// All files of a commit with the hashes of their contents.
 pub(crate) fn tree(world: &World, at: &Sha) -> BTreeMap<String, Sha> {
     world.sim.github.files(REPOSITORY, at).expect("a commit")
 }
 
-/// What the artefact's own file holds at a commit.
+/// The text of the artefact's file in a commit.
 pub(crate) fn text(world: &World, at: &Sha) -> String {
     world.sim.github.read_file(REPOSITORY, at, "src/checkout.txt").expect("the file")
 }
 
-/// With our own commits masked: their names are chance.
+/// Replaces these commits by names, because Gantry's commits differ in each run.
 pub(crate) fn redact_commits(world: &World, text: &str, shas: &[(&Sha, &str)]) -> String {
     let text = shas.iter().fold(text.to_owned(), |text, (sha, name)| {
         text.replace(sha.as_str(), &format!("<{name}>")).replace(sha.short(), &format!("<{name}>"))
@@ -41,7 +41,7 @@ pub(crate) fn card(world: &World, channel: &str) -> String {
     cards.unwrap_or_else(|| panic!("no card in {channel}: {:#?}", world.public_messages(channel)))
 }
 
-/// How many commits of ours roll back.
+/// The number of Gantry's rollback commits.
 pub(crate) fn rollbacks(world: &World) -> usize {
     let graph = world.sim.github.graph(REPOSITORY, 1000);
     graph.iter().filter(|commit| commit.subject.starts_with("Roll checkout back to ")).count()

@@ -1,5 +1,5 @@
-//! The length of random series: 50 cases in every run, all of them with `tests/run --long`. Seeds that ever failed are in
-//! `tests/data/failed_seeds.txt` and repeat in every run.
+//! The length of random series: 50 cases in every run, all of them with `tests/run --long`. Every run repeats the seeds
+//! in `tests/data/failed_seeds.txt`, which failed once.
 
 const SHORT_RUN_SEEDS: u64 = 50;
 

@@ -14,7 +14,7 @@ pub(crate) fn hex_hmac(secret: &str, parts: &[&[u8]]) -> String {
 }
 
 thread_local! {
-    /// Each is slow to build; and a test is a thread, whose connections end with it.
+    /// A client is slow to build, so the requests of a test share one. Its connections end with the test's thread.
     static CLIENT: reqwest::Client = reqwest::Client::new();
 }
 
@@ -33,7 +33,7 @@ pub(crate) async fn send_slack_request(world: &World, path: &str, body: &str, se
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-/// Sends a report as Flux would; gives the status.
+/// Sends a report as Flux would, and returns the status.
 pub(crate) async fn send_flux_report(world: &World, environment: &str, body: &str, secret: &str) -> u16 {
     let response = reqwest::Client::new()
         .post(format!("{}/webhooks/flux/{environment}", world.origin))

@@ -4,7 +4,7 @@ use gantry::sim::world::BOT_TOKEN;
 
 use crate::harness::world::{World, redact_origin_and_ids, render_message};
 
-/// What differs from run to run stands for itself: commits, moments, seconds, addresses.
+/// Replaces the parts that differ in each run: commits, times, seconds, addresses.
 pub(crate) fn redact_volatile_parts(world: &World, text: &str) -> String {
     let mut out = String::new();
     let text = redact_origin_and_ids(world, text);
@@ -36,7 +36,7 @@ pub(crate) fn without_seconds(line: &str) -> String {
     masked.collect::<Vec<_>>().join(" ")
 }
 
-/// Where Slack itself says that a message is.
+/// The link to a message, from Slack itself.
 pub(crate) async fn permalink(origin: &str, channel: &str, message: &str) -> String {
     let url = format!("{origin}/sim/slack/api/chat.getPermalink?channel={channel}&message_ts={message}");
     let answer = reqwest::Client::new().get(url).bearer_auth(BOT_TOKEN).send().await.unwrap();
@@ -44,7 +44,7 @@ pub(crate) async fn permalink(origin: &str, channel: &str, message: &str) -> Str
     answer["permalink"].as_str().expect("an address").to_owned()
 }
 
-/// The newest card in a channel, by its id.
+/// The id of the newest card in a channel.
 pub(crate) fn newest_card_id(world: &World, channel: &str) -> String {
     let cards = world.sim.slack.messages(channel, None).into_iter().rev();
     cards
@@ -54,7 +54,7 @@ pub(crate) fn newest_card_id(world: &World, channel: &str) -> String {
         .id
 }
 
-/// The digits of the newest change.
+/// The short id of the newest change.
 pub(crate) fn newest_short_id(world: &World, channel: &str) -> String {
     let cards = world.public_messages(channel);
     let card = cards.iter().rev().find(|card| card.contains("change `")).expect("a card");

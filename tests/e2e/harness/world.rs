@@ -1,4 +1,5 @@
-//! The world with its bot, for tests: the real clients against the simulators over HTTP, and a clock that only the test moves.
+//! The simulated world with its bot: the real clients talk to the simulators over HTTP, and only the test moves the
+//! clock.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// Nothing in the world takes so long in real time, however busy the machine; whatever does is stuck.
+/// In real time. A world that is not at rest by then is stuck, even on a busy machine.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 pub(crate) struct World {
@@ -29,7 +30,8 @@ pub(crate) struct World {
     shutdown: Option<oneshot::Sender<()>>,
 }
 
-/// For how long the simulated Slack waits for the bot. Slack waits 3 s; on a busy machine a hundred commands at once take longer.
+/// The time that the simulated Slack waits for the bot. Slack waits 3 s, but a hundred commands at once take longer on
+/// a busy machine.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl World {
@@ -37,17 +39,17 @@ impl World {
         Self::with_config(|configuration| configuration).await
     }
 
-    /// A world whose bot has another configuration than the demo's.
+    /// A world with a changed configuration.
     pub(crate) async fn with_config(edit: impl FnOnce(String) -> String) -> Self {
         Self::with_setup(|_| {}, edit).await
     }
 
-    /// A world in which something happened before the bot came.
+    /// A world that `prepare` changes before the bot starts.
     pub(crate) async fn with_setup(prepare: impl FnOnce(&sim::World), edit: impl FnOnce(String) -> String) -> Self {
         Self::build_at_default_start(true, prepare, edit).await
     }
 
-    /// A world whose bot came today, and knows nothing of the past.
+    /// A world with a bot that starts today with an empty database.
     pub(crate) async fn without_history(
         prepare: impl FnOnce(&sim::World),
         edit: impl FnOnce(String) -> String,
@@ -64,7 +66,8 @@ impl World {
         Self::build(start, with_history, async |_, _| {}, prepare, edit).await
     }
 
-    /// A world whose bot finds the file of another, which `leave` puts into the folder, given the world's address.
+    /// A world with a bot that starts on an existing database. `write_database` gets the folder and the world's
+    /// address.
     pub(crate) async fn with_existing_database(
         start: Timestamp,
         write_database: impl AsyncFnOnce(&Path, &str),
@@ -120,7 +123,7 @@ impl World {
         sha.as_str().to_owned()
     }
 
-    /// What the whole channel sees, oldest first.
+    /// The messages that the whole channel sees, oldest first.
     pub(crate) fn public_messages(&self, name: &str) -> Vec<String> {
         self.sim
             .slack
@@ -131,13 +134,13 @@ impl World {
             .collect()
     }
 
-    /// What only `person` sees in a channel, oldest first.
+    /// The messages that only `person` sees in a channel, oldest first.
     pub(crate) fn ephemeral_messages(&self, person: &str, channel: &str) -> Vec<String> {
         let messages = self.sim.slack.messages(channel, Some(person));
         messages.iter().filter(|message| message.only_to.is_some()).map(render_message).collect()
     }
 
-    /// What the bot told one person directly, oldest first.
+    /// The direct messages of the bot to one person, oldest first.
     pub(crate) fn direct_messages(&self, person: &str) -> Vec<String> {
         self.sim.slack.messages("@gantry", Some(person)).iter().map(render_message).collect()
     }
@@ -146,30 +149,31 @@ impl World {
         self.sim.slack.messages(channel, Some(person)).pop().expect("a message")
     }
 
-    /// The tag that runs, by the cluster's own word.
+    /// The tag that runs in the simulated cluster.
     pub(crate) fn running_tag(&self, artefact: &str, environment: &str) -> String {
         let workload = format!("deployment/{artefact}").parse().unwrap();
         let image = self.sim.cluster.state(environment, &workload).image.expect("an image");
         image.rsplit_once(':').unwrap().1.to_owned()
     }
 
-    /// What the bot has asked of GitHub so far, and how much of it the hour's limit counts.
+    /// The bot's requests to GitHub so far, and the number of them that the rate limit counts.
     pub(crate) fn github_cost(&self) -> Cost {
         self.sim.github.cost()
     }
 
-    /// Lets time pass, and everything that happens in it.
+    /// Moves the clock, and waits until the world is at rest.
     pub(crate) async fn wait(&self, pause: SignedDuration) {
         self.clock.advance(pause);
         self.settle().await;
     }
 
-    /// Until nothing is left to do: inbox, outbox and the simulated world are empty, and the watches have seen it all.
+    /// Moves the clock until no work is left: inbox and outbox are empty, the simulators have no scheduled work, and
+    /// the watches are up to date.
     pub(crate) async fn settle(&self) {
         self.settle_within(SETTLE_TIMEOUT).await;
     }
 
-    /// The same for a world in which much is to be done.
+    /// The same with another timeout, for a world with much work.
     pub(crate) async fn settle_within(&self, timeout: Duration) {
         let resting = tokio::time::timeout(timeout, async {
             loop {
@@ -181,7 +185,7 @@ impl World {
         assert!(resting.await.is_ok(), "the world does not come to rest: {}", self.describe_pending_work().await);
     }
 
-    /// What keeps it from resting.
+    /// The reasons why the world is not at rest.
     async fn describe_pending_work(&self) -> String {
         format!(
             "at {} {:?} is left in the store, {:?} on the agenda; idle: {}; the watches have seen all: {}",
@@ -193,7 +197,7 @@ impl World {
         )
     }
 
-    /// The same, or until it has come so far: whoever is held somewhere never comes to rest.
+    /// Moves the clock until the condition holds or no work is left. A world with a paused request is never at rest.
     pub(crate) async fn settle_until(&self, condition: impl Fn() -> bool) {
         let arriving = tokio::time::timeout(SETTLE_TIMEOUT, async {
             let mut idle_polls = 0;
@@ -210,7 +214,7 @@ impl World {
         assert!(arriving.await.is_ok(), "the world does not come so far: {}", self.describe_pending_work().await);
     }
 
-    /// Until nothing more happens without the clock being moved.
+    /// Waits until nothing more happens at the present time of the clock.
     pub(crate) async fn wait_until_idle(&self) {
         let mut idle_polls = 0;
         while idle_polls < 4 {
@@ -265,7 +269,7 @@ pub(crate) struct Person<'a> {
 }
 
 impl Person<'_> {
-    /// Types a command in #deploys and waits until all is answered; gives what was acknowledged at once.
+    /// Types a command in #deploys, waits until the world is at rest, and returns the acknowledgement.
     pub(crate) async fn types(&self, text: &str) -> String {
         let ack = self.types_without_waiting("deploys", text).await;
         self.world.settle().await;
@@ -284,20 +288,20 @@ impl Person<'_> {
         message.id
     }
 
-    /// Presses a button of the newest message that this person sees in #deploys.
+    /// Clicks a button of the newest message that this person sees in #deploys.
     pub(crate) async fn clicks(&self, button: &str) {
         let message = self.world.last_message(self.name, "deploys");
         self.world.sim.slack.click(self.name, "deploys", &message.id, button).await.unwrap();
         self.world.settle().await;
     }
 
-    /// Presses a button of the newest message in the channel that has it.
+    /// Clicks a button in the newest message of the channel that has this button.
     pub(crate) async fn clicks_in(&self, channel: &str, button: &str) {
         self.clicks_without_waiting(channel, button).await;
         self.world.settle().await;
     }
 
-    /// The same without waiting for what follows.
+    /// The same without waiting for the effect.
     pub(crate) async fn clicks_without_waiting(&self, channel: &str, button: &str) {
         let messages = self.world.sim.slack.messages(channel, Some(self.name));
         let found = messages.iter().rev().find(|message| has_button(message, button));
@@ -335,7 +339,7 @@ pub(crate) fn render_message(message: &Message) -> String {
     if message.blocks.is_empty() { message.text.clone() } else { render_blocks(&message.blocks) }
 }
 
-/// A message as a person reads it: a line for each line, cells apart by a bar, buttons in brackets.
+/// A message as text: cells are separated by a bar, and buttons are in brackets.
 pub(crate) fn render_blocks(blocks: &[Value]) -> String {
     blocks.iter().map(render_block).collect::<Vec<_>>().join("\n")
 }
@@ -356,7 +360,7 @@ fn render_block(block: &Value) -> String {
     }
 }
 
-/// A line of steps without the time that each took.
+/// A line of steps without their durations.
 pub(crate) fn remove_durations(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let is_count =
@@ -369,12 +373,11 @@ pub(crate) fn remove_durations(line: &str) -> String {
     kept.map(|at| words[at]).collect::<Vec<_>>().join(" ")
 }
 
-/// What differs from run to run stands for itself.
+/// Replaces the address and the ids of changes, which differ in each run.
 pub(crate) fn redact_origin_and_ids(world: &World, text: &str) -> String {
     let text = text.replace(&world.origin, "http://world");
     let mut out = String::new();
     let mut rest = text.as_str();
-    // The digits of a change are chance.
     while let Some((before, behind)) = rest.split_once("change `") {
         out += before;
         out += "change `<id>`";

@@ -88,7 +88,8 @@ impl Role {
         }
     }
 
-    /// The answer to every action of a rejected role; `None` for roles with rights and for roles that no message reaches.
+    /// The answer to every action of a rejected role; `None` for roles with rights, and where no message reaches the
+    /// role.
     fn rejection_text(self) -> Option<&'static str> {
         match self {
             Self::Guest => Some("you are a guest here"),

@@ -233,8 +233,8 @@ impl RandomRun<'_> {
         }
     }
 
-    /// Promotes without `--dry-run`. Without obstacles a change must begin or a plan be shown. Otherwise the refusal must
-    /// be the one that `why` named.
+    /// Promotes without `--dry-run`. Without obstacles a change must begin or a plan be shown. Otherwise the refusal
+    /// must be the one that `why` named.
     async fn promote_without_dry_run(
         &mut self,
         person: &str,

@@ -1,4 +1,4 @@
-//! Reports as each sender writes them, with whatever lets it in.
+//! Reports in the format of each sender, with its signature or token.
 
 use Sender::{ArgoCd, CdEventsBinary, CdEventsStructured, Deployments, FluxBearer, FluxSigned, Github};
 use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
@@ -21,7 +21,7 @@ pub(super) enum Sender {
 pub(super) const ALL_SENDERS: [Sender; 7] =
     [FluxSigned, FluxBearer, ArgoCd, Deployments, CdEventsBinary, CdEventsStructured, Github];
 
-/// What is said of a commit of `checkout` in qa.
+/// The content of a report about a commit of `checkout` in qa.
 #[derive(Clone, Debug)]
 pub(super) struct TestReport<'a> {
     pub(super) commit: &'a str,
@@ -29,12 +29,12 @@ pub(super) struct TestReport<'a> {
     pub(super) state: &'a str,
     pub(super) message: &'a str,
     pub(super) at: &'a str,
-    /// The sender's own name for it, of those who give one.
+    /// The sender's own id, for senders that have one.
     pub(super) id: u64,
 }
 
 impl Sender {
-    /// CDEvents know of no failure.
+    /// CDEvents have no type for a failure.
     pub(super) fn can_report(self, state: &str) -> bool {
         !matches!((self, state), (CdEventsBinary | CdEventsStructured, "failed"))
     }
@@ -43,7 +43,7 @@ impl Sender {
         matches!(self, Deployments | CdEventsBinary | CdEventsStructured | Github)
     }
 
-    /// Is the environment named by the address, or else by the secret or the body?
+    /// The path names the environment for Flux and Argo CD only. For the others, the secret or the body does.
     pub(super) fn path(self) -> &'static str {
         match self {
             FluxSigned | FluxBearer => "/webhooks/flux/qa",
@@ -58,13 +58,13 @@ impl Sender {
         if self == Github { GITHUB_WEBHOOK_SECRET } else { "flux-secret-of-qa" }
     }
 
-    /// What lets a body in.
+    /// The headers that authenticate a body.
     pub(super) fn headers(self, secret: &str, body: &str) -> Vec<(&'static str, String)> {
         let signature = format!("sha256={}", hex_hmac(secret, &[body.as_bytes()]));
         match self {
             FluxSigned | Deployments => vec![("x-signature", signature)],
             FluxBearer | ArgoCd => vec![("authorization", format!("Bearer {secret}"))],
-            // What nobody signed says something else, and is not asked.
+            // The headers are not signed. They contradict the body and must be ignored.
             CdEventsBinary => vec![
                 ("x-signature", signature),
                 ("content-type", "application/json".to_owned()),
@@ -127,7 +127,7 @@ fn flux(report: &TestReport<'_>) -> Value {
     })
 }
 
-/// An Application through the template that is shipped, as Argo CD's notifications would.
+/// An Application, rendered with the shipped template as Argo CD's notifications do.
 fn argocd(report: &TestReport<'_>) -> String {
     let read = |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut app: Value = serde_json::from_str(&read("tests/data/reports/argocd/healthy.json")).unwrap();
@@ -149,7 +149,7 @@ fn argocd(report: &TestReport<'_>) -> String {
             out += part;
             continue;
         };
-        // How strictly Go fills it in is held beside the parser; this Application has all that is asked for.
+        // The unit tests of the parser cover Go's handling of missing fields. This Application has all fields.
         let path = expression.trim().strip_suffix(" | toJson").unwrap();
         let path = match path.strip_prefix("dig ") {
             Some(keys) => keys.rsplitn(3, ' ').last().unwrap().replace('"', "").replace(' ', "/"),
