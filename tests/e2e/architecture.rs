@@ -1,4 +1,5 @@
-//! Keeps the architecture: which module may import which, and figures on cycles, names and comments that may only fall.
+//! Enforces the architecture: which module may import which, and figures on cycles, names and comments that may only
+//! fall.
 
 mod codebase;
 mod comments;
@@ -40,9 +41,10 @@ const LIMITS: &[RatchetLimit] = &[
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";
 
-/// The import rules of `lib.rs`. A file of a module in `of` may import, of the modules below `within`, only that module and
-/// those in `may_import`. Of several rules with the same `within`, the one with the longest module in `of` decides. A path is
-/// judged as it is written and as it resolves through re-exports; both must be allowed. Unit tests keep the rules, too.
+/// The import rules of `lib.rs`. A file of a module in `of` may import, of the modules below `within`, only that module
+/// and those in `may_import`. Of several rules with the same `within`, the one with the longest module in `of` decides.
+/// A path is judged as it is written and as it resolves through re-exports; both must be allowed. Unit tests keep the
+/// rules, too.
 const IMPORT_RULES: &[ImportRule] = &[
     ImportRule { of: &["crate::domain", "crate::clock", "crate::http"], within: "crate", may_import: &[] },
     ImportRule { of: &["crate::telemetry"], within: "crate", may_import: &["crate::clock"] },
@@ -83,8 +85,9 @@ const IMPORT_RULES: &[ImportRule] = &[
     ImportRule { of: &["crate::app", "crate::main", "crate::sim"], within: "crate", may_import: &["crate"] },
 ];
 
-/// The laws inside `domain` and `workflow`: which folders and files may use which others. An edge is counted as for cycles, so that
-/// a call of a method of the context counts, too. The edges that still break a law are a figure of the ratchet.
+/// The laws inside `domain` and `workflow`: which folders and files may use which others. An edge is counted as for
+/// cycles, so that a call of a method of the context counts, too. The edges that still break a law are a figure of the
+/// ratchet.
 const LAWS: &[ImportRule] = &[
     // Each folder of `domain` uses only those before it in this list.
     ImportRule { of: &["crate::domain::model"], within: "crate::domain", may_import: &[] },
@@ -244,7 +247,7 @@ const LAWS: &[ImportRule] = &[
         within: "crate::workflow::changes",
         may_import: &["crate::workflow::changes"],
     },
-    // Stage handlers, and the parts that they are made of: neither uses a handler.
+    // Stage handlers and their parts: neither uses a handler.
     ImportRule {
         of: &["crate::workflow::changes"],
         within: "crate::workflow",
@@ -257,7 +260,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::planning",
         ],
     },
-    // The one place that writes a change also tells the subscribers of it.
+    // The one place that writes a change also notifies its subscribers.
     ImportRule {
         of: &["crate::workflow::changes::transition"],
         within: "crate::workflow",
@@ -497,7 +500,7 @@ fn measure_long_files(code: &Codebase, limit: usize, count: impl Fn(&SourceFile)
     Measurement { value: places.len(), places }
 }
 
-/// Says how a measurement breaks its limit, and how to mend it.
+/// The message for a measurement that breaks its limit, with the fix.
 fn check_limit(row: &RatchetLimit, measured: &Measurement) -> Result<(), String> {
     let RatchetLimit { figure, limit, goal } = row;
     let (name, was, is) = (figure.describe(), figure.format_value(*limit), figure.format_value(measured.value));
@@ -519,7 +522,7 @@ fn check_limit(row: &RatchetLimit, measured: &Measurement) -> Result<(), String>
     Ok(())
 }
 
-/// Says which import rules a file breaks.
+/// A message for each import that breaks a rule.
 fn find_forbidden_imports(code: &Codebase, rules: &[ImportRule], only_by: &[(&str, &[&str])]) -> BTreeSet<String> {
     let mut wrong = BTreeSet::new();
     for file in code.files.iter().filter(|file| !["", "crate"].contains(&file.module.as_str())) {
@@ -556,7 +559,7 @@ fn find_broken_laws(code: &Codebase, file: &SourceFile, laws: &[ImportRule]) -> 
     let rules = select_rules(file, laws);
     let is_broken = |target: &str| {
         rules.iter().any(|(own, rule)| {
-            // A law for a whole folder says nothing of the edges inside, unless it is a law within that folder.
+            // A law for a whole folder does not restrict the edges inside it, unless `within` is that folder.
             let is_own = if *own == rule.within { target == file.module } else { is_below(target, own) };
             is_below(target, rule.within) && !is_own && !rule.may_import.iter().any(|allowed| is_below(target, allowed))
         })

@@ -1,4 +1,5 @@
-//! The crate as files, modules and the edges between them: resolves each path to the module and the file that it leads to.
+//! The crate as files, modules and the edges between them: resolves each path to the module and the file that it leads
+//! to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use super::comments::{CommentLines, count_comment_lines};
 use super::syntax::{SyntaxFacts, read_syntax};
 
-/// More steps from alias to alias than any path takes; two aliases of each other end here.
+/// No path has more steps from alias to alias. The limit ends the search where two aliases name each other.
 const MAX_ALIASES: usize = 8;
 
 /// All files that were read, and the modules in them. A module's path begins with `crate`; `main.rs` is `crate::main`.
@@ -19,9 +20,9 @@ pub(super) struct Codebase {
 pub(super) struct SourceFile {
     /// Below `src`, as `workflow/merge.rs`.
     pub(super) path: String,
-    /// Empty while no `mod` is known that declares the file.
+    /// Empty until a `mod` item declares the file.
     pub(super) module: String,
-    /// Compiled for tests only, or not at all: it counts in no figure.
+    /// The file is compiled for tests only, or not at all, so it counts in no figure.
     pub(super) is_test: bool,
     /// The lines of `//!` at its top.
     pub(super) doc_lines: usize,
@@ -81,7 +82,8 @@ pub(super) fn is_below(path: &str, module: &str) -> bool {
 }
 
 impl Codebase {
-    /// Follows the `mod` items from `lib.rs` and `main.rs`, which tell the modules and which files are for tests only.
+    /// Follows the `mod` items from `lib.rs` and `main.rs`. They give the modules, and the files that are for tests
+    /// only.
     pub(super) fn from_files(files: Vec<SourceFile>) -> Self {
         let by_path: BTreeMap<String, usize> =
             files.iter().enumerate().map(|(index, file)| (file.path.clone(), index)).collect();
@@ -165,7 +167,7 @@ impl Codebase {
         imports.chain(paths).filter_map(resolve).collect()
     }
 
-    /// The path from `crate` on, or none where it leads out of this crate or to a local name.
+    /// The path from `crate` on, or none if it leads out of this crate or to a local name.
     fn make_absolute(&self, scope: &str, path: &[String], aliases: usize) -> Option<Vec<String>> {
         let (head, rest) = path.split_first()?;
         let mut base: Vec<String> = scope.split("::").map(str::to_owned).collect();
@@ -178,7 +180,7 @@ impl Codebase {
             alias if self.modules.get(scope)?.aliases.contains_key(alias) && aliases < MAX_ALIASES => {
                 base = self.make_absolute(scope, &self.modules[scope].aliases[alias], aliases + 1)?;
             }
-            // `main.rs` is a crate of its own, and names this one by its name.
+            // `main.rs` is a separate crate, which refers to this one by its name.
             "gantry" => base.truncate(1),
             _ => return None,
         }
@@ -190,7 +192,7 @@ impl Codebase {
     }
 
     /// Walks down the modules of an absolute path, through re-exports: the module it ends in, and the whole path there.
-    /// A name that comes through a glob re-export is taken to be defined where the glob stands.
+    /// A name from a glob re-export counts as defined in the module with the glob.
     fn follow_reexports(&self, path: Vec<String>, aliases: usize) -> (String, Vec<String>) {
         let mut module = "crate".to_owned();
         for (at, name) in path.iter().enumerate().skip(1) {
@@ -211,9 +213,9 @@ impl Codebase {
 
     /// The files that one file depends on.
     ///
-    /// An edge is a private `use`, a path in code, or a call of a method that an `impl` of the context in the other file
-    /// defines. It leads to the file of the definition, past re-exports. Neither `mod child;` nor `pub use` is an edge: a
-    /// folder's `mod.rs` may present its children without depending on them.
+    /// An edge is a private `use`, a path in code, or a call of a method that an `impl` of the context in the other
+    /// file defines. It leads to the file of the definition, past re-exports. Neither `mod child;` nor `pub use` is an
+    /// edge: a folder's `mod.rs` may present its children without depending on them.
     pub(super) fn find_edges(&self, file: &SourceFile) -> BTreeSet<usize> {
         let paths = self.resolve_paths(file).into_iter().filter(|path| !path.is_test && !path.is_reexport);
         let calls = file.syntax.context_calls.iter().filter_map(|method| self.context_methods.get(method));

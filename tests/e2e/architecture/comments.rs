@@ -1,4 +1,4 @@
-//! Finds the `//` comments of a file, and those of their lines that use a word without a concrete noun.
+//! Finds the `//` comments of a file, and the comment lines with a vague word.
 
 /// Words to avoid in comments: a sentence with one of them seldom has a concrete noun as its subject.
 const VAGUE_WORDS: [&str; 5] = ["what", "whoever", "whatever", "whom", "whose"];
@@ -28,8 +28,8 @@ fn has_vague_word(line: &str) -> bool {
     words.any(|word| VAGUE_WORDS.iter().any(|vague| word.eq_ignore_ascii_case(vague)))
 }
 
-/// Removes code spans and quoted messages from a block of comments, which may go over several lines. The line ends stay.
-/// A backtick or a quotation mark that is never closed is an ordinary character.
+/// Removes code spans and quoted messages from a block of comments, which may go over several lines. The line ends
+/// stay. A backtick or a quotation mark that is never closed is an ordinary character.
 fn remove_quotations(block: &str) -> String {
     let mut prose = String::new();
     let mut rest = block;
@@ -114,7 +114,7 @@ fn find_string_end(rest: &str) -> usize {
     end.map_or(rest.len(), |end| end + 2)
 }
 
-/// A character literal such as `'"'` or `'\''` as a whole; of a lifetime, only its mark.
+/// The length of a character literal such as `'"'` or `'\''`; 1 for a lifetime.
 fn find_character_end(rest: &str) -> usize {
     let mut inside = rest.chars().skip(1);
     match inside.next() {

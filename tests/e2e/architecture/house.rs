@@ -98,8 +98,8 @@ fn the_top_level_stays_small() {
     assert!(surplus.is_empty(), "{surplus:?} do not belong at the top");
 }
 
-/// The ids of a log line come from the spans around it. A span that a filter removes takes its ids away from the lines that
-/// pass the filter.
+/// The ids of a log line come from the spans around it. A span that a filter removes takes its ids away from the lines
+/// that pass the filter.
 #[test]
 fn every_span_is_of_the_highest_level() {
     for path in all_sources() {
@@ -111,7 +111,8 @@ fn every_span_is_of_the_highest_level() {
     }
 }
 
-/// A write to Git that must not happen twice is called in one file only, whose functions consume a `WriteAhead`.
+/// A write to Git that must not happen twice is called in one file only, and each function there consumes a
+/// `WriteAhead`.
 #[test]
 fn a_write_to_git_takes_the_proof_that_its_intention_is_stored() {
     let writes = ["merge_into_branch(", "merge_pull_request(", "fast_forward(", "create_tag("];
@@ -135,7 +136,8 @@ fn a_write_to_git_takes_the_proof_that_its_intention_is_stored() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A path in `docs/architecture.md` is relative to the project, `src`, `src/workflow`, `src/adapters` or `src/adapters/slack`.
+/// A path in `docs/architecture.md` is relative to the project, `src`, `src/workflow`, `src/adapters` or
+/// `src/adapters/slack`.
 #[test]
 fn the_map_names_files_that_exist() {
     let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();

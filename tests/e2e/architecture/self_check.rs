@@ -130,11 +130,11 @@ fn a_cycle_is_found_through_imports_and_context_methods() {
         (asks, "impl Bot { fn answer(&self) {} }\nfn f(handle: &Bot) { Bot::ask(handle) }", pair),
         (asks, "impl Bot { fn answer(&self) {} }\nfn f(handle: &Bot) { handle.ask() }", pair),
         (asks, "impl Bot { fn answer(&self) {} }\nimpl Runner { fn f(&self) { (&self.bot).ask() } }", pair),
-        // The method of another type, or of a test, is no edge.
+        // A method of another type or of a test is no edge.
         (asks, "impl Bot { fn answer(&self) { self.list.ask() } }", none),
         (asks, "impl Bot { fn answer(&self) {} }\nimpl List { fn f(&self) { self.ask() } }", none),
         (asks, "impl Bot { fn answer(&self) {} }\n#[cfg(test)]\nmod tests { fn f(bot: Bot) { bot.ask() } }", none),
-        // A re-export leads to the definition, and is no edge of the file that it stands in.
+        // A re-export leads to the definition, and is no edge of the file that has it.
         ("pub struct A;\nuse super::b::B;", "pub struct B;\nuse super::A;", pair),
         ("pub struct A(super::Bot);", "pub struct B(super::Bot);", none),
         ("pub struct A;\nuse super::b::B;", "pub struct B;\n#[cfg(test)]\nuse super::a::A;", none),

@@ -8,7 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Pat, Token, Type, UseTree, Visibility};
 
-/// The names of the context object: `Context`; `Bot` in small sources of the checker's own tests.
+/// The names of the context object: `Context`, and `Bot` in the sources of the checker's own tests.
 pub(super) const CONTEXT_TYPES: [&str; 2] = ["Bot", "Context"];
 
 /// A variable or field with one of these names is taken to be the context.
@@ -158,7 +158,8 @@ impl SyntaxReader {
         }
     }
 
-    /// Whether the tokens before a dot end in the context: `self`, `bot`, or the field of another value, as `runner.bot`.
+    /// Whether the tokens before a dot end in the context: `self`, `bot`, or the field of another value, as
+    /// `runner.bot`.
     fn is_context_token(&self, before: &[TokenTree]) -> bool {
         let Some(TokenTree::Ident(name)) = before.last() else { return false };
         let name = name.to_string();
@@ -166,7 +167,7 @@ impl SyntaxReader {
         if is_field { CONTEXT_NAMES.contains(&name.as_str()) } else { self.is_context_name(&name) }
     }
 
-    /// Reads `a::b::c` or `a::{b, c::d}` from here on, and returns the place behind it.
+    /// Reads `a::b::c` or `a::{b, c::d}` from this token on, and returns the index after it.
     fn read_path_tokens(&mut self, tokens: &[TokenTree], mut at: usize, prefix: &[String]) -> usize {
         let mut path = prefix.to_vec();
         while let Some(TokenTree::Ident(name)) = tokens.get(at) {
@@ -323,7 +324,7 @@ impl<'ast> Visit<'ast> for SyntaxReader {
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let Meta::List(list) = &attribute.meta else { return };
         self.read_tokens(list.tokens.clone());
-        // Serde takes paths as texts: `#[serde(with = "crate::store::micros")]`.
+        // Serde takes paths as strings: `#[serde(with = "crate::store::micros")]`.
         for token in list.tokens.clone() {
             if let TokenTree::Literal(literal) = token
                 && let Lit::Str(text) = Lit::new(literal)

@@ -77,8 +77,8 @@ pub(crate) enum PauseWhen {
 }
 
 impl PauseWhen {
-    /// The change ended without reaching `point`. Asserts that `point` lies beyond the minimum number of requests: a third of
-    /// `min_requests` when only requests with an effect count. Additional edits of the card add requests.
+    /// The change ended without reaching `point`. Asserts that `point` lies beyond the minimum number of requests: a
+    /// third of `min_requests` when only requests with an effect count. Additional edits of the card add requests.
     pub(crate) fn assert_is_beyond_last_request(self, point: KillPoint, min_requests: usize, held_at: &[String]) {
         let least = match self {
             Self::BeforeTheEffect => min_requests,
@@ -235,8 +235,8 @@ pub(crate) enum KillPoint {
     Nth(usize),
 }
 
-/// Runs `kill_at` concurrently in each world with its share of the kill points: first the named requests, then request 1, 2,
-/// ... 99. No change makes that many.
+/// Runs `kill_at` concurrently in each world with its share of the kill points: first the named requests, then request
+/// 1, 2, ... 99. No change makes that many.
 pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(
     named: &[&'static str],
     kill_at: impl Fn(Vec<KillPoint>) -> Lane,

@@ -1,4 +1,4 @@
-//! The alert rules against the real thing: what they ask for is in a scrape, and each is explained to whoever it wakes.
+//! The alert rules: a real scrape has the metrics and labels that they use, and the runbook explains each alert.
 
 use std::collections::BTreeSet;
 
@@ -50,10 +50,10 @@ fn rules() -> Vec<Rule> {
     file.groups.into_iter().flat_map(|group| group.rules).collect()
 }
 
-/// A label, and the values that are wanted of it.
+/// A label, and the values that the expression selects.
 type Matcher = (String, Vec<String>);
 
-/// Each metric that an expression names, with what stands in the braces behind it.
+/// Each metric of an expression, with its matchers.
 fn find_metrics(expr: &str) -> Vec<(String, Vec<Matcher>)> {
     let mut named = Vec::new();
     let mut rest = expr;
@@ -73,7 +73,7 @@ fn find_metrics(expr: &str) -> Vec<(String, Vec<Matcher>)> {
     named
 }
 
-/// The labels behind each `by`.
+/// The labels of each `by`.
 fn find_group_labels(expr: &str) -> Vec<String> {
     let inner = expr.split("by (").skip(1).map(|behind| behind.split_once(')').unwrap().0);
     inner.flat_map(|labels| labels.split(", ").map(str::to_owned)).collect()
@@ -86,7 +86,7 @@ async fn every_alert_asks_for_what_a_scrape_has() {
     world.sim.slack.revoke_scope("users:read");
     world.bob().types("/gantry locks").await;
     let mut scrape = Scrape::of(&world.origin).await;
-    // Only who is spoken to by a socket tells of it.
+    // Only a bot in Socket Mode has the metrics of the socket.
     let by_socket = World::with_setup(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
     scrape.samples.extend(Scrape::of(&by_socket.origin).await.samples);
     let rules = rules();

@@ -1,4 +1,4 @@
-//! The program as people start it: `demo`, `serve`, `check`, `schema`.
+//! The program on the command line: `demo`, `serve`, `check`, `schema`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,7 +17,7 @@ fn combined_output(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// A demo in a process of its own, killed when the test ends.
+/// A demo in a separate process, killed when the test ends.
 pub(super) struct Demo {
     child: Child,
     pub(super) address: String,
@@ -41,7 +41,7 @@ impl Demo {
         assert!(Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap().success());
     }
 
-    /// The most memory it has had, in KiB.
+    /// The peak memory of the process in KiB.
     fn peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -113,7 +113,7 @@ fn serve_says_which_secret_is_missing() {
     );
 }
 
-/// A database that another process holds, and a `serve` that wants it.
+/// Holds the process lock of a database, and returns a `serve` that uses the same database.
 fn hold_process_lock(folder: &Path) -> (File, Command) {
     let path = folder.join("gantry.db");
     let lock = format!("{}.lock", path.display());
@@ -177,7 +177,7 @@ fn the_demo_starts_shows_its_page_and_ends_on_ctrl_c() {
     let mut demo = Demo::start();
     let page = get(&demo.address, "/");
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>"), "{page}");
-    // Neither an open stream nor a body that never comes may hold the end up.
+    // Neither an open stream nor an unfinished body may delay the end.
     let mut slow = TcpStream::connect(&demo.address).unwrap();
     let now = gantry::clock::Clock::new_system().now().as_second();
     let signature = "0".repeat(64);
@@ -291,7 +291,7 @@ fn a_huge_unsigned_body_costs_no_memory() {
     assert!(grown < 16 * 1024, "{grown} KiB");
 }
 
-/// Sends up to `mib` MiB of body, for as long as the other side takes it.
+/// Sends up to `mib` MiB of body, until the server closes the connection.
 fn send_large_body(address: &str, headers: &str, mib: usize) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();

@@ -1,4 +1,4 @@
-//! The demo's hands, as a script would use them: over HTTP, with the shapes that are promised.
+//! The demo's control API as a script uses it: over HTTP, with the documented JSON.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! `gantry doctor` as a person at the shell runs it, before anything serves: its lines, its exit code, and that it needs
-//! nothing to be right to say what is wrong.
+//! `gantry doctor` on the command line, also before the first `serve`: its lines, its exit code, and its answers when
+//! secrets or services are missing.
 
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 const BIN: &str = env!("CARGO_BIN_EXE_gantry");
 
-/// A world without a bot, and a folder from which doctor is run.
+/// A world without a bot, and a folder with the configuration for doctor.
 struct DoctorFixture {
     world: World,
     folder: tempfile::TempDir,
@@ -47,7 +47,8 @@ impl DoctorFixture {
         self.folder.path().join("gantry.db")
     }
 
-    /// Runs it, with other variables than the world's; an empty value unsets one.
+    /// Runs doctor with the world's variables and these; an empty value unsets one. Returns the lines, the exit code
+    /// and the duration.
     async fn doctor(&self, variables: &[(&str, &str)], more: &[&str]) -> (Vec<String>, i32, Duration) {
         let mut command = tokio::process::Command::new(BIN);
         command.arg("doctor").arg("--config").arg(self.folder.path().join("gantry.yaml")).args(more);
@@ -74,7 +75,7 @@ fn without_mailer(yaml: &str) -> String {
     format!("{}{}", &yaml[..at], &yaml[end..])
 }
 
-/// The lines that are no tick.
+/// The lines with a warning or an error.
 fn list_problem_lines(lines: &[String]) -> Vec<&str> {
     lines
         .iter()
@@ -145,7 +146,7 @@ async fn what_should_be_looked_at_ends_with_1() {
         ill[0],
         "  ! `GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused. Set it to the secret of the webhook; without webhooks I look once a minute."
     );
-    // Nothing but a report tells the commits of mailer's images, and there was none yet.
+    // Only reports name the commits of mailer's images, and there was no report yet.
     assert!(ill[1..].iter().all(|line| line.starts_with("  ! Nothing tells the commit of mailer ")), "{ill:#?}");
     assert_eq!(code, 1);
 }
@@ -344,7 +345,7 @@ async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_
     assert_eq!(code, 2);
 }
 
-/// Beside the Gantry that serves, and after it.
+/// While `gantry serve` runs on the same database, and after it was killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() {
     let mut harness = crate::harness::process::ProcessHarness::open().await;

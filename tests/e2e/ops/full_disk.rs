@@ -1,5 +1,5 @@
-//! A disk that is full for a moment: requests are refused while it is, and every request acknowledged afterwards is stored.
-//! The failing disk is a library that is preloaded into the bot.
+//! A disk that is full for a moment: requests are refused while it is full, and every request that is acknowledged
+//! later is stored. A library that is preloaded into the bot simulates the full disk.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,13 +12,13 @@ use sqlx::{Connection, SqliteConnection};
 use crate::harness::process::{ProcessHarness, ProcessOptions, wait_until};
 use crate::harness::signing::hex_hmac;
 
-/// Fills and frees the disk under the bot's database.
+/// Simulates a full disk for the bot's database.
 struct FullDisk {
     folder: tempfile::TempDir,
 }
 
 impl FullDisk {
-    /// The C compiler is there: the database itself is built with it.
+    /// Every machine with a build of Gantry has a C compiler, because SQLite is built with it.
     fn compile() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/ops/full_disk/full_disk.c");
@@ -60,7 +60,7 @@ async fn ask(harness: &ProcessHarness, text: &str) -> String {
     ack.body.to_string()
 }
 
-/// Sends a report as Flux would, different at each call.
+/// Sends a report as Flux would. Each number gives a different report.
 async fn report(harness: &ProcessHarness, number: usize) -> StatusCode {
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
@@ -79,7 +79,7 @@ async fn readyz(harness: &ProcessHarness) -> (StatusCode, Value) {
     (answer.status(), answer.json().await.unwrap())
 }
 
-/// The commands and reports that another connection sees: they are there after a kill, too.
+/// The stored commands and reports that another connection sees. A kill would not lose them.
 async fn count_stored_requests(harness: &ProcessHarness) -> (i64, i64) {
     let mut connection = SqliteConnection::connect(&harness.database_url()).await.unwrap();
     let count =
@@ -87,7 +87,7 @@ async fn count_stored_requests(harness: &ProcessHarness) -> (i64, i64) {
     sqlx::query_as(count).fetch_one(&mut connection).await.unwrap()
 }
 
-/// Sends commands and reports, each of which must be refused, and without a wait.
+/// Sends commands and reports, and asserts that each is refused without delay.
 async fn assert_refused_at_once(harness: &ProcessHarness) {
     for number in 0..4 {
         let begun = Instant::now();
@@ -102,7 +102,8 @@ async fn assert_refused_at_once(harness: &ProcessHarness) {
 async fn after_a_moment_of_a_full_disk_all_that_is_acknowledged_is_stored() {
     let (mut harness, disk) = open().await;
     disk.fill();
-    // Several failures in a row: sqlx loses count at the first, and leaves its transaction open at the second.
+    // Several failures in a row: after the first, sqlx miscounts its transactions; after the second, it leaves one
+    // open.
     assert_refused_at_once(&harness).await;
     wait_until("it is not ready", async || readyz(&harness).await.0 == 503).await;
     let (_, body) = readyz(&harness).await;
@@ -130,7 +131,7 @@ async fn while_the_database_cannot_be_opened_again_requests_are_refused_at_once(
     let aside = file.with_file_name("aside.db");
     disk.fill();
     ask(&harness, "/promote checkout qa").await;
-    // The failed connection is thrown away. The file that the next one needs is not there.
+    // The bot closes the failed connection. The file for the next connection is missing.
     std::fs::rename(&file, &aside).unwrap();
     disk.free();
     assert_refused_at_once(&harness).await;

@@ -1,5 +1,5 @@
-//! The log of the real program: one change can be followed from the command to the last pod by one field, and every line
-//! says what it belongs to.
+//! The log of the real program: every line has the id of its change or request, so that one change can be followed from
+//! the command to the last pod.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ fn text_field<'a>(line: &'a Value, field: &str) -> &'a str {
     line[field].as_str().unwrap_or_default()
 }
 
-/// Until a line says `message` of the change.
+/// Waits until the log has this message with the id of the change.
 async fn wait_until_logged(harness: &ProcessHarness, change: &str, message: &str) {
     wait_until(message, async || {
         harness
@@ -44,7 +44,7 @@ async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
     for line in between {
         let ours = text_field(line, "change.id") == change || text_field(line, "request.id") == request;
         let anothers = !text_field(line, "request.id").is_empty() && !text_field(line, "source").is_empty();
-        // The wave of arrivals, the watches and what they lead to are nobody's request.
+        // Lines of background tasks and of the watches belong to no request.
         let nobodys =
             !text_field(line, "task").is_empty() || text_field(line, "target") == "gantry::adapters::cluster::watch";
         assert!(ours || anothers || nobodys, "{line}");
@@ -64,7 +64,7 @@ async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
     assert!(between.iter().filter(card).filter(of_change).count() >= 2, "the card's way to Slack");
     assert!(between.iter().all(|line| line["timestamp"].is_string() && line["level"].is_string()));
 
-    // The next process knows who asked.
+    // The next process logs the same request id.
     harness.world.slack.type_command("alice", "deploys", "/promote checkout staging").await.unwrap();
     let of_staging = |line: &&Value| line["message"] == "begun" && line["environment"] == "staging";
     wait_until("it is begun", async || harness.log().iter().any(|line| of_staging(&line))).await;

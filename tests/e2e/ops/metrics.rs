@@ -1,4 +1,4 @@
-//! `/metrics` as Prometheus scrapes it: names and units by its conventions, and numbers that are what happened.
+//! `/metrics` as Prometheus scrapes it: names and units follow its conventions, and the numbers are right.
 
 pub(crate) mod scrape;
 
@@ -87,7 +87,7 @@ async fn what_happens_to_changes_is_counted_once() {
     assert!(scrape.count("gantry_slack_calls_total", &[("method", "chat.postMessage"), ("result", "ok")]) >= 2);
     assert!(scrape.count("gantry_slack_calls_total", &[("method", "chat.update"), ("result", "ok")]) >= 1);
 
-    // Looking at it for an hour counts nothing twice.
+    // An hour of polling counts nothing twice.
     world.wait(SignedDuration::from_hours(1)).await;
     let later = Scrape::of(&world.origin).await;
     assert_eq!(later.count("gantry_changes_ended_total", &[]), 1);
@@ -108,7 +108,7 @@ async fn what_happens_to_changes_is_counted_once() {
     let scrape = Scrape::of(&world.origin).await;
     assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "failed")]), 1);
     assert_eq!(scrape.sum("gantry_changes", &[("stage", "failed"), ("environment", "qa")]), Some(1.0));
-    // It is merged, and did not come to run.
+    // The third change is merged, but never runs.
     assert_eq!(scrape.count("gantry_change_step_duration_seconds_count", &[("step", "merge")]), 3);
     assert_eq!(scrape.count("gantry_change_step_duration_seconds_count", &[("step", "rollout")]), 2);
 }
@@ -177,7 +177,7 @@ async fn refusals_to_lock_and_unlock_are_counted_like_any_other() {
     assert_eq!(refused().await, ([2, 1], 3));
     world.alice().types("/gantry lock prod mine").await;
     world.carol().types("/gantry unlock qa").await;
-    // What is not there to be ended is no rule's no.
+    // `unlock` without a lock is not a refusal by a rule.
     world.carol().types("/gantry unlock qa").await;
     assert_eq!(refused().await, ([2, 1], 3));
 }
@@ -215,7 +215,7 @@ async fn what_slack_does_not_take_is_seen_to_wait() {
     world.push("checkout", "Round totals");
     let begun = world.clock.now();
     let failed = [("method", "chat.postMessage"), ("result", "transient")];
-    // It tries again and again, a little later each time.
+    // The bot retries with growing delays.
     let waits = loop {
         world.wait_until_idle().await;
         let scrape = Scrape::of(&world.origin).await;
@@ -254,7 +254,7 @@ async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
     assert!(scrape.sum("gantry_changes", &[]).is_some());
 }
 
-/// As it is run for real: a listener of its own, and not on the one that the world reaches.
+/// `gantry serve` has a separate listener for metrics, which the ingress does not reach.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serve_tells_metrics_on_a_listener_of_their_own() {
     let harness = ProcessHarness::open().await;

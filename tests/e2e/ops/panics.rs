@@ -1,5 +1,5 @@
-//! A long-lived task that panics ends the process, so that it is started anew. Half of a bot would acknowledge requests that it
-//! cannot store.
+//! A panic of a background task ends the process, so that it is started again. A bot without its writer would
+//! acknowledge requests that it cannot store.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_panic_of_the_stores_writer_ends_the_process() {
 
     let router = app.router();
     let served = tokio::spawn(app.serve(listener, router, std::future::pending()));
-    // Readiness is the first write.
+    // The check of readiness is the first write.
     let _ = reqwest::get(format!("{origin}/readyz")).await;
     let ended = timeout(Duration::from_secs(30), served).await.expect("the process ends").unwrap();
     assert!(matches!(ended, Err(AppError::Panicked)), "{ended:?}");

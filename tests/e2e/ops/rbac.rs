@@ -1,5 +1,5 @@
-//! What the chart's rules grant is what the code asks of a cluster: this walk asks for all of it, and whatever else any test
-//! makes the code ask for is refused by the simulated cluster and fails that test.
+//! The chart grants exactly the permissions that the code uses. This test uses all of them. A request that the chart
+//! does not grant is refused by the simulated cluster in every test.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use gantry::sim::world::World as Sim;
 
 use crate::harness::world::World;
 
-/// Two more artefacts in a repository with one commit, so that only the cluster knows what ran before.
+/// Two more artefacts in a repository with one commit, so that only the cluster knows their earlier versions.
 fn prepare(sim: &Sim) {
     sim.github.create_repository("acme/part", "develop").unwrap();
     let author = Author { name: "A".into(), email: "a@acme.example".into(), login: None };
@@ -41,7 +41,7 @@ async fn everything_that_the_rules_grant_is_asked_for() {
     let more: String = [("agent", "daemonset/agent"), ("part", "deployment/part")].map(artefact).concat();
     let world = World::without_history(prepare, |yaml| yaml.replace("people:", &format!("{more}people:"))).await;
 
-    // A workload that fails is asked for its pods; one of which nothing is known, for its history.
+    // A failed workload makes the bot read its pods. A rollback without stored sightings makes it read the history.
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("mailer".into()), Some("development".into()));
     world.push("mailer", "Crash");
     world.settle().await;

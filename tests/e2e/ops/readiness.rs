@@ -1,4 +1,5 @@
-//! `/readyz`, by which a cluster decides whether to send anything: what is not ready is named, and nothing is waited for.
+//! `/readyz`, by which a cluster decides whether to send requests: it names the part that is not ready, and never
+//! waits.
 
 use std::time::{Duration, Instant};
 
@@ -48,12 +49,13 @@ async fn a_store_that_cannot_be_written_is_named_and_comes_back_by_itself() {
     assert_eq!(healed.sum("gantry_ready", &[]), Some(1.0));
 }
 
-/// Who is still at work has closed its door, and says so where it can still be asked.
+/// During the shutdown the listener for requests is closed, but the metrics still say that the bot is not ready.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_shutting_down_is_not_ready() {
     let harness = ProcessHarness::open().await;
     let metrics = harness.metrics_url();
-    // A step of a change is finished first; a question in the background would be broken off, and with it the process ended.
+    // A merge is finished before the bot ends. A lookup in the background would be aborted, and the process would end
+    // at once.
     harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
     harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     wait_until("a request is held", async || harness.interceptor.paused_request().is_some()).await;

@@ -1,4 +1,4 @@
-//! The doors: what is not signed, too large, too old or malformed is refused, and a replay has no effect.
+//! The HTTP endpoints: an unsigned, too large, too old or malformed request is refused, and a replay has no effect.
 
 use gantry::sim::world::SIGNING_SECRET;
 
@@ -114,7 +114,7 @@ async fn only_a_report_with_its_environments_own_secret_is_kept() {
     assert_eq!(bare.status(), 401);
 }
 
-/// 100,000 requests that differ from a right one in some way: none is let in, and nothing panics.
+/// Mutates a valid request 100,000 times: each is refused, and nothing panics.
 #[tokio::test]
 async fn nothing_that_was_tampered_with_is_let_in() {
     use axum::body::Body;
@@ -144,7 +144,7 @@ async fn nothing_that_was_tampered_with_is_let_in() {
                 .header("x-slack-request-timestamp", at)
                 .header("x-slack-signature", signature)
                 .body(Body::from(body));
-            // What no HTTP client could send is not heard either.
+            // An HTTP client could not send this request.
             let Ok(request) = request else { return 0 };
             router.oneshot(request).await.unwrap().status().as_u16()
         }
@@ -161,7 +161,7 @@ async fn nothing_that_was_tampered_with_is_let_in() {
             _ => random.mutate(&mut at),
         }
         let case = (String::from_utf8_lossy(&at).into_owned(), String::from_utf8_lossy(&signature).into_owned());
-        // Hex digits mean the same in upper case.
+        // A signature with upper-case hex digits is valid.
         if signature.eq_ignore_ascii_case(signature_of(&at, &body).as_bytes()) && signature.starts_with(b"v0=") {
             continue;
         }

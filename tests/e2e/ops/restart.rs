@@ -1,5 +1,5 @@
-//! The bot is killed at any moment and started again: no message is lost, at most one first post is doubled, and a
-//! promotion goes on by itself and ends once.
+//! The bot is killed at any moment and started again: no message is lost, at most one message is posted twice, and a
+//! promotion continues by itself and ends once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use gantry::sim::faults::Fault;
 use crate::harness::process::{KillPoint, PauseWhen, ProcessHarness, kill_in_lanes, wait_until};
 use crate::harness::world::{has_button, render_message};
 
-/// Each is killed a little later than the one before.
+/// Each round kills the bot a little later than the round before.
 const ROUNDS: u64 = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -19,12 +19,13 @@ async fn kill_at_any_moment_loses_no_message() {
     let words = |round: u64| format!("Round {round} ");
     for round in 0..ROUNDS {
         harness.world.push("checkout", "develop", &format!("Round {round}"), BTreeMap::new(), "alice").unwrap();
-        // Each round is killed a little later: while it is built, rolled out, stored, said. The delay must be real.
+        // The kill strikes during the build, the rollout, the write to the store or the announcement. The delay must be
+        // real.
         tokio::time::sleep(Duration::from_millis(90 * (round + 1))).await;
         harness.restart().await;
         wait_until("the round is told", async || harness.count_messages_with(&words(round)) > 0).await;
     }
-    // A repeated message would be posted before this one, which is in the same queue, or wait in the outbox.
+    // A repeated message would be posted before this one, because both use the same queue, or be left in the outbox.
     harness.world.push("checkout", "develop", "The last push of all", BTreeMap::new(), "alice").unwrap();
     wait_until("the last push is told", async || harness.count_messages_with("The last push of all") > 0).await;
     harness.wait_until_idle().await;
@@ -43,7 +44,7 @@ async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
     let workload = "statefulset/mailer".parse().unwrap();
     let before = harness.world.cluster.state("development", &workload).image;
     wait_until("it rolls out", async || harness.world.cluster.state("development", &workload).image != before).await;
-    // While it rolls out, nothing but the controller's word tells its commit, and that is told once.
+    // During the rollout, only the controller's report names the commit, and the controller sends it once.
     let image = harness.world.cluster.state("development", &workload).image.unwrap();
     let seen = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
     harness.wait_until_stored(seen, image.rsplit_once(':').unwrap().1).await;
@@ -87,7 +88,7 @@ async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
     kill_at_every_request(PauseWhen::AfterTheEffect, true).await;
 }
 
-/// A promotion for every request that one makes: at that request the bot is killed, and started again.
+/// Runs one promotion for each request that a promotion makes. At that request the bot is killed and started again.
 async fn kill_at_every_request(pause: PauseWhen, by_pull: bool) {
     let by_both = ["/merges", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs", "chat.postMessage"];
     let by_pull_alone = ["POST /sim/github/repos/acme/checkout/pulls", "/merge"];
@@ -147,7 +148,7 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen, by_pull: bool)
         let graph = github.graph(name, 1000);
         let merges: Vec<_> = graph.iter().filter(|commit| commit.parents.get(1) == Some(&pinned)).collect();
         assert_eq!(merges.len(), 1, "one merge, though killed at {at}");
-        // By pull request that is what was frozen, and the merge of it is the result.
+        // With a pull request, this merge is the frozen commit, and its merge into the branch is the result.
         let result =
             |frozen: &Sha| graph.iter().find(|commit| commit.parents.get(1) == Some(frozen)).map(|it| it.sha.clone());
         let result = if by_pull { result(&merges[0].sha).expect("a merge") } else { merges[0].sha.clone() };

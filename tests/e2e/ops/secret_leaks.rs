@@ -1,5 +1,5 @@
-//! No secret comes out anywhere: each is one of a kind, everything that can happen does, and then all that was written, said
-//! and told is searched for each of them, in every form that they have on their way.
+//! No secret leaks: each secret is unique, the scenario has every kind of event, and then all files, messages, logs and
+//! requests are searched for each secret in each of its encodings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -22,11 +22,11 @@ const LOGIN: &str = "canary-of-the-registry";
 const RECEIVER: &str = "canary-of-the-flux-receiver";
 const KUBE: &str = "canary-of-the-kubeconfig";
 
-/// What each secret looks like in a header, a form, a dump.
+/// The forms of a secret in a header, a form or a dump.
 fn list_encodings(secret: &str) -> BTreeSet<String> {
     let mut forms =
         BTreeSet::from([secret.to_owned(), hex(secret), hex(secret).to_uppercase(), percent_encode(secret)]);
-    // Whatever stands before it moves its bits: what is left of the middle is the same for each of three ways.
+    // The text before a secret shifts its bits in base64. The middle is the same for each of the three shifts.
     for before in ["", "x", "xy"] {
         for engine in [&STANDARD, &URL_SAFE_NO_PAD] {
             let text = engine.encode(format!("{before}{secret}"));
@@ -43,13 +43,13 @@ fn hex(text: &str) -> String {
         .collect()
 }
 
-/// As a form or an address may have it, with every letter spelled out.
+/// Percent-encodes every byte.
 fn percent_encode(text: &str) -> String {
     let digits = hex(text).to_uppercase();
     digits.as_bytes().chunks(2).flat_map(|pair| ['%', char::from(pair[0]), char::from(pair[1])]).collect()
 }
 
-/// Every form with its secret, by its first two bytes: one walk over what came out looks for all of them.
+/// Every form with its secret, indexed by its first two bytes, so that one pass over a text finds all of them.
 struct Canaries(Vec<Vec<(String, String)>>);
 
 impl Canaries {
@@ -86,7 +86,7 @@ fn secrets() -> Vec<String> {
     let others = [GITHUB_TOKEN, GITHUB_WEBHOOK_SECRET, LOGIN, RECEIVER, KUBE];
     let mut secrets: Vec<String> = of_slack.into_iter().chain(others).map(str::to_owned).collect();
     secrets.extend(webhook_secrets().into_values());
-    // Line breaks may become anything on the way: a line in the midst of it stands for the key.
+    // Encodings may change the line breaks of the key, so one of its lines is searched for.
     secrets.extend(private_key().lines().nth(12).map(str::to_owned));
     secrets
 }
@@ -111,7 +111,7 @@ fn socket_options() -> ProcessOptions {
     ProcessOptions { variables, cluster_token: Some(KUBE), uses_socket_mode: true }
 }
 
-/// A login for the registry, a receiver whose address is a permission, and a token for the cluster.
+/// Adds a login for the registry and a Flux receiver with a secret address.
 fn add_secrets_to_config(yaml: &str, folder: &std::path::Path, origin: &str) -> String {
     let auth = STANDARD.encode(format!("robot:{LOGIN}"));
     let host = origin.trim_start_matches("http://");
@@ -122,7 +122,8 @@ fn add_secrets_to_config(yaml: &str, folder: &std::path::Path, origin: &str) -> 
     yaml.replace("registry:\n", &login).replace("branch: qa\n", &trigger)
 }
 
-/// Opens a world by these ways, lets everything happen, and searches all that came out. Gives what the bot was let in by.
+/// Runs the scenario with these options, and asserts that no output has a secret. Returns the credentials that the bot
+/// used.
 async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut harness =
@@ -151,7 +152,8 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     let (kept, logs): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| name != "log");
     out.push(("the log", String::from_utf8_lossy(&logs[0].1).into_owned()));
 
-    // What the bot was let in by is secret, whatever it was made of: a token for an hour, what the private key has signed.
+    // The credentials of the bot are secrets too: tokens that are valid for an hour, and JWTs signed with the private
+    // key.
     let credentials = harness.interceptor.credentials();
     let mut secrets = secrets();
     secrets.extend(credentials.iter().cloned());
@@ -162,7 +164,7 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     let mut leaks = Vec::new();
     for (name, text) in &out {
         leaks.extend(canaries.find_leaks(name, text.as_bytes()));
-        // These must outlive the process, so the database has them; nobody else has a use for them.
+        // The database stores these secrets, because they must survive a restart. They must appear nowhere else.
         let shows = |permission: &String| text.contains(permission.as_str());
         leaks.extend(slack.issued_secrets().into_iter().filter(shows).map(|it| format!("{it} in {name}")));
     }
@@ -172,7 +174,7 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     for (path, body) in harness.interceptor.bodies() {
         leaks.extend(canaries.find_leaks(&path, &body));
     }
-    // Over TLS, libraries would log headers that they do not log here: so none may say anything below `info`.
+    // Over TLS, libraries would log headers that they do not log here. Therefore no library may log below `info`.
     let log = harness.log();
     let low = |line: &&Value| line["level"] == "DEBUG" || line["level"] == "TRACE";
     assert!(log.iter().any(|line| low(&line)), "it says what it does");
@@ -202,7 +204,7 @@ async fn no_secret_comes_out_by_socket_mode_and_a_github_app() {
     assert!(!shown.contains(GITHUB_TOKEN), "by the App alone");
 }
 
-/// The search itself finds what it is meant to.
+/// Tests the search itself.
 #[test]
 fn a_leak_would_be_found_in_every_form() {
     let (canaries, token) = (Canaries::of(&secrets()), BOT_TOKEN);
@@ -242,7 +244,7 @@ fn what_is_wrong_with_a_secret_is_said_without_it() {
         let output = serve.env(name, value).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
         assert!(!output.status.success() && !said.is_empty(), "{name}");
-        // A path is no secret, and must be named to be repaired.
+        // A path is not a secret, and the message must name it.
         assert!(name.ends_with("_FILE") || !said.contains("canary"), "{name}: {said}");
     }
 }

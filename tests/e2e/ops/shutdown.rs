@@ -1,5 +1,5 @@
-//! SIGTERM: nobody is let in any more, what is under way is finished or handed back within ten seconds, and the next start
-//! goes on as if nothing had been.
+//! SIGTERM: the bot accepts no new connection, finishes or hands back its work within ten seconds, and the next process
+//! continues.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use crate::harness::world::render_message;
 
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
-/// A push that runs in development, and can be promoted.
+/// Pushes a commit, and waits until it runs in development and can be promoted.
 async fn push_and_wait(harness: &ProcessHarness, message: &str) -> Sha {
     let pushed = harness.world.push("checkout", "develop", message, BTreeMap::new(), "alice").unwrap();
     wait_until("the push runs", async || harness.count_messages_with(message) > 0).await;
@@ -53,7 +53,7 @@ async fn a_step_that_is_under_way_is_finished_and_not_done_again() {
     assert_eq!(harness.exit_status(), None, "it waits for its merge");
     harness.interceptor.resume();
     assert_ends_in_time(&mut harness, begun).await;
-    // Only a bot that waited for the answer can have stored that the merge is done.
+    // Only a bot that waited for GitHub's answer can have stored the merge.
     harness.wait_until_stored("change WHERE stage = $1", "deploying").await;
     let before = harness.interceptor.count_requests("");
 

@@ -1,5 +1,5 @@
-//! Today's bot on files that earlier versions left (`tests/data/databases` says how they were made), killed in the middle of
-//! their work: it starts, brings to an end what was under way, says what waited to be said, and answers of the past.
+//! Today's bot on the databases of earlier versions that were killed during their work (see `tests/data/databases`): it
+//! starts, ends the open changes, sends the waiting messages, and answers from the history.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ use tokio::task::JoinSet;
 
 use crate::harness::world::World;
 
-/// Where the world stood in which they were made.
+/// The address of the world in which the databases were made.
 const FORMER_ORIGIN: &str = "http://127.0.0.1:8484";
 
-/// What was left of an earlier version.
+/// The database of an earlier version, as SQL.
 struct OldDatabase {
     name: String,
     sql: String,
@@ -41,7 +41,7 @@ impl OldDatabase {
         all
     }
 
-    /// As a file again, in a workspace that is at this address now.
+    /// Writes the database as a file, with the present address of the world.
     async fn restore(&self, folder: &Path, origin: &str) -> String {
         let url = format!("sqlite://{}", folder.join("gantry.db").display());
         let mut connection = SqliteConnection::connect(&format!("{url}?mode=rwc")).await.unwrap();
@@ -51,11 +51,11 @@ impl OldDatabase {
         url
     }
 
-    /// What it holds, by today's types.
+    /// Reads the contents with today's types.
     async fn read(&self) -> DatabaseContents {
         let folder = tempfile::tempdir().unwrap();
         let url = self.restore(folder.path(), FORMER_ORIGIN).await;
-        // By then everything is due.
+        // At this time everything is due.
         let clock = Clock::new_manual("2030-01-01T00:00:00Z".parse().unwrap());
         let store = Store::open(&url, clock).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let unanswered = store.list_due_inbox_items(InboxQueue::Requests, 100).await.unwrap();
@@ -97,11 +97,11 @@ impl OldDatabase {
     }
 }
 
-/// What today's bot finds in it.
+/// The contents of an old database that the test checks.
 struct DatabaseContents {
-    /// When something happened for the last time.
+    /// The time of the newest ledger entry.
     at: Timestamp,
-    /// With their stages.
+    /// The changes with their stages.
     changes: Vec<(ChangeId, String)>,
     unsent_messages: Vec<Message>,
     unanswered: usize,
@@ -111,7 +111,7 @@ fn change_of(entry: &LedgerEntry) -> ChangeId {
     ChangeId::parse(entry.change.as_deref().unwrap()).unwrap()
 }
 
-/// Whatever a webhook may have told.
+/// Whether the body is one of the stored types of webhooks.
 fn is_webhook_body(body: &Value) -> bool {
     serde_json::from_value::<Report>(body.clone()).is_ok()
         || serde_json::from_value::<Build>(body.clone()).is_ok()
@@ -132,7 +132,7 @@ async fn todays_bot_carries_on_what_every_earlier_version_left() {
 async fn check_upgrade(database: OldDatabase) {
     let name = &database.name;
     let found = database.read().await;
-    // It was away for a few minutes, and the repositories of this world know nothing of the commits of that one.
+    // The bot was down for three minutes. The repositories of this world do not have the commits of the old one.
     let start = found.at + SignedDuration::from_mins(3);
     let world = World::with_existing_database(start, async |folder: &Path, origin: &str| {
         drop(database.restore(folder, origin).await);
@@ -159,14 +159,14 @@ async fn assert_all_messages_sent(world: &World, found: &DatabaseContents, name:
             let text = message.text.replace(FORMER_ORIGIN, &world.origin);
             assert!(texts.contains(&text), "{name}: nobody was told {text:?}, but {texts:#?}");
         }
-        // A card tells by now what became of it.
+        // The text of a card has changed by now, so only its existence is checked.
         if let Some(key) = message.key() {
             let place = world.bot.store.find_posted_message(key).await.unwrap().unwrap().location;
             let stands = |channel| world.sim.slack.messages(channel, None).iter().any(|message| message.id == place.ts);
             assert!(stands("deploys") || stands("releases"), "{name}: {key:?} stands nowhere");
         }
     }
-    // What was asked for while GitHub was away was a promotion: here it can be done.
+    // The unanswered requests are promotions that were typed while GitHub was down. Here they can begin.
     let begun = of_kind(LedgerKind::Begun).await.len();
     assert_eq!(begun, found.changes.len() + found.unanswered, "{name}");
 }
@@ -184,7 +184,7 @@ async fn assert_changes_ended(world: &World, found: &DatabaseContents, name: &st
 }
 
 async fn assert_history_is_answered(world: &World, found: &DatabaseContents, name: &str) {
-    // Whom it does not know yet it answers a moment later.
+    // The first answer looks the person up and comes later. The second is the acknowledgement itself.
     world.alice().types("/list").await;
     let list = world.alice().types("/list").await;
     for artefact in ["checkout", "search", "storefront", "mailer"] {
@@ -205,7 +205,7 @@ async fn assert_history_is_answered(world: &World, found: &DatabaseContents, nam
     }
 }
 
-/// What anybody was told anywhere.
+/// The texts of all messages in all places.
 fn texts(world: &World) -> Vec<String> {
     let places = ["deploys", "releases", "@gantry"];
     let people = ["alice", "bob", "carol", "dave"];

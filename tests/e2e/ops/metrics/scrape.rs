@@ -1,4 +1,4 @@
-//! A scrape as Prometheus reads it: the text is parsed by the rules of `OpenMetrics`, and what breaks one fails the test.
+//! A scrape as Prometheus reads it. A text that breaks a rule of `OpenMetrics` or of the metrics' names fails the test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ pub(crate) type Labels = BTreeMap<String, String>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Scrape {
-    /// By its name as the TYPE line has it.
+    /// The type of each family, by the name in its TYPE line.
     pub(crate) families: BTreeMap<String, String>,
     pub(crate) samples: Vec<(String, Labels, f64)>,
 }
@@ -65,7 +65,7 @@ impl Scrape {
             let (family, kind) = self.family(name).unwrap_or_else(|| panic!("{name} has no type that fits it"));
             assert!(family.starts_with("gantry_") || family.starts_with("process_"), "{family}");
             assert!(family.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{family}");
-            // Base units, and nothing that only a reader of the code would know.
+            // Names have base units, and no suffix that the format adds itself.
             for wrong in ["_ms", "_millis", "_minutes", "_hours", "_us", "_kb", "_percent", "_total", "_count", "_info"]
             {
                 assert!(!family.ends_with(wrong), "{family}");
@@ -102,7 +102,7 @@ impl Scrape {
         }
     }
 
-    /// The sum of all series of that name whose labels are at least these; `None` where there is none.
+    /// The sum of all series with this name that have these labels; `None` if there is no such series.
     pub(crate) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let fits = |of: &Labels| labels.iter().all(|(label, value)| of.get(*label).is_some_and(|has| has == value));
         let all: Vec<f64> =
@@ -110,7 +110,7 @@ impl Scrape {
         (!all.is_empty()).then(|| all.iter().sum())
     }
 
-    /// The same as a count, which is 0 where there is no series.
+    /// The same as an integer, which is 0 if there is no such series.
     pub(crate) fn count(&self, name: &str, labels: &[(&str, &str)]) -> u64 {
         let sum = self.sum(name, labels).unwrap_or_default();
         format!("{sum}").parse().unwrap_or_else(|_| panic!("{name} {labels:?} is no count: {sum}"))

@@ -1,5 +1,4 @@
-//! Everything that can happen, by whichever way the bot comes to its services: what people do, every fault that the
-//! simulators know, and what strangers send.
+//! A scenario with every kind of event: actions of people, every fault of the simulators, and requests of strangers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -16,7 +15,7 @@ use crate::harness::world::{has_button, render_message};
 pub(super) struct LeakScenario<'a> {
     harness: &'a ProcessHarness,
     armed_faults: Mutex<BTreeSet<String>>,
-    /// What was answered at once.
+    /// The acknowledgements and responses.
     pub(super) answers: Mutex<Vec<String>>,
 }
 
@@ -26,7 +25,7 @@ impl<'a> LeakScenario<'a> {
     }
 
     pub(super) async fn all(&self) {
-        // For an answer that never comes it waits 15 s, in which the rest can happen.
+        // The bot waits 15 s for an answer that never comes. The rest of the scenario runs in this time.
         self.harness.world.registry.demand_login();
         self.push("search").await;
         self.arm_fault(Fault::GithubTimeoutAfterEffect, 1, Some("gitops"), None);
@@ -84,7 +83,7 @@ impl<'a> LeakScenario<'a> {
         wait_until("the Home is shown", async || !slack.home("bob").is_null()).await;
     }
 
-    /// Into production: a modal that cannot be opened, one that is filled in, and a yes.
+    /// Changes to production: a modal that cannot be opened, a modal that is submitted, and an approval.
     async fn modals(&self) {
         let (slack, interceptor) = (&self.harness.world.slack, &self.harness.interceptor);
         self.types("alice", "/promote checkout prod").await;
@@ -108,7 +107,7 @@ impl<'a> LeakScenario<'a> {
         wait_until("it runs", async || self.has_public_message("releases", &["running in *prod*"])).await;
     }
 
-    /// Connections that end, are refused, and bring what cannot be read.
+    /// Sockets that end, are refused, and deliver content that cannot be parsed.
     async fn sockets(&self) {
         let (slack, interceptor) = (&self.harness.world.slack, &self.harness.interceptor);
         slack.send_disconnect("warning");
@@ -126,7 +125,7 @@ impl<'a> LeakScenario<'a> {
         wait_until("it is connected", async || slack.socket_count() > 0).await;
     }
 
-    /// Good and bad ones; a secret in the wrong place is still a secret.
+    /// Accepted and refused webhooks. Some of them have a secret in the wrong place.
     async fn webhooks(&self) {
         let secrets = webhook_secrets();
         let (signing, flux) = (SIGNING_SECRET, secrets["qa"].as_str());
@@ -153,7 +152,7 @@ impl<'a> LeakScenario<'a> {
         }
     }
 
-    /// To be called before the bot starts: then GitHub does not let it in.
+    /// Makes GitHub refuse the bot. The bot must be started after this call.
     pub(super) fn revoke_github_access(harness: &ProcessHarness) {
         harness.world.github.update_installation(|it| {
             it.suspended = true;
@@ -161,7 +160,7 @@ impl<'a> LeakScenario<'a> {
         });
     }
 
-    /// Whom GitHub does not let in, and then Slack neither.
+    /// Commands of a bot that GitHub refuses, and then Slack as well.
     pub(super) async fn run_without_access(&self) {
         self.types("alice", "/promote checkout qa").await;
         let refused = ["This installation has been suspended", "Bad credentials"];
@@ -203,7 +202,7 @@ impl<'a> LeakScenario<'a> {
         self.answers.lock().unwrap().push(format!("{ack:?}"));
     }
 
-    /// The newest such button that there is, once there is one.
+    /// Waits for the button, and clicks the newest one.
     async fn clicks(&self, who: &str, channel: &str, button: &str) {
         let slack = &self.harness.world.slack;
         let messages = || slack.messages(channel, Some(who)).into_iter().rev();
@@ -212,7 +211,7 @@ impl<'a> LeakScenario<'a> {
         slack.click(who, channel, &found().unwrap().id, button).await.unwrap();
     }
 
-    /// A message for all has these words, each of them.
+    /// Whether a public message contains all of these texts.
     fn has_public_message(&self, channel: &str, words: &[&str]) -> bool {
         let messages = self.harness.world.slack.messages(channel, None);
         let mut all = messages.iter().filter(|message| message.only_to.is_none()).map(render_message);
