@@ -612,7 +612,7 @@ fn check_limits(concerns: impl Fn(Figure) -> bool) {
 }
 
 #[test]
-fn modules_import_only_the_modules_they_may() {
+fn modules_import_only_the_modules_that_they_may_import() {
     let wrong = find_forbidden_imports(&CODE, IMPORT_RULES, IMPORTED_ONLY_BY);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -642,17 +642,17 @@ fn the_rules_name_modules_and_files_that_exist() {
 }
 
 #[test]
-fn the_files_in_import_cycles_become_fewer() {
+fn the_number_of_files_in_import_cycles_only_falls() {
     check_limits(|figure| matches!(figure, Figure::FilesInCycles(_) | Figure::FilesInCyclesElsewhere));
 }
 
 #[test]
-fn the_edges_that_break_a_law_become_fewer() {
+fn the_number_of_edges_that_break_a_law_only_falls() {
     check_limits(|figure| figure == Figure::BrokenLaws);
 }
 
 #[test]
-fn the_methods_of_the_context_become_fewer() {
+fn the_number_of_methods_of_the_context_only_falls() {
     check_limits(|figure| figure == Figure::ContextMethods);
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn top_module(path: &Path) -> String {
 }
 
 #[test]
-fn a_librarys_types_stay_in_the_folder_that_wraps_it() {
+fn types_of_a_library_are_used_only_in_the_folder_that_wraps_it() {
     let homes = [
         ("slack_morphism", "slack"),
         ("octocrab", "github"),
@@ -61,14 +61,14 @@ fn a_librarys_types_stay_in_the_folder_that_wraps_it() {
 }
 
 #[test]
-fn every_file_says_what_it_is_for() {
+fn every_file_has_a_module_doc() {
     let mut all = all_sources();
     all.retain(|path| !std::fs::read_to_string(path).unwrap().starts_with("//!"));
     assert!(all.is_empty(), "{all:#?}");
 }
 
 #[test]
-fn the_top_level_stays_small() {
+fn the_top_level_has_only_the_expected_files() {
     let expected = [
         ".ci",
         ".git",
@@ -101,7 +101,7 @@ fn the_top_level_stays_small() {
 /// The ids of a log line come from the spans around it. A span that a filter removes takes its ids away from the lines
 /// that pass the filter.
 #[test]
-fn every_span_is_of_the_highest_level() {
+fn every_span_has_the_highest_level() {
     for path in all_sources() {
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
@@ -114,7 +114,7 @@ fn every_span_is_of_the_highest_level() {
 /// A write to Git that must not happen twice is called in one file only, and each function there consumes a
 /// `WriteAhead`.
 #[test]
-fn a_write_to_git_takes_the_proof_that_its_intention_is_stored() {
+fn every_write_to_git_takes_a_write_ahead() {
     let writes = ["merge_into_branch(", "merge_pull_request(", "fast_forward(", "create_tag("];
     let home = root().join("src/workflow/changes/git_writes.rs");
     let mut wrong = Vec::new();
@@ -139,7 +139,7 @@ fn a_write_to_git_takes_the_proof_that_its_intention_is_stored() {
 /// A path in `docs/architecture.md` is relative to the project, `src`, `src/workflow`, `src/adapters` or
 /// `src/adapters/slack`.
 #[test]
-fn the_map_names_files_that_exist() {
+fn the_architecture_page_names_only_files_that_exist() {
     let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     let is_path = |name: &&str| name.contains('/') && !name.contains(['<', ' ']) && !name.starts_with('/');
     let named: Vec<&str> = text.split('`').skip(1).step_by(2).filter(is_path).collect();

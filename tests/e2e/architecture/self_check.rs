@@ -196,7 +196,7 @@ fn vague_words_in_comments_are_counted_by_line() {
 }
 
 #[test]
-fn a_limit_fails_in_both_directions() {
+fn a_limit_fails_when_its_figure_rises_and_when_it_falls() {
     for (figure, limit, value, expected) in [
         (Figure::ContextMethods, 10, 10, ""),
         (Figure::ContextMethods, 10, 11, "rose from 10 to 11"),

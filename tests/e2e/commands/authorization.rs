@@ -248,7 +248,7 @@ const ROUTES: &[(&str, RouteAuthentication)] = &[
 ];
 
 #[test]
-fn every_verb_button_modal_and_route_has_its_rule() {
+fn every_command_button_modal_and_route_has_a_rule() {
     for entry in COMMANDS {
         assert!(COMMAND_RULES.iter().any(|(verb, ..)| *verb == entry.verb), "`{}` has no rule", entry.names[0]);
     }
@@ -266,7 +266,7 @@ fn every_verb_button_modal_and_route_has_its_rule() {
 
 /// The lists of `render` contain every id that Slack could send back.
 #[test]
-fn every_id_that_slack_sends_back_is_listed() {
+fn every_id_that_slack_can_send_back_is_listed() {
     let mut named = Vec::new();
     for path in all_sources().iter().filter(|path| path.components().any(|part| part.as_os_str() == "render")) {
         let text = std::fs::read_to_string(path).unwrap();
@@ -324,36 +324,36 @@ async fn type_every_command(door: CommandSource) {
 }
 
 #[tokio::test]
-async fn who_types_a_command_of_its_own() {
+async fn slash_commands_have_only_the_allowed_effects_for_each_role() {
     for entry in COMMANDS.iter().filter(|entry| entry.has_slash_command) {
         type_every_command(CommandSource::Slash(entry.names[0])).await;
     }
 }
 
 #[tokio::test]
-async fn who_types_gantry() {
+async fn the_gantry_command_has_only_the_allowed_effects_for_each_role() {
     type_every_command(CommandSource::Slash("gantry")).await;
 }
 
 #[tokio::test]
-async fn who_mentions_the_bot() {
+async fn mentions_have_only_the_allowed_effects_for_each_role() {
     type_every_command(CommandSource::Mention).await;
 }
 
 #[tokio::test]
-async fn who_writes_to_the_bot_directly() {
+async fn direct_messages_have_only_the_allowed_effects_for_each_role() {
     type_every_command(CommandSource::DirectMessage).await;
 }
 
 #[tokio::test]
-async fn who_presses_a_button() {
+async fn buttons_have_only_the_allowed_effects_for_each_role() {
     for scene in [Idle, Arrived, Planned, Waiting, Errored, Unblocked, Locked] {
         click_every_button(scene).await;
     }
 }
 
 #[tokio::test]
-async fn who_presses_a_button_that_rolls_back() {
+async fn buttons_of_rollbacks_have_only_the_allowed_effects_for_each_role() {
     for scene in
         [Deployed, RollbackPlanned, RollbackWithoutEnvironment, RollbackDuringMerge, RollbackErrored, Quarantined]
     {
@@ -362,7 +362,7 @@ async fn who_presses_a_button_that_rolls_back() {
 }
 
 #[tokio::test]
-async fn who_opens_the_home_joins_a_channel_or_presses_a_button_at_home() {
+async fn the_home_has_only_the_allowed_effects_for_each_role() {
     check_actions(Waiting, &[(UserAction::OpensHome, NOBODY), (UserAction::Joins, NOBODY)]).await;
     for (action, scene) in AT_HOME {
         let (.., who) = BUTTONS.iter().find(|(other, when, _)| other == action && when == scene).expect("a rule");
@@ -377,7 +377,7 @@ async fn click_every_button(scene: Scenario) {
 }
 
 #[tokio::test]
-async fn who_submits_a_modal_or_reviews_on_github() {
+async fn modals_and_reviews_have_only_the_allowed_effects_for_each_role() {
     for (modal, scene, who) in FORMS {
         check_actions(*scene, &[(UserAction::Submits { modal }, *who)]).await;
     }
@@ -386,7 +386,7 @@ async fn who_submits_a_modal_or_reviews_on_github() {
 }
 
 #[tokio::test]
-async fn a_route_takes_nothing_without_its_key_and_believes_nothing_with_it() {
+async fn a_route_refuses_a_sender_without_the_secret_and_a_false_report_with_the_secret_changes_nothing() {
     for (route, key) in ROUTES {
         walk::check_route(route, *key).await;
     }

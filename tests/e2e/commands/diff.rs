@@ -15,7 +15,7 @@ fn file(name: &str, text: &str) -> BTreeMap<String, Option<String>> {
 }
 
 #[tokio::test]
-async fn the_commits_between_two_environments_are_shown_with_what_to_do() {
+async fn diff_shows_the_commits_between_two_environments_and_the_next_step() {
     let world = World::open().await;
     world.alice().types("/diff development qa checkout").await;
     assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
@@ -32,7 +32,7 @@ async fn the_commits_between_two_environments_are_shown_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn asked_the_other_way_round_it_says_which_is_behind() {
+async fn diff_in_the_other_direction_says_which_environment_is_behind() {
     let world = World::open().await;
     world.alice().types("/diff qa development checkout").await;
     assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
@@ -49,7 +49,7 @@ async fn asked_the_other_way_round_it_says_which_is_behind() {
 }
 
 #[tokio::test]
-async fn all_artefacts_are_shown_in_lines() {
+async fn diff_without_an_artefact_shows_one_line_for_each() {
     let world = World::open().await;
     world.alice().types("/diff development prod").await;
     assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"
@@ -63,7 +63,7 @@ async fn all_artefacts_are_shown_in_lines() {
 }
 
 #[tokio::test]
-async fn nothing_different_is_one_line() {
+async fn diff_without_differences_is_one_line() {
     let world = World::open().await;
     world.alice().types("/diff qa staging search").await;
     assert_snapshot!(redact_origin_and_ids(&world, &world.alice().reads()), @"*search*: *qa* and *staging* run the same code.");
@@ -72,7 +72,7 @@ async fn nothing_different_is_one_line() {
 }
 
 #[tokio::test]
-async fn what_is_merged_and_not_deployed_is_seen() {
+async fn diff_shows_commits_that_are_merged_and_not_deployed() {
     // The world's CI does not build this artefact: the commits are on the branches and run nowhere.
     let world = with_parts(&["part".to_owned()]).await;
     for (branch, message) in [("develop", "Go further"), ("qa", "Stop the bleeding")] {
@@ -97,7 +97,7 @@ async fn what_is_merged_and_not_deployed_is_seen() {
 }
 
 #[tokio::test]
-async fn hotfixes_that_only_the_target_has_are_shown() {
+async fn diff_shows_hotfixes_that_only_the_target_has() {
     let world = World::open().await;
     world.sim.push("checkout", "qa", "Stop the bleeding <!channel>", file("hotfix.txt", "x"), "bob").unwrap();
     world.settle().await;
@@ -118,7 +118,7 @@ async fn hotfixes_that_only_the_target_has_are_shown() {
 }
 
 #[tokio::test]
-async fn the_button_promotes_what_was_shown_and_nothing_newer() {
+async fn the_promote_button_of_a_diff_promotes_the_shown_version_and_nothing_newer() {
     let world = World::open().await;
     let shown = world.running_tag("checkout", "development");
     world.alice().types("/diff development qa checkout").await;
@@ -134,7 +134,7 @@ async fn the_button_promotes_what_was_shown_and_nothing_newer() {
 }
 
 #[tokio::test]
-async fn an_environment_between_comes_first() {
+async fn diff_across_an_environment_offers_the_promotion_to_that_environment_first() {
     let world = World::open().await;
     world.alice().types("/diff development staging checkout").await;
     let seen = world.alice().reads();
@@ -143,7 +143,7 @@ async fn an_environment_between_comes_first() {
 }
 
 #[tokio::test]
-async fn the_code_is_shown_on_request_with_the_words_that_differ() {
+async fn show_code_adds_the_changed_lines_to_a_diff() {
     let world = World::open().await;
     world.alice().types("/diff development qa checkout").await;
     world.alice().clicks("Show code").await;
@@ -165,7 +165,7 @@ async fn the_code_is_shown_on_request_with_the_words_that_differ() {
 }
 
 #[tokio::test]
-async fn long_code_is_a_file_in_a_thread() {
+async fn a_long_diff_with_code_is_sent_as_a_file() {
     let world = World::open().await;
     let long = (0..400).map(|line| format!("line {line} of a long file\n")).collect::<Vec<_>>().concat();
     world.sim.push("checkout", "develop", "Write a lot", file("src/long.txt", &long), "alice").unwrap();
@@ -184,7 +184,7 @@ async fn long_code_is_a_file_in_a_thread() {
 }
 
 #[tokio::test]
-async fn manifests_are_compared_as_text() {
+async fn diff_shows_the_change_of_the_manifest() {
     let world = World::open().await;
     world.push("search", "Find plurals (#42)");
     world.settle().await;
@@ -207,7 +207,7 @@ async fn manifests_are_compared_as_text() {
 }
 
 #[tokio::test]
-async fn a_dry_run_and_a_diff_say_the_same() {
+async fn diff_and_dry_run_show_the_same_commits_and_files() {
     let world = World::open().await;
     world.push("checkout", "Round totals (#42)");
     world.settle().await;
@@ -223,7 +223,7 @@ async fn a_dry_run_and_a_diff_say_the_same() {
 }
 
 #[tokio::test]
-async fn asked_in_a_thread_it_answers_there() {
+async fn diff_in_a_thread_is_answered_in_the_thread_without_mentions() {
     let world = World::open().await;
     world.push("checkout", "Round totals (#42)");
     world.settle().await;
@@ -237,7 +237,7 @@ async fn asked_in_a_thread_it_answers_there() {
 }
 
 #[tokio::test]
-async fn a_second_diff_costs_github_nothing_and_a_first_one_two_requests_an_artefact() {
+async fn the_first_diff_needs_two_github_requests_for_each_artefact_and_the_second_none() {
     let world = World::open().await;
     let before = world.github_cost();
     world.alice().types("/diff development prod checkout").await;
@@ -253,7 +253,7 @@ async fn a_second_diff_costs_github_nothing_and_a_first_one_two_requests_an_arte
 }
 
 #[tokio::test]
-async fn after_a_rollback_what_it_took_away_differs_again() {
+async fn after_a_rollback_diff_shows_the_removed_commits_again() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.settle().await;
@@ -268,7 +268,7 @@ async fn after_a_rollback_what_it_took_away_differs_again() {
 }
 
 #[tokio::test]
-async fn many_are_shown_as_they_become_known_and_page_by_page() {
+async fn a_diff_of_many_artefacts_shows_the_first_results_early_and_has_pages() {
     let names: Vec<String> = (0..24).map(|n| format!("part-{n:03}")).collect();
     let world = with_parts(&names).await;
     let faults = world.sim.github.request_faults();
@@ -298,7 +298,7 @@ async fn many_are_shown_as_they_become_known_and_page_by_page() {
 }
 
 #[tokio::test]
-async fn what_a_rollback_restored_below_is_not_offered_upwards() {
+async fn diff_does_not_offer_to_promote_a_version_that_a_rollback_restored() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.settle().await;
@@ -315,7 +315,7 @@ async fn what_a_rollback_restored_below_is_not_offered_upwards() {
 }
 
 #[tokio::test]
-async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
+async fn a_hotfix_after_a_rollback_does_not_hide_the_removed_commits() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.settle().await;
@@ -330,7 +330,7 @@ async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
 }
 
 #[tokio::test]
-async fn what_concerns_another_artefact_of_the_repository_is_nothing_new() {
+async fn diff_ignores_commits_of_other_artefacts_in_the_repository() {
     let world = World::open().await;
     world.sim.push("storefront", "develop", "Paint it", file("storefront/a.txt", "x"), "bob").unwrap();
     world.settle().await;
@@ -341,7 +341,7 @@ async fn what_concerns_another_artefact_of_the_repository_is_nothing_new() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
+async fn diff_says_that_a_cluster_cannot_be_read() {
     let world = World::open().await;
     world.sim.cluster.forbid("prod");
     let catalogue = &world.bot.config.catalogue;
@@ -357,7 +357,7 @@ async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
 }
 
 #[tokio::test]
-async fn in_a_thread_many_are_filled_in_in_place() {
+async fn a_diff_of_many_artefacts_in_a_thread_is_completed_in_place() {
     let names: Vec<String> = (0..12).map(|n| format!("part-{n:03}")).collect();
     let world = with_parts(&names).await;
     world.alice().posts("deploys", None, "look at this").await;

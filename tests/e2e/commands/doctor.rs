@@ -24,7 +24,7 @@ async fn complaints(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn in_the_demos_world_all_is_well_but_reports_that_did_not_come_yet() {
+async fn in_a_healthy_world_doctor_warns_only_about_missing_reports() {
     let world = World::open().await;
     assert_snapshot!(answer(&world).await, @"
     4 things need a look:
@@ -37,7 +37,7 @@ async fn in_the_demos_world_all_is_well_but_reports_that_did_not_come_yet() {
 }
 
 #[tokio::test]
-async fn looking_changes_nothing() {
+async fn doctor_changes_nothing() {
     let world = World::open().await;
     let requests = || world.sim.github.request_faults().requests();
     let before = requests().len();
@@ -73,7 +73,7 @@ async fn check_cases(cases: &[Case]) {
 }
 
 #[tokio::test]
-async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
+async fn doctor_reports_each_defect_of_slack_with_its_fix() {
     check_cases(&[
         ("a scope", |world| world.sim.slack.revoke_scope("files:write"), &[
             ":x: The token lacks the scope `files:write`. Add what is missing under OAuth &amp; Permissions, or by deploy/slack/manifest.yaml, and install the app again.",
@@ -97,7 +97,7 @@ async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
 }
 
 #[tokio::test]
-async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
+async fn doctor_reports_each_defect_of_github_with_its_fix() {
     check_cases(&[
         ("the token", |world| world.sim.github.update_installation(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
             ":x: GitHub does not let me in: it says \u{201c}Bad credentials\u{201d}. Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.",
@@ -152,7 +152,7 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
 }
 
 #[tokio::test]
-async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
+async fn doctor_reports_branch_rules_that_would_block_promotions() {
     check_cases(&[
         (
             "pull requests only, with `promote: merge`",
@@ -238,7 +238,7 @@ async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
 }
 
 #[tokio::test]
-async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is_told_with_its_repair() {
+async fn doctor_reports_each_defect_of_the_cluster_the_registry_and_the_clock_with_its_fix() {
     check_cases(&[
         ("a verb", |world| world.sim.cluster.revoke("qa", "list", "pods"), &[
             ":x: I may not list pods in the namespace qa. Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i list pods -n qa` tells.",
@@ -280,7 +280,7 @@ async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is
 }
 
 #[tokio::test]
-async fn an_image_that_is_gone_is_told_by_its_tag() {
+async fn doctor_warns_about_a_running_image_that_the_registry_does_not_have() {
     let world = World::open().await;
     let tag = world.running_tag("checkout", "prod");
     assert!(world.sim.registry.remove("ghcr.io/acme/checkout", &tag));
@@ -291,7 +291,7 @@ async fn an_image_that_is_gone_is_told_by_its_tag() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_grants_nothing_is_told_and_each_workload_in_it() {
+async fn doctor_reports_a_namespace_without_permissions_and_each_workload_in_it() {
     let world = World::open().await;
     world.sim.cluster.forbid("qa");
     let told = complaints(&world).await;
@@ -302,7 +302,7 @@ async fn a_namespace_that_grants_nothing_is_told_and_each_workload_in_it() {
 }
 
 #[tokio::test]
-async fn what_the_configuration_names_and_nobody_has_is_told() {
+async fn doctor_reports_names_in_the_configuration_that_do_not_exist() {
     let world = World::with_config(|yaml| {
         yaml.replace("repository: acme/checkout", "repository: acme/chekout")
             .replace("envs/{environment}/search/", "envs/{environment}/serach/")
@@ -327,7 +327,7 @@ async fn what_the_configuration_names_and_nobody_has_is_told() {
 }
 
 #[tokio::test]
-async fn who_does_not_answer_or_answers_nonsense_is_told_in_a_line_of_its_own() {
+async fn doctor_reports_each_service_that_does_not_answer_or_answers_nonsense() {
     let world = World::open().await;
     world.sim.service_faults.github.set_returns_html(true);
     world.sim.service_faults.cluster.set_hanging(true);

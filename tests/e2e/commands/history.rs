@@ -25,7 +25,7 @@ fn numbers(text: &str) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn what_happened_is_told_newest_first() {
+async fn history_lists_changes_locks_and_arrivals_newest_first() {
     let world = World::open().await;
     pushes(&world, 1, 2).await;
     world.alice().types("/promote checkout qa").await;
@@ -57,7 +57,7 @@ async fn what_happened_is_told_newest_first() {
 }
 
 #[tokio::test]
-async fn how_a_change_ended_is_told_and_why() {
+async fn history_shows_how_each_change_ended_and_why() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
@@ -77,7 +77,7 @@ async fn how_a_change_ended_is_told_and_why() {
 }
 
 #[tokio::test]
-async fn its_links_lead_to_the_card_the_arrival_and_the_pull_request() {
+async fn history_links_to_the_card_the_arrival_and_the_pull_request() {
     let world = World::open().await;
     pushes(&world, 1, 2).await;
     let arrival = world.last_message("alice", "deploys").id;
@@ -95,7 +95,7 @@ async fn its_links_lead_to_the_card_the_arrival_and_the_pull_request() {
 }
 
 #[tokio::test]
-async fn only_what_was_asked_for_is_told() {
+async fn history_can_be_limited_to_an_artefact_and_an_environment() {
     let world = World::open().await;
     pushes(&world, 1, 3).await;
     world.alice().types("/promote checkout qa").await;
@@ -125,7 +125,7 @@ async fn only_what_was_asked_for_is_told() {
 }
 
 #[tokio::test]
-async fn what_was_carried_along_has_it_in_its_history() {
+async fn history_of_an_artefact_has_the_changes_that_deployed_it_along() {
     let world = World::open().await;
     let file = BTreeMap::from([("storefront/a.txt".to_owned(), Some("a".to_owned()))]);
     world.sim.push("storefront", "develop", "Only the shop", file, "alice").unwrap();
@@ -144,7 +144,7 @@ async fn what_was_carried_along_has_it_in_its_history() {
 }
 
 #[tokio::test]
-async fn nothing_that_happened_is_one_line_and_what_to_do() {
+async fn empty_history_is_one_line_and_the_next_step() {
     let world = World::open().await;
     world.alice().types("/list").await;
     assert_snapshot!(world.alice().types("/gantry history checkout prod").await, @"
@@ -154,7 +154,7 @@ async fn nothing_that_happened_is_one_line_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn pages_turn_in_place_and_stay_what_they_were_when_something_happens() {
+async fn pages_of_history_turn_in_place_and_stay_the_same_when_new_entries_come() {
     let world = World::open().await;
     pushes(&world, 0, 7).await;
     world.alice().types("/list").await;
@@ -185,7 +185,7 @@ async fn pages_turn_in_place_and_stay_what_they_were_when_something_happens() {
 }
 
 #[tokio::test]
-async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
+async fn history_in_a_thread_is_answered_there_and_its_pages_turn_for_everyone_but_guests() {
     let world = World::open().await;
     pushes(&world, 0, 5).await;
     let parent = world.last_message("alice", "deploys").id;
@@ -208,7 +208,7 @@ async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
 }
 
 #[tokio::test]
-async fn more_than_fit_are_cut_and_that_is_said() {
+async fn history_shows_at_most_20_entries_and_says_so() {
     let world = World::open().await;
     for n in 0..12 {
         world.bob().types(&format!("/gantry lock qa number {n}")).await;
@@ -226,7 +226,7 @@ async fn more_than_fit_are_cut_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
+async fn the_first_history_waits_for_the_lookup_of_the_person_and_the_next_is_immediate() {
     let world = World::open().await;
     pushes(&world, 0, 1).await;
     assert_eq!(world.alice().types("/gantry history").await, "One moment...", "nobody knows yet who alice is");
@@ -237,7 +237,7 @@ async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
 }
 
 #[tokio::test]
-async fn a_direct_message_is_answered_there() {
+async fn history_in_a_direct_message_is_answered_there() {
     let world = World::open().await;
     pushes(&world, 0, 1).await;
     world.alice().posts("@gantry", None, "history checkout").await;

@@ -26,7 +26,7 @@ fn without_commits(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn everything_is_shown_with_version_state_age_and_what_is_behind() {
+async fn list_shows_version_state_and_age_and_marks_environments_that_are_behind() {
     let world = World::open().await;
     world.alice().types("/list").await;
     assert_snapshot!(without_commits(&world.alice().reads()), @"
@@ -42,7 +42,7 @@ async fn everything_is_shown_with_version_state_age_and_what_is_behind() {
 }
 
 #[tokio::test]
-async fn one_artefact_is_shown_by_environment() {
+async fn list_of_one_artefact_has_a_row_for_each_environment() {
     let world = World::open().await;
     world.alice().types("/list checkout").await;
     assert_snapshot!(without_commits(&world.alice().reads()), @"
@@ -58,7 +58,7 @@ async fn one_artefact_is_shown_by_environment() {
 }
 
 #[tokio::test]
-async fn one_environment_is_shown_artefact_by_artefact() {
+async fn list_of_one_environment_has_a_row_for_each_artefact() {
     let world = World::open().await;
     world.alice().types("/gantry list in STG").await;
     assert_snapshot!(without_commits(&world.alice().reads()), @"
@@ -74,7 +74,7 @@ async fn one_environment_is_shown_artefact_by_artefact() {
 }
 
 #[tokio::test]
-async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
+async fn the_first_list_waits_for_the_lookup_of_the_person_and_the_next_is_immediate() {
     let world = World::open().await;
     assert_eq!(world.alice().types("/list").await, "One moment...", "nobody knows yet who alice is");
     let calls = world.sim.slack.calls();
@@ -90,7 +90,7 @@ async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
 }
 
 #[tokio::test]
-async fn who_asked_ten_minutes_ago_is_looked_up_again() {
+async fn a_person_is_looked_up_again_after_ten_minutes() {
     let world = World::open().await;
     world.alice().types("/list").await;
     world.wait(SignedDuration::from_mins(11)).await;
@@ -114,7 +114,7 @@ async fn a_list_is_private_until_it_is_shared() {
 }
 
 #[tokio::test]
-async fn a_team_can_have_its_lists_in_the_channel() {
+async fn lists_are_public_if_the_team_configures_it() {
     let world =
         World::with_config(|yaml| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel"))
             .await;
@@ -126,7 +126,7 @@ async fn a_team_can_have_its_lists_in_the_channel() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_takes_no_tables_gets_sections_and_is_asked_only_once() {
+async fn a_workspace_that_refuses_tables_gets_sections_and_the_refusal_is_remembered() {
     let world = World::with_setup(|sim| sim.slack.refuse_tables(true), |yaml| yaml).await;
     world.alice().types("/list").await;
     let first = world.last_message("alice", "deploys");
@@ -166,7 +166,7 @@ async fn many_artefacts_are_shown_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_list_for_the_whole_channel_turns_its_pages_for_all() {
+async fn pages_of_a_public_list_turn_for_everyone() {
     let in_channel = |yaml: String| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel");
     let world = World::with_config(|yaml| in_channel(with_many_artefacts(&yaml, 96))).await;
     world.alice().types("/list").await;
@@ -184,7 +184,7 @@ async fn a_list_for_the_whole_channel_turns_its_pages_for_all() {
 }
 
 #[tokio::test]
-async fn what_is_rolling_out_failing_and_missing_is_said_so() {
+async fn list_shows_rollouts_failures_and_missing_workloads() {
     let world = World::with_config(|yaml| with_many_artefacts(&yaml, 1)).await;
     world.alice().types("/list").await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".to_owned()), None);
@@ -204,7 +204,7 @@ async fn what_is_rolling_out_failing_and_missing_is_said_so() {
 }
 
 #[tokio::test]
-async fn a_mark_goes_away_when_the_environment_has_caught_up() {
+async fn a_push_marks_the_next_environment_as_behind() {
     let world = World::open().await;
     world.alice().types("/list").await;
     let before = world.alice().types("/list storefront qa").await;

@@ -58,7 +58,7 @@ async fn owners(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_lock_is_told_to_all_and_its_meaning_to_the_one_who_locked() {
+async fn a_lock_is_announced_in_the_channel_and_explained_to_its_owner() {
     let world = World::open().await;
     let ack = world.bob().types("/gantry lock prod for 2h the database <!channel> is moving").await;
     assert_eq!(ack, "Locking *prod*...");
@@ -84,7 +84,7 @@ async fn a_lock_is_told_to_all_and_its_meaning_to_the_one_who_locked() {
 }
 
 #[tokio::test]
-async fn a_lock_refuses_a_promotion_and_says_whose_it_is() {
+async fn a_lock_refuses_promotions_and_names_its_owner() {
     let world = World::open().await;
     let before = head(&world, "qa");
     world.bob().types("/gantry lock qa for 2h load test").await;
@@ -108,7 +108,7 @@ async fn a_lock_refuses_a_promotion_and_says_whose_it_is() {
 }
 
 #[tokio::test]
-async fn a_lock_on_one_artefact_leaves_the_others_alone() {
+async fn a_lock_on_one_artefact_refuses_only_promotions_that_would_deploy_it() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa mailer mails are sent twice").await;
     world.alice().types("/promote checkout qa").await;
@@ -126,7 +126,7 @@ async fn a_lock_on_one_artefact_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn what_is_locked_can_be_taken_over_and_its_owner_is_told() {
+async fn a_lock_can_be_taken_over_and_its_former_owner_is_notified() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa for 2h load test").await;
     world.alice().types("/gantry lock qa another reason").await;
@@ -164,7 +164,7 @@ async fn what_is_locked_can_be_taken_over_and_its_owner_is_told() {
 }
 
 #[tokio::test]
-async fn a_refused_promotion_has_the_button_that_takes_the_lock_over() {
+async fn a_promotion_refused_by_a_lock_has_the_take_over_button() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa load test").await;
     world.alice().types("/promote checkout qa").await;
@@ -176,7 +176,7 @@ async fn a_refused_promotion_has_the_button_that_takes_the_lock_over() {
 }
 
 #[tokio::test]
-async fn a_lock_ends_by_itself_at_its_time() {
+async fn a_lock_with_a_duration_ends_by_itself() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa for 1h30m load test").await;
     world.wait(SignedDuration::from_mins(89)).await;
@@ -194,7 +194,7 @@ async fn a_lock_ends_by_itself_at_its_time() {
 }
 
 #[tokio::test]
-async fn a_lock_is_ended_by_its_owner_or_by_others_who_may() {
+async fn a_lock_can_be_ended_by_its_owner_or_by_another_person_with_the_right() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa load test").await;
     assert_eq!(world.bob().types("/gantry unlock qa").await, "Unlocking *qa*...");
@@ -246,7 +246,7 @@ async fn locks_are_listed_privately() {
 }
 
 #[tokio::test]
-async fn the_owner_of_a_forgotten_lock_is_asked_every_day() {
+async fn the_owner_of_a_lock_without_an_end_is_reminded_every_day() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa load test").await;
     world.carol().types("/gantry lock staging for 1d until tomorrow").await;
@@ -266,7 +266,7 @@ async fn the_owner_of_a_forgotten_lock_is_asked_every_day() {
 }
 
 #[tokio::test]
-async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
+async fn a_lock_reminder_that_was_due_while_the_bot_was_down_is_sent_after_the_start() {
     let world = World::open().await;
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
@@ -300,7 +300,7 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
 }
 
 #[tokio::test]
-async fn who_may_not_promote_or_approve_may_not_lock() {
+async fn only_people_who_may_promote_or_approve_may_lock_unlock_and_take_over() {
     let world = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
     world.alice().types("/gantry lock qa mine").await;
     assert_snapshot!(answer(&world, "alice"), @"
@@ -326,7 +326,7 @@ async fn who_may_not_promote_or_approve_may_not_lock() {
 }
 
 #[tokio::test]
-async fn guests_and_who_left_lock_nothing() {
+async fn guests_and_deactivated_people_can_neither_lock_nor_take_over() {
     let world = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
     world.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "dave"]);
     world.dave().types("/gantry lock qa mine").await;
@@ -350,7 +350,7 @@ async fn guests_and_who_left_lock_nothing() {
 }
 
 #[tokio::test]
-async fn an_environment_stays_as_it_is_while_nobody_can_tell_who_may() {
+async fn lock_is_refused_while_slack_cannot_list_the_group_of_lockers() {
     let world = World::with_config(|configuration| restrict_qa_promoters(&configuration)).await;
     world.bob().types("/gantry locks").await;
     // As many failures as there are attempts.
@@ -367,7 +367,7 @@ async fn an_environment_stays_as_it_is_while_nobody_can_tell_who_may() {
 }
 
 #[tokio::test]
-async fn a_team_that_github_does_not_tell_shuts_an_environment_too() {
+async fn lock_is_refused_while_github_cannot_list_the_team_of_lockers() {
     let world = World::with_config(|configuration| {
         let qa = "  - name: qa\n    promoters: [\"github:acme/release\"]\n";
         configuration.replace("  - name: qa\n", qa)
@@ -390,7 +390,7 @@ async fn a_team_that_github_does_not_tell_shuts_an_environment_too() {
 }
 
 #[tokio::test]
-async fn what_a_button_says_is_checked() {
+async fn the_value_of_a_take_over_button_is_checked() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa load test").await;
     let before = world.ephemeral_messages("alice", "deploys").len();
@@ -417,7 +417,7 @@ async fn what_a_button_says_is_checked() {
 }
 
 #[tokio::test]
-async fn two_who_take_over_at_once_are_one_and_one_who_is_told() {
+async fn of_two_people_who_take_over_at_once_one_succeeds_and_the_other_is_told() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa load test").await;
     for person in ["alice", "carol"] {
@@ -443,7 +443,7 @@ async fn two_who_take_over_at_once_are_one_and_one_who_is_told() {
 }
 
 #[tokio::test]
-async fn a_slip_is_answered_with_what_was_meant() {
+async fn typing_errors_in_lock_commands_are_answered_with_a_suggestion() {
     let world = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
@@ -492,7 +492,7 @@ async fn a_slip_is_answered_with_what_was_meant() {
 }
 
 #[tokio::test]
-async fn the_ledger_keeps_every_lock() {
+async fn the_ledger_records_lock_take_over_and_unlock() {
     let world = World::open().await;
     world.bob().types("/gantry lock qa checkout load test").await;
     world.alice().types("/gantry lock qa checkout mine").await;

@@ -30,7 +30,7 @@ fn numbers(text: &str) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn what_is_under_way_says_its_stage_its_age_who_asked_and_what_it_waits_for() {
+async fn status_shows_the_stage_age_requester_and_conditions_of_an_open_change() {
     let world = World::open().await;
     request_production(&world).await;
     world.wait(SignedDuration::from_mins(4)).await;
@@ -47,7 +47,7 @@ async fn what_is_under_way_says_its_stage_its_age_who_asked_and_what_it_waits_fo
 }
 
 #[tokio::test]
-async fn its_links_lead_to_the_card_the_pull_request_and_the_commit() {
+async fn status_links_to_the_card_the_pull_request_and_the_commit() {
     let world = World::open().await;
     let pull = request_production(&world).await;
     let calls = world.sim.slack.calls();
@@ -61,7 +61,7 @@ async fn its_links_lead_to_the_card_the_pull_request_and_the_commit() {
 }
 
 #[tokio::test]
-async fn what_rolls_out_says_how_far_it_is() {
+async fn status_shows_the_progress_of_a_rollout() {
     let world = World::open().await;
     world.alice().types("/list").await;
     world.sim.faults.arm(Fault::SlowRollout, 9, Some("checkout".into()), Some("qa".into()));
@@ -82,7 +82,7 @@ async fn what_rolls_out_says_how_far_it_is() {
 }
 
 #[tokio::test]
-async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
+async fn status_of_one_change_shows_its_timeline_also_after_its_end() {
     let world = World::open().await;
     request_production(&world).await;
     let digits = newest_short_id(&world, "releases");
@@ -116,7 +116,7 @@ async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
 }
 
 #[tokio::test]
-async fn what_can_be_cancelled_can_be_stopped_from_there() {
+async fn a_change_can_be_cancelled_from_its_status() {
     let world = World::open().await;
     request_production(&world).await;
     world.alice().types(&format!("/gantry status {}", newest_short_id(&world, "releases"))).await;
@@ -131,7 +131,7 @@ async fn what_can_be_cancelled_can_be_stopped_from_there() {
 }
 
 #[tokio::test]
-async fn of_two_changes_with_the_same_digits_both_are_shown() {
+async fn status_shows_both_of_two_changes_with_the_same_short_id() {
     let world = World::open().await;
     request_production(&world).await;
     let change = waiting_change(&world).await;
@@ -159,14 +159,14 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
 }
 
 #[tokio::test]
-async fn unknown_digits_are_said_to_be_unknown_and_what_to_do() {
+async fn status_of_an_unknown_change_says_so_and_names_the_next_step() {
     let world = World::open().await;
     world.alice().types("/list").await;
     assert_snapshot!(world.alice().types("/gantry status 0badcafe").await, @"I know no change `0badcafe`. `/gantry status` shows those that are under way, `/gantry history` those before.");
 }
 
 #[tokio::test]
-async fn what_failed_is_listed_while_it_is_watched() {
+async fn status_lists_a_failed_change_while_it_is_watched() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
@@ -182,7 +182,7 @@ async fn what_failed_is_listed_while_it_is_watched() {
 }
 
 #[tokio::test]
-async fn only_what_was_asked_for_is_listed() {
+async fn status_can_be_limited_to_an_artefact_and_an_environment() {
     let world = World::open().await;
     request_production(&world).await;
     for (typed, found) in [
@@ -202,7 +202,7 @@ async fn only_what_was_asked_for_is_listed() {
 }
 
 #[tokio::test]
-async fn many_are_told_page_by_page_in_place() {
+async fn status_of_many_changes_has_pages_that_turn_in_place() {
     let world = World::open().await;
     request_production(&world).await;
     let change = waiting_change(&world).await;
@@ -223,7 +223,7 @@ async fn many_are_told_page_by_page_in_place() {
 }
 
 #[tokio::test]
-async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
+async fn status_in_a_thread_is_answered_there_and_its_pages_turn_for_everyone() {
     let world = World::open().await;
     request_production(&world).await;
     let change = waiting_change(&world).await;
@@ -247,7 +247,7 @@ async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
 }
 
 #[tokio::test]
-async fn a_page_stays_what_it_was_when_something_begins_meanwhile() {
+async fn a_page_of_status_stays_the_same_when_changes_begin_meanwhile() {
     let world = World::open().await;
     request_production(&world).await;
     let change = waiting_change(&world).await;
@@ -263,7 +263,7 @@ async fn a_page_stays_what_it_was_when_something_begins_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_forged_button_gains_nothing() {
+async fn a_forged_page_button_has_no_effect() {
     let world = World::open().await;
     request_production(&world).await;
     world.alice().types("/gantry status").await;
@@ -292,7 +292,7 @@ async fn a_forged_button_gains_nothing() {
 }
 
 #[tokio::test]
-async fn a_guest_gets_nothing() {
+async fn a_guest_sees_neither_status_nor_history() {
     let world = World::open().await;
     request_production(&world).await;
     let digits = newest_short_id(&world, "releases");
@@ -304,7 +304,7 @@ async fn a_guest_gets_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restart_forgets_nothing_of_what_is_under_way_and_what_happened() {
+async fn status_and_history_are_complete_after_a_restart() {
     let mut harness = ProcessHarness::open().await;
     let slack = harness.world.slack.clone();
     let seen = |words: &str| {

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::harness::world::World;
 
 #[tokio::test]
-async fn an_empty_command_shows_what_can_be_asked() {
+async fn an_empty_command_shows_all_commands() {
     let world = World::open().await;
     assert_snapshot!(world.alice().types("/gantry").await, @"
     *I move artefacts from one environment to the next.*
@@ -44,7 +44,7 @@ async fn help_about_one_command_has_examples_to_copy() {
 }
 
 #[tokio::test]
-async fn a_slip_is_answered_at_once_with_what_was_meant() {
+async fn a_typing_error_is_answered_at_once_with_a_suggestion() {
     let world = World::open().await;
     let mut answers = Vec::new();
     for typed in [
@@ -89,7 +89,7 @@ async fn a_slip_is_answered_at_once_with_what_was_meant() {
 }
 
 #[tokio::test]
-async fn a_mention_in_a_thread_is_answered_there_for_all_to_see() {
+async fn a_mention_in_a_thread_is_answered_publicly_in_the_thread() {
     let world = World::open().await;
     world.push("checkout", "Something to talk about");
     world.settle().await;
@@ -101,7 +101,7 @@ async fn a_mention_in_a_thread_is_answered_there_for_all_to_see() {
 }
 
 #[tokio::test]
-async fn a_wrong_mention_in_a_thread_is_answered_privately() {
+async fn a_typing_error_in_a_thread_is_answered_privately() {
     let world = World::open().await;
     world.push("checkout", "Something to talk about");
     world.settle().await;
@@ -112,7 +112,7 @@ async fn a_wrong_mention_in_a_thread_is_answered_privately() {
 }
 
 #[tokio::test]
-async fn a_direct_message_is_answered_there() {
+async fn a_direct_message_is_answered_as_a_direct_message() {
     let world = World::open().await;
     for said in ["list checkout", "@gantry list checkout"] {
         world.alice().posts("@gantry", None, said).await;
@@ -122,7 +122,7 @@ async fn a_direct_message_is_answered_there() {
 }
 
 #[tokio::test]
-async fn a_guest_gets_nothing() {
+async fn a_guest_is_rejected_even_for_help() {
     let world = World::open().await;
     world.dave().types("/list").await;
     assert!(world.dave().reads().contains("you are a guest here"), "{}", world.dave().reads());

@@ -36,7 +36,7 @@ fn merge(sim: &Sim, repository: &str, number: u64) -> Sha {
 }
 
 #[tokio::test]
-async fn a_commit_is_found_by_its_whole_name_and_by_its_beginning() {
+async fn a_commit_is_found_by_its_sha_a_prefix_of_it_and_its_address() {
     let world = World::open().await;
     let ack = world.alice().types("/gantry where d6c66c2").await;
     assert_eq!(ack, "Looking for `d6c66c2`...");
@@ -84,7 +84,7 @@ async fn a_pull_request_is_found_by_number_and_by_address() {
 }
 
 #[tokio::test]
-async fn a_version_is_found_by_the_tag_of_its_image_and_by_the_tag_of_git() {
+async fn a_version_is_found_by_its_image_tag_and_its_git_tag() {
     let world = World::open().await;
     let answer = ask(&world, "d6c66c2").await;
     assert_eq!(ask(&world, "develop-d6c66c2").await, answer);
@@ -106,7 +106,7 @@ async fn a_version_is_found_by_the_tag_of_its_image_and_by_the_tag_of_git() {
 }
 
 #[tokio::test]
-async fn a_pull_request_that_is_not_merged_is_nowhere() {
+async fn a_pull_request_that_is_not_merged_is_in_no_environment() {
     let world = World::open().await;
     let number = open_pull(&world.sim, "checkout", REPOSITORY, "totals", "Round <!channel> totals");
     world.settle().await;
@@ -116,7 +116,7 @@ async fn a_pull_request_that_is_not_merged_is_nowhere() {
 }
 
 #[tokio::test]
-async fn what_nobody_knows_is_said_so_and_asked_once() {
+async fn an_unknown_name_is_answered_as_unknown_and_looked_up_on_github_once() {
     let world = World::open().await;
     assert_snapshot!(ask(&world, "4f1c2ab").await, @"
     I find no commit, pull request or tag `4f1c2ab` in the 3 repositories that artefacts are built from.
@@ -152,7 +152,7 @@ async fn what_nobody_knows_is_said_so_and_asked_once() {
 }
 
 #[tokio::test]
-async fn what_is_typed_wrong_is_answered_at_once() {
+async fn a_typing_error_in_where_is_answered_at_once() {
     let world = World::open().await;
     let ack = world.alice().types("/gantry where").await;
     assert!(ack.contains("commit, pull request or tag"), "{ack}");
@@ -161,7 +161,7 @@ async fn what_is_typed_wrong_is_answered_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_means_one_of_several_is_asked_and_a_button_answers() {
+async fn an_ambiguous_pull_request_number_is_resolved_by_a_button() {
     let world = World::open().await;
     let first = open_pull(&world.sim, "checkout", REPOSITORY, "totals", "Round totals again");
     merge(&world.sim, REPOSITORY, first);
@@ -193,7 +193,7 @@ async fn whoever_means_one_of_several_is_asked_and_a_button_answers() {
 }
 
 #[tokio::test]
-async fn commits_that_begin_alike_are_asked_about() {
+async fn an_ambiguous_number_in_commit_subjects_is_resolved_by_a_button() {
     let world = World::open().await;
     // Two commits have the same subject, with the same pull request number in it.
     for branch in ["develop", "qa"] {
@@ -213,7 +213,7 @@ async fn commits_that_begin_alike_are_asked_about() {
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_is_not_there_though_git_has_it() {
+async fn a_commit_that_was_rolled_back_is_not_in_the_environment() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     assert!(ask(&world, "d6c66c2").await.contains(":white_check_mark: in *qa* since"));
@@ -237,7 +237,7 @@ async fn what_was_rolled_back_is_not_there_though_git_has_it() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_trailers() {
+async fn a_rollback_that_is_not_in_the_ledger_is_recognised_by_its_trailers() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/rollback checkout qa").await;
@@ -264,7 +264,7 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_trailers() {
 }
 
 #[tokio::test]
-async fn a_hotfix_is_only_where_it_was_pushed() {
+async fn a_hotfix_is_only_in_the_environment_it_was_pushed_to() {
     let world = World::open().await;
     world.sim.push("checkout", "prod", "Stop double charges", BTreeMap::new(), "carol").unwrap();
     world.settle().await;
@@ -285,7 +285,7 @@ async fn a_hotfix_is_only_where_it_was_pushed() {
 }
 
 #[tokio::test]
-async fn each_artefact_of_a_repository_has_its_lines() {
+async fn where_shows_each_artefact_of_the_repository() {
     let world = World::open().await;
     let file = BTreeMap::from([("storefront/a.txt".to_owned(), Some("a".to_owned()))]);
     let pushed = world.sim.push("storefront", "develop", "Windows in blue", file, "alice").unwrap();
@@ -310,7 +310,7 @@ async fn each_artefact_of_a_repository_has_its_lines() {
 }
 
 #[tokio::test]
-async fn it_is_there_since_the_first_version_that_had_it() {
+async fn where_shows_the_time_of_the_first_version_with_the_commit() {
     let world = World::open().await;
     let first = world.push("checkout", "Round totals");
     world.settle().await;
@@ -322,7 +322,7 @@ async fn it_is_there_since_the_first_version_that_had_it() {
 }
 
 #[tokio::test]
-async fn it_says_what_it_waits_for() {
+async fn where_says_which_promotion_or_approval_a_commit_waits_for() {
     let world = World::open().await;
     // The commit is in staging. Prod is next and needs an approval.
     let staged = ask(&world, "d2aaacd").await;
@@ -340,7 +340,7 @@ async fn it_says_what_it_waits_for() {
 }
 
 #[tokio::test]
-async fn what_does_not_run_well_below_waits_for_that() {
+async fn where_says_that_a_failed_version_must_run_well_before_its_promotion() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
     let pushed = world.push("checkout", "Round totals");
@@ -351,7 +351,7 @@ async fn what_does_not_run_well_below_waits_for_that() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_cannot_be_read_is_told_with_what_was_last_seen() {
+async fn where_shows_the_last_seen_version_of_a_cluster_that_cannot_be_read() {
     let world = World::open().await;
     world.sim.cluster.set_down("qa", true);
     let mut answer = String::new();
@@ -367,7 +367,7 @@ async fn a_cluster_that_cannot_be_read_is_told_with_what_was_last_seen() {
 }
 
 #[tokio::test]
-async fn what_rolls_out_is_not_there_yet() {
+async fn a_commit_whose_rollout_is_not_complete_is_shown_as_rolling_out() {
     let world = World::open().await;
     let before = world.running_tag("checkout", "development");
     world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("development".into()));
@@ -388,7 +388,7 @@ async fn what_rolls_out_is_not_there_yet() {
 }
 
 #[tokio::test]
-async fn what_goes_by_manifest_is_found_as_well_and_what_was_rolled_back_there() {
+async fn where_works_for_manifest_delivery_and_its_rollbacks() {
     let world = World::open().await;
     let pushed = world.push("search", "Rank by price");
     world.settle().await;
@@ -405,7 +405,7 @@ async fn what_goes_by_manifest_is_found_as_well_and_what_was_rolled_back_there()
 }
 
 #[tokio::test]
-async fn a_warm_answer_costs_github_nothing_and_a_cold_one_two_requests_an_artefact() {
+async fn the_first_where_needs_two_github_requests_for_each_artefact_and_the_second_none() {
     let world = World::open().await;
     let graph = world.sim.github.graph(REPOSITORY, 100);
     for commit in graph.iter().filter(|commit| commit.parents.len() < 2) {
@@ -421,7 +421,7 @@ async fn a_warm_answer_costs_github_nothing_and_a_cold_one_two_requests_an_artef
 }
 
 #[tokio::test]
-async fn github_is_not_needed_for_what_is_kept() {
+async fn where_answers_from_the_store_while_github_is_down() {
     let world = World::open().await;
     let known = ask(&world, "d6c66c2").await;
     world.sim.faults.arm(Fault::Github502, 1000, None, None);
@@ -432,7 +432,7 @@ async fn github_is_not_needed_for_what_is_kept() {
 }
 
 #[tokio::test]
-async fn a_mention_in_a_thread_is_answered_there_for_all() {
+async fn where_in_a_thread_is_answered_publicly_in_the_thread() {
     let world = World::open().await;
     let first = world.alice().posts("deploys", None, "Is it out?").await;
     world.alice().posts("deploys", Some(&first), "@gantry where d6c66c2").await;
@@ -443,7 +443,7 @@ async fn a_mention_in_a_thread_is_answered_there_for_all() {
 }
 
 #[tokio::test]
-async fn a_guest_learns_nothing() {
+async fn where_tells_a_guest_nothing() {
     let world = World::open().await;
     world.dave().types("/gantry where d6c66c2").await;
     let told = world.ephemeral_messages("dave", "deploys");
@@ -451,7 +451,7 @@ async fn a_guest_learns_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_found_is_known_after_a_restart() {
+async fn where_needs_no_github_request_for_a_known_commit_after_a_restart() {
     let mut harness = ProcessHarness::open().await;
     let sim = harness.world.clone();
     // No comparison lists the first commit, because every environment runs a newer one.
@@ -488,7 +488,7 @@ async fn what_was_found_is_known_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
+async fn a_hotfix_after_a_rollback_does_not_bring_the_removed_commit_back() {
     let world = World::open().await;
     let bad = world.running_tag("checkout", "development")["develop-".len()..].to_owned();
     world.alice().types("/promote checkout qa").await;

@@ -51,7 +51,7 @@ fn parents(world: &World, branch: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nothing_stands_in_the_way_and_promote_brings_exactly_what_was_shown() {
+async fn without_obstacles_the_promote_button_promotes_exactly_the_shown_version() {
     let world = World::open().await;
     let (seen, before) = (head(&world, "develop"), head(&world, "qa"));
     assert_snapshot!(why(&world, "checkout qa").await, @"
@@ -81,7 +81,7 @@ async fn nothing_stands_in_the_way_and_promote_brings_exactly_what_was_shown() {
 }
 
 #[tokio::test]
-async fn what_comes_next_is_said_where_the_way_is_free() {
+async fn why_names_the_approval_that_follows_when_there_is_no_obstacle() {
     let world = World::open().await;
     assert_snapshot!(why(&world, "checkout prod").await, @"
     :large_green_circle: Nothing stands between *checkout* `staging-<staging>` and *prod*: `/promote checkout prod` brings it there.
@@ -94,7 +94,7 @@ async fn what_comes_next_is_said_where_the_way_is_free() {
 }
 
 #[tokio::test]
-async fn no_environment_is_the_first_that_is_behind() {
+async fn why_without_an_environment_takes_the_first_one_that_is_behind() {
     let world = World::open().await;
     let told = why(&world, "checkout").await;
     let last = told.lines().last().unwrap();
@@ -104,7 +104,7 @@ async fn no_environment_is_the_first_that_is_behind() {
 }
 
 #[tokio::test]
-async fn two_things_at_once_are_both_told_and_promote_is_refused_by_the_first() {
+async fn why_shows_all_obstacles_and_promote_refuses_with_the_first() {
     let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     world.carol().types("/gantry lock qa for 2h the database moves").await;
     assert_snapshot!(why(&world, "checkout qa").await, @"
@@ -131,7 +131,7 @@ async fn two_things_at_once_are_both_told_and_promote_is_refused_by_the_first() 
 }
 
 #[tokio::test]
-async fn a_freeze_passes_and_looking_again_takes_the_place_of_the_answer() {
+async fn why_shows_a_freeze_and_look_again_replaces_the_answer_after_its_end() {
     let freeze = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 10:00\", reason: inventory }]";
     let world = World::with_config(with_environment_line("qa", freeze)).await;
     assert_snapshot!(why(&world, "checkout qa").await, @"
@@ -149,7 +149,7 @@ async fn a_freeze_passes_and_looking_again_takes_the_place_of_the_answer() {
 }
 
 #[tokio::test]
-async fn a_soak_is_said_with_its_end() {
+async fn why_shows_that_the_soak_time_is_not_over() {
     let world = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
     promote_newer_to_staging(&world).await;
     let told = why(&world, "checkout prod").await;
@@ -160,7 +160,7 @@ async fn a_soak_is_said_with_its_end() {
 }
 
 #[tokio::test]
-async fn checks_that_are_red_or_running_are_named() {
+async fn why_names_checks_that_are_running_or_red() {
     let world = World::open().await;
     let develop = head(&world, "develop");
     world.sim.github.set_check(REPOSITORY, &develop, "browser tests", "in_progress").unwrap();
@@ -176,7 +176,7 @@ async fn checks_that_are_red_or_running_are_named() {
 }
 
 #[tokio::test]
-async fn what_rolls_out_below_hides_nothing_else() {
+async fn why_shows_a_rollout_below_together_with_all_other_obstacles() {
     let world = World::open().await;
     world.carol().types("/gantry lock qa not now").await;
     world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
@@ -204,7 +204,7 @@ async fn what_rolls_out_below_hides_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_does_not_run_well_below_can_be_rolled_back() {
+async fn why_offers_to_roll_back_a_failed_version_below_but_not_in_the_first_environment() {
     let world = World::open().await;
     let good = world.running_tag("checkout", "qa");
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
@@ -229,7 +229,7 @@ async fn what_does_not_run_well_below_can_be_rolled_back() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_cannot_be_read_hides_no_lock() {
+async fn why_shows_a_lock_although_a_cluster_cannot_be_read() {
     let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
     world.carol().types("/gantry lock staging not now").await;
     let told = why(&world, "checkout staging").await;
@@ -243,7 +243,7 @@ async fn a_cluster_that_cannot_be_read_hides_no_lock() {
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_can_be_released_and_then_asks_once_more() {
+async fn why_offers_to_release_a_quarantined_version_and_then_shows_the_hold() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let bad = head(&world, "qa");
@@ -266,7 +266,7 @@ async fn what_was_rolled_back_can_be_released_and_then_asks_once_more() {
 }
 
 #[tokio::test]
-async fn a_change_that_waits_says_for_whom_and_can_be_approved_from_here() {
+async fn why_shows_who_must_approve_an_open_change_and_has_the_approve_button() {
     let world = World::open().await;
     request_production(&world).await;
     let before = head(&world, "prod");
@@ -287,7 +287,7 @@ async fn a_change_that_waits_says_for_whom_and_can_be_approved_from_here() {
 }
 
 #[tokio::test]
-async fn a_change_that_waits_can_be_cancelled_by_whoever_asked_for_it() {
+async fn an_open_change_can_be_cancelled_from_why_by_its_requester() {
     let world = World::open().await;
     request_production(&world).await;
     world.carol().types("/gantry lock prod not now").await;
@@ -298,7 +298,7 @@ async fn a_change_that_waits_can_be_cancelled_by_whoever_asked_for_it() {
 }
 
 #[tokio::test]
-async fn a_change_that_rolls_out_is_linked() {
+async fn why_links_to_the_card_of_a_change_that_is_deploying() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
     world.bob().types_without_waiting("deploys", "/promote checkout qa").await;
@@ -315,7 +315,7 @@ async fn a_change_that_rolls_out_is_linked() {
 }
 
 #[tokio::test]
-async fn what_can_never_go_there_says_so() {
+async fn why_says_that_an_artefact_can_never_be_promoted_to_an_environment() {
     let world = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
@@ -344,7 +344,7 @@ async fn what_can_never_go_there_says_so() {
 }
 
 #[tokio::test]
-async fn nothing_runs_below() {
+async fn why_says_that_the_artefact_does_not_run_below() {
     let world = World::open().await;
     world.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
     world.settle().await;
@@ -353,7 +353,7 @@ async fn nothing_runs_below() {
 }
 
 #[tokio::test]
-async fn a_mention_in_a_thread_is_answered_there_and_looked_at_again_in_place() {
+async fn why_in_a_thread_is_answered_there_and_look_again_updates_it_in_place() {
     let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     world.carol().types("/gantry lock qa not now").await;
     let parent = world.last_message("alice", "deploys").id;
@@ -373,7 +373,7 @@ async fn a_mention_in_a_thread_is_answered_there_and_looked_at_again_in_place() 
 }
 
 #[tokio::test]
-async fn what_is_for_all_does_not_give_way_to_what_is_for_one() {
+async fn a_private_answer_does_not_replace_a_public_why() {
     let world = World::open().await;
     world.carol().types("/gantry lock qa not now").await;
     let parent = world.last_message("alice", "deploys").id;
@@ -386,7 +386,7 @@ async fn what_is_for_all_does_not_give_way_to_what_is_for_one() {
 }
 
 #[tokio::test]
-async fn by_manifest_promote_is_pinned_to_the_image() {
+async fn the_promote_button_for_manifest_delivery_promotes_the_shown_image() {
     let world = World::open().await;
     let (_, tag) = crate::harness::manifest::push_and_settle(&world, "Rank titles higher").await;
     let told = why(&world, "search qa").await;
@@ -402,7 +402,7 @@ async fn by_manifest_promote_is_pinned_to_the_image() {
 }
 
 #[tokio::test]
-async fn what_is_known_is_told_though_github_does_not_answer() {
+async fn why_shows_the_known_obstacles_while_github_is_down() {
     let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     world.alice().types("/gantry why checkout staging").await;
     world.sim.faults.arm(Fault::Github502, 99, None, None);

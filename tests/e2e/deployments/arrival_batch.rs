@@ -95,7 +95,7 @@ fn count_mentions(messages: &[Message], person: &str) -> usize {
 }
 
 #[tokio::test]
-async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
+async fn twenty_arrivals_of_one_push_share_one_card() {
     let world = open_with_artefacts(20).await;
     let sha = commit_by(&world.sim, "alice", "Paint all rooms");
     roll_out(&world, 20, 0, &sha);
@@ -120,7 +120,7 @@ async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
 }
 
 #[tokio::test]
-async fn one_of_a_batch_that_crashes_is_said_in_the_thread_and_the_channel_and_its_author_called_once() {
+async fn a_failure_in_a_batch_is_announced_in_the_thread_and_the_channel_and_each_author_is_mentioned_once() {
     let world = open_with_artefacts(20).await;
     commit_by(&world.sim, "bob", "Buy the paint");
     let sha = commit_by(&world.sim, "alice", "Paint all rooms");
@@ -145,7 +145,7 @@ async fn one_of_a_batch_that_crashes_is_said_in_the_thread_and_the_channel_and_i
 }
 
 #[tokio::test]
-async fn many_failures_of_a_batch_are_few_messages_and_one_call() {
+async fn many_failures_in_a_batch_are_few_messages_with_one_mention() {
     let world = open_with_artefacts(12).await;
     let sha = commit_by(&world.sim, "alice", "Break all rooms");
     roll_out(&world, 12, 9, &sha);
@@ -161,7 +161,7 @@ async fn many_failures_of_a_batch_are_few_messages_and_one_call() {
 }
 
 #[tokio::test]
-async fn one_of_a_batch_that_recovers_is_said_once() {
+async fn a_recovery_in_a_batch_is_announced_once() {
     let world = open_with_artefacts(5).await;
     let sha = commit_by(&world.sim, "alice", "Paint all rooms");
     roll_out(&world, 5, 1, &sha);
@@ -180,7 +180,7 @@ async fn one_of_a_batch_that_recovers_is_said_once() {
 }
 
 #[tokio::test]
-async fn three_at_once_are_three_messages() {
+async fn three_arrivals_at_once_are_three_messages() {
     let world = open_with_artefacts(3).await;
     let sha = commit_by(&world.sim, "alice", "Paint all rooms");
     roll_out(&world, 3, 0, &sha);

@@ -13,14 +13,14 @@ fn redact_origin(world: &World, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_runs_at_the_first_look_is_not_announced() {
+async fn versions_that_run_at_the_first_start_are_not_announced() {
     let world = World::open().await;
     assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
     assert_eq!(world.public_messages("releases"), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_push_that_runs_is_told_once_in_its_channel() {
+async fn a_push_is_announced_once_in_the_channel_when_it_runs() {
     let world = World::open().await;
     let sha = world.push("checkout", "Sort the basket by name");
     world.settle().await;
@@ -39,7 +39,7 @@ async fn a_push_that_runs_is_told_once_in_its_channel() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_before_the_cluster_shows_it() {
+async fn a_push_is_not_announced_before_the_cluster_runs_it() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
     world.push("checkout", "Take your time");
@@ -57,7 +57,7 @@ async fn nothing_is_told_before_the_cluster_shows_it() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhile() {
+async fn a_late_answer_of_github_is_not_used_for_a_version_that_arrived_meanwhile() {
     let world = World::open().await;
     world.sim.github.request_faults().inject("GET", "/commits/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     let first = world.push("checkout", "The first");
@@ -89,7 +89,7 @@ async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhil
 }
 
 #[tokio::test]
-async fn a_report_of_success_turns_nothing_green() {
+async fn a_report_of_success_alone_announces_nothing() {
     let world = World::open().await;
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
@@ -111,7 +111,7 @@ async fn a_report_of_success_turns_nothing_green() {
 }
 
 #[tokio::test]
-async fn a_push_that_fails_is_told_with_the_reason() {
+async fn a_push_that_fails_is_announced_with_the_reason() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     let sha = world.push("checkout", "Break the basket");
@@ -129,7 +129,7 @@ async fn a_push_that_fails_is_told_with_the_reason() {
 }
 
 #[tokio::test]
-async fn an_image_that_is_not_there_is_the_reason() {
+async fn a_missing_image_is_announced_as_the_reason_of_a_failure() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::ImageMissing, 1, None, None);
     world.push("storefront", "Vanish");
@@ -139,7 +139,7 @@ async fn an_image_that_is_not_there_is_the_reason() {
 }
 
 #[tokio::test]
-async fn a_failure_that_is_repaired_by_the_next_push_is_told_as_such() {
+async fn a_failed_push_and_its_fix_are_two_announcements() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     world.push("checkout", "Break the basket");
@@ -153,7 +153,7 @@ async fn a_failure_that_is_repaired_by_the_next_push_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn without_its_webhook_a_push_is_told_all_the_same() {
+async fn a_push_is_announced_without_its_webhook() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::LostWebhook, 9, None, None);
     world.push("checkout", "Nobody reports me");
@@ -162,7 +162,7 @@ async fn without_its_webhook_a_push_is_told_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_comes_twice_is_told_once() {
+async fn a_repeated_webhook_does_not_repeat_the_announcement() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::DuplicateWebhook, 9, None, None);
     world.push("checkout", "Reported twice");
@@ -171,7 +171,7 @@ async fn a_webhook_that_comes_twice_is_told_once() {
 }
 
 #[tokio::test]
-async fn every_artefact_of_a_shared_repository_is_told() {
+async fn a_push_to_a_shared_repository_is_announced_for_each_artefact() {
     let world = World::open().await;
     let sha = world.push("mailer", "Write nicer mails");
     world.settle().await;
@@ -184,7 +184,7 @@ async fn every_artefact_of_a_shared_repository_is_told() {
 }
 
 #[tokio::test]
-async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
+async fn an_arrival_by_manifest_is_announced_with_the_commit_of_its_image() {
     let world = World::open().await;
     world.push("search", "Find more");
     world.settle().await;
@@ -199,7 +199,7 @@ async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
 
 /// The tag of checkout names the commit, and GitHub must confirm it. The label of search's image names it.
 #[tokio::test]
-async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
+async fn while_github_is_down_an_arrival_is_announced_and_its_commit_is_added_later() {
     for artefact in ["checkout", "search"] {
         let world = World::open().await;
         world.push(artefact, "GitHub sleeps");
@@ -218,7 +218,7 @@ async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
 }
 
 #[tokio::test]
-async fn text_from_a_commit_cannot_call_the_channel() {
+async fn the_text_of_a_commit_cannot_mention_anyone() {
     let world = World::open().await;
     world.push("checkout", "<!channel> <@U0BOB> & `rm`");
     world.settle().await;
@@ -228,7 +228,7 @@ async fn text_from_a_commit_cannot_call_the_channel() {
 
 /// The author is mentioned once: an edit of a message notifies no one, and no message is posted again.
 #[tokio::test]
-async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_channel() {
+async fn a_recovery_is_announced_once_in_the_thread_and_the_channel() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     world.push("checkout", "Break the basket");
@@ -248,7 +248,7 @@ async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_chann
 }
 
 #[tokio::test]
-async fn who_wrote_it_and_is_learned_late_is_called_in_the_thread() {
+async fn an_author_who_becomes_known_late_is_mentioned_in_the_thread() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, None, None);
     world.push("checkout", "Break the basket");
@@ -270,7 +270,7 @@ async fn who_wrote_it_and_is_learned_late_is_called_in_the_thread() {
 }
 
 #[tokio::test]
-async fn what_is_reported_and_seen_again_and_again_is_told_once() {
+async fn repeated_reports_and_observations_do_not_repeat_the_announcement() {
     let world = World::open().await;
     let sha = world.push("checkout", "Sort the basket by name");
     world.settle().await;

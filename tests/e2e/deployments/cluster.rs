@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use crate::harness::world::World;
 
 #[tokio::test]
-async fn a_forbidden_namespace_is_shown_as_such_and_hinders_nobody_else() {
+async fn a_forbidden_namespace_is_shown_as_unreadable_and_does_not_affect_the_others() {
     let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
     world.alice().types("/list checkout").await;
     let list = world.alice().types("/list checkout").await;
@@ -25,7 +25,7 @@ async fn a_forbidden_namespace_is_shown_as_such_and_hinders_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_comes_back_is_seen_again_and_nothing_is_announced_twice() {
+async fn a_push_during_an_outage_of_the_cluster_is_announced_once_after_it() {
     let world = World::open().await;
     world.alice().types("/list").await;
     world.sim.cluster.set_down("development", true);
@@ -57,7 +57,7 @@ async fn a_cluster_that_comes_back_is_seen_again_and_nothing_is_announced_twice(
 }
 
 #[tokio::test]
-async fn a_watch_that_is_too_old_starts_anew_without_a_message() {
+async fn an_expired_watch_is_restarted_and_announces_nothing() {
     let world = World::open().await;
     world.sim.cluster.compact();
     world.settle().await;
@@ -67,7 +67,7 @@ async fn a_watch_that_is_too_old_starts_anew_without_a_message() {
 }
 
 #[tokio::test]
-async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
+async fn the_image_history_of_every_kind_of_workload_can_be_read() {
     let world = World::open().await;
     let qa = Namespace { context: None, name: "qa".into() };
     let agent: Workload = "daemonset/agent".parse().unwrap();

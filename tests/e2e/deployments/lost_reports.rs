@@ -182,7 +182,7 @@ async fn run_seed(seed: u64, weather: WebhookFaults, things: &[&'static str]) ->
 }
 
 #[tokio::test]
-async fn with_three_of_ten_webhooks_lost_the_ledger_equals_the_cluster_within_one_look() {
+async fn with_30_percent_of_webhooks_lost_the_store_equals_the_cluster_after_one_poll() {
     let weather = WebhookFaults { lost_percent: 30, ..WebhookFaults::default() };
     let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
     let lives = join_all(SEEDS.map(|seed| run_seed(seed, weather, &all))).await;
@@ -191,7 +191,7 @@ async fn with_three_of_ten_webhooks_lost_the_ledger_equals_the_cluster_within_on
 }
 
 #[tokio::test]
-async fn without_any_webhook_every_change_ends_as_the_cluster_does() {
+async fn without_any_webhook_every_change_ends_as_deployed_or_failed() {
     let weather = WebhookFaults { lost_percent: 100, ..WebhookFaults::default() };
     for (ends, _) in join_all(SEEDS.map(|seed| run_seed(seed, weather, &WITH_COMMIT_IN_IMAGE))).await {
         for (place, end) in ends.iter().flatten() {
@@ -201,7 +201,7 @@ async fn without_any_webhook_every_change_ends_as_the_cluster_does() {
 }
 
 #[tokio::test]
-async fn webhooks_that_come_twice_late_and_out_of_order_change_nothing() {
+async fn repeated_late_and_unordered_webhooks_do_not_change_the_result() {
     let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
     let storm = WebhookFaults { lost_percent: 0, duplicate_percent: 100, max_delay: SignedDuration::from_secs(8) };
     let lives =

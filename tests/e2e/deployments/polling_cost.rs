@@ -32,7 +32,7 @@ async fn measure_ten_minutes(world: &World) -> Cost {
 }
 
 #[tokio::test]
-async fn a_change_that_waits_for_approval_costs_nothing() {
+async fn polling_a_change_that_waits_for_approval_uses_no_rate_limit() {
     let world = open_with_waiting_change().await;
     let cost = measure_ten_minutes(&world).await;
     assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
@@ -42,7 +42,7 @@ async fn a_change_that_waits_for_approval_costs_nothing() {
 
 /// The `ETag` does not show reliably whether the pull request can be merged, so one request of each poll counts.
 #[tokio::test]
-async fn a_change_that_github_does_not_let_in_costs_one_request_a_look() {
+async fn polling_a_pull_request_that_github_blocks_uses_one_counted_request() {
     let world = World::open().await;
     world.sim.github.protect(REPOSITORY, "prod", Rules { required_reviews: 1, ..Rules::default() }).unwrap();
     request_production(&world).await;
@@ -52,7 +52,7 @@ async fn a_change_that_github_does_not_let_in_costs_one_request_a_look() {
 }
 
 #[tokio::test]
-async fn a_review_is_seen_at_the_next_look() {
+async fn a_review_without_a_webhook_is_seen_at_the_next_poll() {
     let world = open_with_waiting_change().await;
     world.sim.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
     world.wait(POLL_INTERVAL).await;
@@ -60,7 +60,7 @@ async fn a_review_is_seen_at_the_next_look() {
 }
 
 #[tokio::test]
-async fn a_check_that_turns_red_and_green_again_is_seen_at_the_next_look() {
+async fn a_check_without_a_webhook_is_seen_at_the_next_poll() {
     let world = open_with_waiting_change().await;
     let frozen = crate::harness::production::pull(&world).unwrap().head_sha;
     for (conclusion, red) in [("failure", true), ("success", false)] {
@@ -71,7 +71,7 @@ async fn a_check_that_turns_red_and_green_again_is_seen_at_the_next_look() {
 }
 
 #[tokio::test]
-async fn a_push_to_either_branch_is_seen_at_the_next_look() {
+async fn a_push_to_either_branch_without_a_webhook_is_seen_at_the_next_poll() {
     let file = |name: &str| BTreeMap::from([(name.to_owned(), Some("x".to_owned()))]);
     let world = open_with_waiting_change().await;
     let frozen = crate::harness::production::pull(&world).unwrap();
@@ -89,7 +89,7 @@ async fn a_push_to_either_branch_is_seen_at_the_next_look() {
 }
 
 #[tokio::test]
-async fn a_pull_request_that_somebody_closes_is_seen_at_the_next_look() {
+async fn a_closed_pull_request_without_a_webhook_is_seen_at_the_next_poll() {
     let world = open_with_waiting_change().await;
     world.sim.github.close_pull(REPOSITORY, 1, "bob").unwrap();
     world.wait(POLL_INTERVAL).await;

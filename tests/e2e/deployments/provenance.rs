@@ -32,7 +32,7 @@ async fn with_part() -> World {
 }
 
 #[tokio::test]
-async fn a_hand_on_kubectl_is_marked_until_the_branch_has_caught_up() {
+async fn a_version_deployed_with_kubectl_is_marked_until_the_branch_has_it() {
     let world = with_part().await;
     let newer = head(&world, "develop");
     roll_out(&world, "part", &newer[..12], None);
@@ -53,7 +53,7 @@ async fn a_hand_on_kubectl_is_marked_until_the_branch_has_caught_up() {
 }
 
 #[tokio::test]
-async fn what_failed_before_hides_neither_what_others_bring_nor_its_mark() {
+async fn an_arrival_after_a_failed_change_is_announced_and_marked() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
@@ -70,7 +70,7 @@ async fn what_failed_before_hides_neither_what_others_bring_nor_its_mark() {
 }
 
 #[tokio::test]
-async fn another_tool_that_deploys_what_the_branch_has_is_not_marked() {
+async fn a_version_of_another_tool_is_not_marked_if_the_branch_has_it() {
     let world = with_part().await;
     let first = commit(&world.sim, "acme/part", "qa", "By another tool");
     commit(&world.sim, "acme/part", "qa", "Newer than what it deploys");
@@ -82,7 +82,7 @@ async fn another_tool_that_deploys_what_the_branch_has_is_not_marked() {
 }
 
 #[tokio::test]
-async fn what_nothing_tells_the_commit_of_is_not_marked() {
+async fn a_version_without_a_known_commit_is_not_marked() {
     let world = with_part().await;
     roll_out(&world, "part", "nightly", None);
     world.settle().await;
@@ -96,7 +96,7 @@ async fn what_nothing_tells_the_commit_of_is_not_marked() {
 }
 
 #[tokio::test]
-async fn while_github_is_away_nothing_is_marked_and_the_mark_comes_later() {
+async fn while_github_is_down_no_version_is_marked_and_the_mark_follows_later() {
     use gantry::sim::faults::Fault;
     let world = with_part().await;
     let newer = head(&world, "develop");
@@ -112,7 +112,7 @@ async fn while_github_is_away_nothing_is_marked_and_the_mark_comes_later() {
 }
 
 #[tokio::test]
-async fn a_manifest_that_names_another_image_does_not_explain_what_runs() {
+async fn a_version_that_differs_from_the_manifest_is_marked_until_the_manifest_has_it() {
     let world = World::open().await;
     let workload = "deployment/search".parse().unwrap();
     let (pinned, _) = manifest::push_and_settle(&world, "Find plurals").await;
@@ -135,7 +135,7 @@ async fn a_manifest_that_names_another_image_does_not_explain_what_runs() {
 }
 
 #[tokio::test]
-async fn what_a_rollback_took_away_is_not_explained_by_the_past_of_the_branch() {
+async fn a_version_that_a_rollback_removed_is_marked_although_the_branch_contains_it() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     let bad = world.running_tag("checkout", "qa");

@@ -84,7 +84,7 @@ async fn last_attribution(world: &World) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn an_artefact_that_the_report_names_is_woken() {
+async fn a_report_that_names_its_artefact_wakes_the_change_of_that_artefact() {
     let (world, heads) = open_with_deploying_changes(&["alpha", "beta"], "").await;
     send(&world, "qa", &failure(&world, "all-of-it", &heads[0], &json!({ "artefact": "alpha" }))).await;
     assert_eq!(last_attribution(&world).await, (json!(["alpha"]), json!("named")));
@@ -94,7 +94,7 @@ async fn an_artefact_that_the_report_names_is_woken() {
 }
 
 #[tokio::test]
-async fn an_image_tells_whose_report_it_is() {
+async fn a_report_is_mapped_by_its_image() {
     let (world, heads) = open_with_deploying_changes(&["alpha"], "").await;
     let image = &json!({ "image": "ghcr.io/acme/alpha:9.9@sha256:00" });
     send(&world, "qa", &failure(&world, "all-of-it", &heads[0], image)).await;
@@ -104,7 +104,7 @@ async fn an_image_tells_whose_report_it_is() {
 }
 
 #[tokio::test]
-async fn a_rule_tells_whose_report_it_is() {
+async fn a_report_is_mapped_by_the_first_rule_that_matches() {
     let rules = "reports:\n  - { name: 'apps-*', environments: [staging], artefacts: [beta] }\n  \
                  - { kind: 'Kustom*', namespace: flux-system, name: 'apps-*', artefacts: [alpha] }\n  \
                  - { name: '*', artefacts: [beta] }\n";
@@ -116,7 +116,7 @@ async fn a_rule_tells_whose_report_it_is() {
 }
 
 #[tokio::test]
-async fn the_cluster_tells_what_an_object_applied() {
+async fn a_report_is_mapped_by_the_workloads_that_its_object_applied() {
     let (world, heads) = open_with_deploying_changes(&["alpha", "beta", "gamma"], "").await;
     for name in ["alpha", "beta"] {
         let workload = format!("deployment/{name}").parse().unwrap();
@@ -137,7 +137,7 @@ async fn the_cluster_tells_what_an_object_applied() {
 }
 
 #[tokio::test]
-async fn the_worlds_own_controller_is_found_by_what_it_applied() {
+async fn the_report_of_the_simulated_controller_is_mapped_by_its_workloads() {
     let world = World::open().await;
     world.push("checkout", "Retry twice");
     world.settle().await;
@@ -145,7 +145,7 @@ async fn the_worlds_own_controller_is_found_by_what_it_applied() {
 }
 
 #[tokio::test]
-async fn what_is_about_nobody_is_counted_and_shown_with_the_reason_and_the_repair() {
+async fn doctor_shows_unmapped_reports_with_their_count_reason_and_fix() {
     let world = World::open().await;
     let sha = "a".repeat(40);
     for second in 0..2 {
@@ -169,7 +169,7 @@ async fn what_is_about_nobody_is_counted_and_shown_with_the_reason_and_the_repai
 }
 
 #[tokio::test]
-async fn noise_is_about_nobody_and_counts_for_nothing() {
+async fn a_report_about_a_git_repository_object_is_not_counted_as_unmapped() {
     let world = World::open().await;
     let noise = failure(&world, "flux-system", &"a".repeat(40), &json!({})).replace("Kustomization", "GitRepository");
     send(&world, "qa", &noise).await;
@@ -184,7 +184,7 @@ async fn noise_is_about_nobody_and_counts_for_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_repaired_is_no_longer_complained_of() {
+async fn unmapped_reports_are_forgotten_once_a_report_of_the_same_object_is_mapped() {
     let world = World::open().await;
     let sha = "a".repeat(40);
     send(&world, "qa", &failure(&world, "apps", &sha, &json!({}))).await;
@@ -197,7 +197,7 @@ async fn what_was_repaired_is_no_longer_complained_of() {
 }
 
 #[tokio::test]
-async fn an_artefact_that_is_not_in_the_reports_environment_is_not_guessed_elsewhere() {
+async fn a_report_about_an_artefact_that_is_not_in_its_environment_stays_unmapped() {
     let world = World::with_config(|configuration| {
         configuration.replace(
             "    image: ghcr.io/acme/checkout\n",
@@ -216,7 +216,7 @@ async fn an_artefact_that_is_not_in_the_reports_environment_is_not_guessed_elsew
 }
 
 #[tokio::test]
-async fn an_environment_without_a_secret_and_one_without_a_report_are_told() {
+async fn doctor_warns_about_environments_without_a_secret_or_without_reports() {
     let world = World::with_config(|configuration| {
         configuration.replace("    webhook_secret: { env: FLUX_PROD_SECRET }\n", "")
     })
@@ -231,7 +231,7 @@ async fn an_environment_without_a_secret_and_one_without_a_report_are_told() {
 }
 
 #[tokio::test]
-async fn the_answer_is_for_one_person_and_guests_get_none() {
+async fn doctor_answers_privately_and_tells_a_guest_nothing() {
     let world = World::open().await;
     send(&world, "qa", &failure(&world, "infra", &"a".repeat(40), &json!({}))).await;
     let before = world.public_messages("deploys").len();
@@ -245,7 +245,7 @@ async fn the_answer_is_for_one_person_and_guests_get_none() {
 }
 
 #[tokio::test]
-async fn a_hostile_name_is_only_text() {
+async fn names_in_reports_are_shown_as_plain_text() {
     let world = World::open().await;
     let sha = "a".repeat(40);
     let lines = "two\nlines <@U0BOB>";
@@ -262,7 +262,7 @@ async fn a_hostile_name_is_only_text() {
 }
 
 #[tokio::test]
-async fn an_opaque_image_is_proved_by_a_report_that_a_rule_maps() {
+async fn a_report_mapped_by_a_rule_proves_the_deployment_of_an_image_without_a_commit() {
     for (rules, proved) in [("reports:\n  - { name: post, artefacts: [mailer] }\n", true), ("", false)] {
         let world = World::with_config(|configuration| configuration + "\n" + rules).await;
         // The report of the world's controller, which would map by its name, is lost.
@@ -299,7 +299,7 @@ async fn an_opaque_image_is_proved_by_a_report_that_a_rule_maps() {
 }
 
 #[tokio::test]
-async fn a_commit_of_another_repository_proves_nothing() {
+async fn a_report_with_a_commit_of_another_repository_proves_nothing() {
     let rules = "reports:\n  - { name: post, artefacts: [mailer] }\n";
     let world = World::with_config(|configuration| configuration + "\n" + rules).await;
     world.sim.faults.arm(Fault::LostWebhook, 1, Some("mailer".into()), Some("development".into()));
@@ -328,7 +328,7 @@ async fn send_report_to_process(harness: &ProcessHarness, environment: &str, bod
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_about_nobody_is_still_known_after_a_kill() {
+async fn unmapped_reports_are_still_counted_after_a_kill() {
     let mut harness = ProcessHarness::open().await;
     let event = |n: u32| {
         json!({
@@ -362,7 +362,7 @@ async fn what_is_about_nobody_is_still_known_after_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_cluster_told_of_a_report_is_still_known_after_a_kill() {
+async fn the_mapping_of_a_report_by_the_cluster_survives_a_kill() {
     let mut harness = ProcessHarness::open().await;
     let workload = "statefulset/mailer".parse().unwrap();
     for workload in [&workload, &"deployment/mailer-web".parse().unwrap()] {

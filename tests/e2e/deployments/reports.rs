@@ -65,7 +65,7 @@ async fn begin_promotion(world: &World) -> Sha {
 }
 
 #[tokio::test]
-async fn nobodys_success_turns_a_card_green_before_the_cluster_does() {
+async fn a_report_of_success_does_not_turn_a_card_green_before_the_cluster_runs_it() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&world).await;
@@ -83,7 +83,7 @@ async fn nobodys_success_turns_a_card_green_before_the_cluster_does() {
 }
 
 #[tokio::test]
-async fn anybodys_failure_wakes_the_change_and_the_cluster_decides() {
+async fn a_report_of_failure_is_shown_on_the_card_until_the_cluster_shows_success() {
     for by in ALL_SENDERS.into_iter().filter(|by| by.can_report("failed")) {
         let world = World::open().await;
         let result = begin_promotion(&world).await;
@@ -101,7 +101,7 @@ async fn anybodys_failure_wakes_the_change_and_the_cluster_decides() {
 }
 
 #[tokio::test]
-async fn a_failure_that_was_overtaken_by_a_retry_does_not_decide() {
+async fn a_report_of_failure_that_is_older_than_a_retry_is_ignored() {
     for by in ALL_SENDERS.into_iter().filter(|by| by.can_report("failed")) {
         let world = World::open().await;
         let result = begin_promotion(&world).await;
@@ -117,7 +117,7 @@ async fn a_failure_that_was_overtaken_by_a_retry_does_not_decide() {
 }
 
 #[tokio::test]
-async fn only_the_right_secret_lets_a_report_in() {
+async fn a_report_needs_the_secret_of_its_environment() {
     let world = World::open().await;
     for by in ALL_SENDERS {
         let body = by.body(&build_test_report("succeeded"));
@@ -158,7 +158,7 @@ async fn only_the_right_secret_lets_a_report_in() {
 }
 
 #[tokio::test]
-async fn the_secret_names_the_environment_whatever_the_body_says() {
+async fn the_secret_decides_the_environment_and_not_the_body() {
     for by in [Sender::Deployments, Sender::CdEventsBinary, Sender::CdEventsStructured] {
         let world = World::open().await;
         for (id, environment) in (1..).zip(["development", "qa", "staging", "prod"]) {
@@ -173,7 +173,7 @@ async fn the_secret_names_the_environment_whatever_the_body_says() {
 }
 
 #[tokio::test]
-async fn a_deployment_of_githubs_is_found_by_an_alias_and_kept_where_it_is_not_ours() {
+async fn a_github_deployment_finds_its_environment_by_alias_and_an_unknown_one_is_kept_as_unread() {
     let world = World::open().await;
     for (environment, kept) in [("QA", "qa"), ("stg", "staging"), ("Production", "prod")] {
         let mut body: Value = serde_json::from_str(&Sender::Github.body(&build_test_report("succeeded"))).unwrap();
@@ -198,7 +198,7 @@ async fn a_deployment_of_githubs_is_found_by_an_alias_and_kept_where_it_is_not_o
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_refused_and_what_cannot_be_read_is_answered_with_a_message_and_kept() {
+async fn a_report_that_is_too_large_is_refused_and_an_unreadable_one_is_answered_with_an_error_and_kept() {
     let world = World::open().await;
     let sentences = [
         (Sender::FluxSigned, "{}", "The body is not an event of Flux: missing field `involvedObject`"),
@@ -243,7 +243,7 @@ async fn what_is_too_large_is_refused_and_what_cannot_be_read_is_answered_with_a
 }
 
 #[tokio::test]
-async fn a_report_counts_once_by_its_name_and_by_its_meaning() {
+async fn a_report_counts_once_by_its_id_and_by_its_content() {
     for by in ALL_SENDERS {
         let world = World::open().await;
         let first = build_test_report("succeeded");
@@ -270,7 +270,7 @@ async fn a_report_counts_once_by_its_name_and_by_its_meaning() {
 }
 
 #[tokio::test]
-async fn other_cdevents_are_none_of_ours() {
+async fn other_types_of_cdevents_are_ignored() {
     let world = World::open().await;
     let by = Sender::CdEventsBinary;
     let body = by.body(&build_test_report("succeeded")).replace("service.deployed", "build.finished");
@@ -295,7 +295,7 @@ async fn send_workflow_run(world: &World, commit: &str, status: &str, conclusion
 }
 
 #[tokio::test]
-async fn a_build_is_known_by_its_commit_until_a_later_webhook() {
+async fn webhooks_update_the_state_of_the_build_of_a_commit() {
     let world = World::open().await;
     let result = begin_promotion(&world).await;
     let repository = "acme/checkout".parse().unwrap();
@@ -342,7 +342,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_webhook() {
 }
 
 #[tokio::test]
-async fn builds_of_other_peoples_repositories_are_not_ours() {
+async fn builds_of_unknown_repositories_are_ignored() {
     let world = World::open().await;
     let body = include_str!("../../data/reports/github/workflow_run-completed.json").to_owned();
     let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[body.as_bytes()]));
@@ -353,7 +353,7 @@ async fn builds_of_other_peoples_repositories_are_not_ours() {
 }
 
 #[tokio::test]
-async fn the_line_of_the_readme_works_as_it_is_written() {
+async fn the_example_of_a_report_in_the_readme_works() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let mut blocks = readme.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
     let block =

@@ -80,7 +80,7 @@ fn find_group_labels(expr: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_alert_asks_for_what_a_scrape_has() {
+async fn every_alert_uses_metrics_and_labels_that_a_scrape_has() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
     world.sim.slack.revoke_scope("users:read");
@@ -118,7 +118,7 @@ async fn every_alert_asks_for_what_a_scrape_has() {
 }
 
 #[test]
-fn every_alert_is_explained_where_it_leads_to() {
+fn the_runbook_explains_every_alert() {
     let mut rows = BTreeSet::new();
     for rule in rules() {
         let (page, anchor) = rule.annotations.runbook_url.split_once('#').unwrap();

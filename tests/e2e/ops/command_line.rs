@@ -57,14 +57,14 @@ impl Drop for Demo {
 }
 
 #[test]
-fn the_example_configuration_is_right() {
+fn check_accepts_the_example_configuration() {
     let output = gantry().arg("check").output().unwrap();
     assert!(output.status.success(), "{}", combined_output(&output));
     assert!(combined_output(&output).contains("development -> qa -> staging -> prod"), "{}", combined_output(&output));
 }
 
 #[test]
-fn a_wrong_configuration_is_named_by_line_and_column() {
+fn check_reports_a_wrong_key_with_line_and_column() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("config/gantry.yaml")).unwrap();
     std::fs::write(file.path(), text.replacen("    branch: qa", "    brnach: qa", 1)).unwrap();
@@ -77,21 +77,21 @@ fn a_wrong_configuration_is_named_by_line_and_column() {
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_said_so() {
+fn check_reports_a_missing_configuration_file() {
     let output = gantry().args(["check", "--config", "config/nowhere.yaml"]).output().unwrap();
     assert!(!output.status.success());
     assert!(combined_output(&output).contains("config/nowhere.yaml"), "{}", combined_output(&output));
 }
 
 #[test]
-fn the_schema_is_json_and_knows_the_ladder() {
+fn schema_prints_a_json_schema_with_the_environments() {
     let output = gantry().arg("schema").output().unwrap();
     let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(schema["properties"]["environments"].is_object(), "{schema}");
 }
 
 #[test]
-fn serve_says_which_secret_is_missing() {
+fn serve_names_the_secret_that_is_missing_or_empty() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
     let mut serve = gantry();
@@ -139,7 +139,7 @@ fn wait_until_lock_file_open(child: &mut Child) {
 }
 
 #[test]
-fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start() {
+fn a_second_serve_on_the_same_database_waits_and_then_names_the_reason_for_its_exit() {
     let folder = tempfile::tempdir().unwrap();
     let begun = Instant::now();
     let (_holder, mut serve) = hold_process_lock(folder.path());
@@ -150,7 +150,7 @@ fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start()
 }
 
 #[test]
-fn who_is_asked_to_end_while_it_starts_ends_at_once_and_in_order() {
+fn sigterm_during_the_start_ends_serve_at_once_with_exit_code_0() {
     let folder = tempfile::tempdir().unwrap();
     let (_holder, mut serve) = hold_process_lock(folder.path());
     let mut child = serve.stderr(Stdio::null()).spawn().unwrap();
@@ -163,7 +163,7 @@ fn who_is_asked_to_end_while_it_starts_ends_at_once_and_in_order() {
 }
 
 #[test]
-fn postgres_is_refused_with_a_sentence_until_it_is_there() {
+fn serve_refuses_a_postgres_url_with_a_message() {
     let mut serve = gantry();
     serve.arg("serve").env_clear().env("DATABASE_URL", "postgres://localhost/gantry").env("FLUX_PROD_SECRET", "x");
     serve.args(["--metrics-listen", "off"]);
@@ -173,7 +173,7 @@ fn postgres_is_refused_with_a_sentence_until_it_is_there() {
 }
 
 #[test]
-fn the_demo_starts_shows_its_page_and_ends_on_ctrl_c() {
+fn the_demo_serves_its_page_and_ends_on_ctrl_c() {
     let mut demo = Demo::start();
     let page = get(&demo.address, "/");
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>"), "{page}");
@@ -198,7 +198,7 @@ fn the_demo_starts_shows_its_page_and_ends_on_ctrl_c() {
 }
 
 #[test]
-fn a_taken_port_is_said_plainly() {
+fn the_demo_reports_a_port_that_is_in_use() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = gantry().args(["demo", "--listen", &address]).output().unwrap();
@@ -211,7 +211,7 @@ fn a_taken_port_is_said_plainly() {
 }
 
 #[test]
-fn a_taken_port_of_the_metrics_is_said_with_the_option_to_change_it() {
+fn serve_reports_a_metrics_port_that_is_in_use_and_the_option_to_change_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let mut serve = gantry();
@@ -226,7 +226,7 @@ fn a_taken_port_of_the_metrics_is_said_with_the_option_to_change_it() {
 }
 
 #[test]
-fn a_filter_of_the_log_that_means_nothing_is_said_and_silences_nothing() {
+fn an_invalid_rust_log_is_reported_and_does_not_stop_the_program() {
     let output = gantry().arg("check").env("RUST_LOG", "verbose").output().unwrap();
     assert!(output.status.success());
     let said = combined_output(&output);
@@ -236,7 +236,7 @@ fn a_filter_of_the_log_that_means_nothing_is_said_and_silences_nothing() {
 }
 
 #[test]
-fn the_demo_does_not_look_at_real_secrets() {
+fn the_demo_ignores_real_secrets_in_the_environment() {
     let mut command = gantry();
     command
         .args(["demo", "--listen", "127.0.0.1:0"])
@@ -251,7 +251,7 @@ fn the_demo_does_not_look_at_real_secrets() {
 }
 
 #[test]
-fn a_foreign_page_cannot_use_the_control_api() {
+fn a_page_of_another_origin_cannot_use_the_control_api() {
     let demo = Demo::start();
     let answer = request(
         &demo.address,
@@ -276,7 +276,7 @@ fn a_foreign_page_cannot_use_the_control_api() {
 }
 
 #[test]
-fn a_huge_unsigned_body_costs_no_memory() {
+fn a_huge_unsigned_body_uses_no_memory() {
     const MIB: usize = 1 << 20;
     let demo = Demo::start();
     get(&demo.address, "/readyz");

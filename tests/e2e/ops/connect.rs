@@ -53,7 +53,7 @@ async fn send_list_command(details: &Value, origin: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_separate_gantry_works_against_the_demo_with_nothing_but_the_details() {
+async fn a_separate_gantry_works_against_the_demo_with_the_connect_details_alone() {
     let demo = Demo::start();
     let details = fetch_details(&demo).await;
     assert_eq!(details["team"], "T0ACME");

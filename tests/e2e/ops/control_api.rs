@@ -17,7 +17,7 @@ async fn fetch_from_sim(world: &World, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_command_gives_its_acknowledgement_and_its_answer_appears() {
+async fn the_control_api_returns_the_acknowledgement_of_a_command_and_lists_its_answer() {
     let world = World::open().await;
     let typed = json!({ "user": "alice", "channel": "deploys", "text": "/list checkout" });
     let (status, ack) = post(&world, "command", typed).await;
@@ -32,7 +32,7 @@ async fn a_command_gives_its_acknowledgement_and_its_answer_appears() {
 }
 
 #[tokio::test]
-async fn a_person_can_talk_and_click() {
+async fn the_control_api_sends_messages_and_clicks_and_refuses_an_unknown_button() {
     let world = World::open().await;
     let (status, said) = post(&world, "say", json!({ "user": "alice", "channel": "@gantry", "text": "list qa" })).await;
     assert_eq!(status, 200, "{said}");
@@ -54,7 +54,7 @@ async fn a_person_can_talk_and_click() {
 }
 
 #[tokio::test]
-async fn a_push_moves_the_truth() {
+async fn a_push_by_the_control_api_moves_the_branch_and_runs_in_its_environment() {
     let world = World::open().await;
     let before = fetch_from_sim(&world, "state").await;
     let (status, pushed) = post(&world, "push", json!({ "artefact": "checkout", "message": "Move the truth" })).await;
@@ -76,7 +76,7 @@ async fn a_push_moves_the_truth() {
 }
 
 #[tokio::test]
-async fn every_workload_runs_at_the_start_and_each_environment_of_checkout_is_one_behind() {
+async fn the_demo_starts_with_all_workloads_running_and_each_environment_of_checkout_one_version_behind() {
     let world = World::open().await;
     let state = fetch_from_sim(&world, "state").await;
     let mut seen = std::collections::BTreeSet::new();
@@ -100,7 +100,7 @@ async fn every_workload_runs_at_the_start_and_each_environment_of_checkout_is_on
 }
 
 #[tokio::test]
-async fn a_fault_is_armed_by_its_name_and_a_wrong_one_is_refused() {
+async fn the_control_api_arms_a_fault_by_name_and_refuses_an_unknown_one() {
     let world = World::open().await;
     let fault = json!({ "fault": "crash_loop", "times": 1, "artefact": "checkout", "environment": "development" });
     assert_eq!(post(&world, "fault", fault).await.0, 200);
@@ -112,7 +112,7 @@ async fn a_fault_is_armed_by_its_name_and_a_wrong_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
+async fn the_control_api_gives_a_review_and_refuses_a_wrong_one_with_a_message() {
     let world = World::open().await;
     let review = |user: &str, number: u64, verdict: &str| json!({ "user": user, "repository": "acme/checkout", "number": number, "verdict": verdict });
     let (status, wrong) = post(&world, "review", review("bob", 1, "approve")).await;
@@ -147,7 +147,7 @@ async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
 }
 
 #[tokio::test]
-async fn the_page_of_a_pull_request_takes_forms_from_here_only() {
+async fn the_page_of_a_pull_request_accepts_forms_of_its_own_origin_only() {
     let world = World::open().await;
     world.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
     let form = |origin: &str| {
@@ -166,7 +166,7 @@ async fn the_page_of_a_pull_request_takes_forms_from_here_only() {
 }
 
 #[tokio::test]
-async fn there_is_nothing_to_submit_yet() {
+async fn the_control_api_refuses_to_submit_an_unknown_modal_and_shows_the_home() {
     let world = World::open().await;
     let (status, wrong) = post(&world, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
     assert_eq!(status, 422, "{wrong}");
@@ -178,7 +178,7 @@ async fn there_is_nothing_to_submit_yet() {
 }
 
 #[tokio::test]
-async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_for_long() {
+async fn production_in_the_demo_needs_a_pull_request_and_an_approval_and_has_a_short_soak_time() {
     let world = World::open().await;
     let environment = world.bot.config.catalogue.ladder.find("prod").unwrap();
     let policy = &environment.policy;

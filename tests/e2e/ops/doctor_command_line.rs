@@ -85,7 +85,7 @@ fn list_problem_lines(lines: &[String]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_all_is_well_each_line_has_a_tick_and_it_ends_with_0() {
+async fn doctor_in_a_healthy_world_has_only_ticks_and_exit_code_0() {
     let fixture = DoctorFixture::open(without_mailer).await;
     let (lines, code, _) = fixture.doctor(&[], &[]).await;
     assert_eq!(list_problem_lines(&lines), Vec::<&str>::new());
@@ -132,7 +132,7 @@ async fn where_all_is_well_each_line_has_a_tick_and_it_ends_with_0() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_should_be_looked_at_ends_with_1() {
+async fn doctor_with_warnings_has_exit_code_1() {
     let fixture = DoctorFixture::open(|yaml| yaml.replace("    webhook_secret: { env: FLUX_QA_SECRET }\n", "")).await;
     let (lines, code, _) = fixture.doctor(&[("GITHUB_WEBHOOK_SECRET", "")], &[]).await;
     let mut ill = list_problem_lines(&lines);
@@ -152,7 +152,7 @@ async fn what_should_be_looked_at_ends_with_1() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
+async fn doctor_reports_missing_and_swapped_secrets_and_checks_the_rest() {
     let fixture = DoctorFixture::open(without_mailer).await;
     let (lines, code, _) =
         fixture.doctor(&[("SLACK_BOT_TOKEN", ""), ("SLACK_SIGNING_SECRET", ""), ("GITHUB_TOKEN", "")], &[]).await;
@@ -198,7 +198,7 @@ async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_not_there_is_told_in_a_line() {
+async fn doctor_reports_each_service_that_cannot_be_reached() {
     let fixture = DoctorFixture::open(without_mailer).await;
     fixture.server.abort();
     let (lines, code, _) = fixture.doctor(&[], &[]).await;
@@ -210,7 +210,7 @@ async fn who_is_not_there_is_told_in_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_app_is_held_against_its_permissions_events_and_webhook() {
+async fn doctor_checks_the_permissions_events_and_webhook_of_a_github_app() {
     let fixture = DoctorFixture::open(|yaml| {
         without_mailer(yaml).replace("[\"@release-managers\"] }", "[\"github:acme/release-managers\"] }")
     })
@@ -269,7 +269,7 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed() {
+async fn doctor_in_socket_mode_tries_the_app_level_token_and_needs_no_signing_secret() {
     let fixture = DoctorFixture::open(without_mailer).await;
     let by_socket = [("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", APP_TOKEN)];
     let (lines, _, _) = fixture.doctor(&by_socket, &[]).await;
@@ -305,7 +305,7 @@ async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_hangs_says_so_in_a_line_and_it_ends_in_time() {
+async fn doctor_reports_services_that_hang_and_ends_in_time() {
     let fixture = DoctorFixture::open(without_mailer).await;
     let service_faults = &fixture.world.service_faults;
     for service in [&service_faults.slack, &service_faults.github, &service_faults.cluster, &service_faults.registry] {
@@ -322,7 +322,7 @@ async fn whoever_hangs_says_so_in_a_line_and_it_ends_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_is_told() {
+async fn doctor_leaves_a_database_in_use_alone_and_reports_one_that_cannot_be_written() {
     let fixture = DoctorFixture::open(without_mailer).await;
     let mut lock = fixture.database().into_os_string();
     lock.push(".lock");
@@ -347,7 +347,7 @@ async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_
 
 /// While `gantry serve` runs on the same database, and after it was killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() {
+async fn doctor_reads_unmapped_reports_from_the_database() {
     let mut harness = crate::harness::process::ProcessHarness::open().await;
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "infra", "namespace": "flux-system" },
@@ -385,7 +385,7 @@ async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_configuration_is_said_by_line_and_column() {
+async fn doctor_reports_a_wrong_configuration_with_line_and_column() {
     let fixture = DoctorFixture::open(|yaml| yaml.replacen("    branch: qa", "    brnach: qa", 1)).await;
     let (lines, code, _) = fixture.doctor(&[], &[]).await;
     assert_eq!(lines[0], "Configuration");
@@ -394,7 +394,7 @@ async fn a_wrong_configuration_is_said_by_line_and_column() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_address_that_slack_calls_is_knocked_at() {
+async fn doctor_tests_the_public_address_with_a_signed_request() {
     let mut harness = crate::harness::process::ProcessHarness::open().await;
     let fixture = DoctorFixture::open(without_mailer).await;
     let url = format!("http://{}", harness.address);

@@ -99,7 +99,7 @@ async fn assert_refused_at_once(harness: &ProcessHarness) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_moment_of_a_full_disk_all_that_is_acknowledged_is_stored() {
+async fn after_a_full_disk_every_acknowledged_request_is_stored() {
     let (mut harness, disk) = open().await;
     disk.fill();
     // Several failures in a row: after the first, sqlx miscounts its transactions; after the second, it leaves one
@@ -125,7 +125,7 @@ async fn after_a_moment_of_a_full_disk_all_that_is_acknowledged_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_the_database_cannot_be_opened_again_requests_are_refused_at_once() {
+async fn requests_are_refused_at_once_while_the_database_cannot_be_reopened() {
     let (harness, disk) = open().await;
     let file = harness.database_url().strip_prefix("sqlite://").map(PathBuf::from).unwrap();
     let aside = file.with_file_name("aside.db");

@@ -21,7 +21,7 @@ async fn wait_until_logged(harness: &ProcessHarness, change: &str, message: &str
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
+async fn every_log_line_of_a_promotion_has_its_change_id_and_request_id() {
     let mut harness = ProcessHarness::open().await;
     harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
     wait_until("it is begun", async || harness.log().iter().any(|line| text_field(line, "message") == "begun")).await;

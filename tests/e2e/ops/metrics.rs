@@ -35,7 +35,7 @@ fn kustomization(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_quiet_world_shows_every_stage_of_every_environment() {
+async fn metrics_without_changes_have_a_zero_for_every_stage_and_environment() {
     let world = World::open().await;
     let scrape = Scrape::of(&world.origin).await;
     for stage in ["awaiting_approval", "merging", "deploying", "failed", "stalled"] {
@@ -62,7 +62,7 @@ async fn a_quiet_world_shows_every_stage_of_every_environment() {
 }
 
 #[tokio::test]
-async fn what_happens_to_changes_is_counted_once() {
+async fn each_change_and_each_of_its_steps_is_counted_once() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::Github502, 1, None, None);
     world.alice().types("/promote checkout qa").await;
@@ -114,7 +114,7 @@ async fn what_happens_to_changes_is_counted_once() {
 }
 
 #[tokio::test]
-async fn what_waits_for_people_is_there_to_be_seen_with_its_age() {
+async fn metrics_show_changes_that_wait_for_approval_with_their_age() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks("Confirm").await;
@@ -133,7 +133,7 @@ async fn what_waits_for_people_is_there_to_be_seen_with_its_age() {
 }
 
 #[tokio::test]
-async fn commands_and_refusals_are_counted_by_what_they_are() {
+async fn commands_and_refusals_are_counted_by_kind() {
     let world = World::open().await;
     for text in
         ["/list", "/list checkout", "/gantry help", "/gantry staus", "/gantry status", "/promote checkout development"]
@@ -156,7 +156,7 @@ async fn commands_and_refusals_are_counted_by_what_they_are() {
 }
 
 #[tokio::test]
-async fn refusals_to_lock_and_unlock_are_counted_like_any_other() {
+async fn refusals_of_lock_and_unlock_are_counted() {
     let world = World::with_config(|configuration| {
         let qa = "  - name: qa\n";
         configuration.replace(qa, &format!("{qa}    promoters: [\"@release-managers\"]\n"))
@@ -183,7 +183,7 @@ async fn refusals_to_lock_and_unlock_are_counted_like_any_other() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_webhooks_is_counted_by_who_sent_them() {
+async fn webhooks_are_counted_by_sender_and_result() {
     let world = World::open().await;
     let secret = "flux-secret-of-qa";
     assert_eq!(send_flux_webhook(&world, secret, &kustomization("nobody")).await, 202);
@@ -209,7 +209,7 @@ async fn what_becomes_of_webhooks_is_counted_by_who_sent_them() {
 }
 
 #[tokio::test]
-async fn what_slack_does_not_take_is_seen_to_wait() {
+async fn metrics_show_messages_that_wait_while_slack_is_down() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlackDown, 1_000, None, None);
     world.push("checkout", "Round totals");
@@ -230,7 +230,7 @@ async fn what_slack_does_not_take_is_seen_to_wait() {
 }
 
 #[tokio::test]
-async fn a_watch_that_hears_nothing_grows_old() {
+async fn the_age_of_a_watch_grows_until_the_next_event() {
     let world = World::open().await;
     let of = [("namespace", "staging"), ("kind", "deployment")];
     world.clock.advance(SignedDuration::from_secs(400));
@@ -242,7 +242,7 @@ async fn a_watch_that_hears_nothing_grows_old() {
 }
 
 #[tokio::test]
-async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
+async fn a_scrape_answers_quickly_when_the_store_does_not() {
     let world = World::open().await;
     world.bot.store.close().await;
     let begun = Instant::now();
@@ -256,7 +256,7 @@ async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
 
 /// `gantry serve` has a separate listener for metrics, which the ingress does not reach.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn serve_tells_metrics_on_a_listener_of_their_own() {
+async fn serve_has_a_separate_listener_for_metrics() {
     let harness = ProcessHarness::open().await;
     let metrics = harness.metrics_url();
     let scrape = Scrape::of(&metrics).await;
@@ -268,7 +268,7 @@ async fn serve_tells_metrics_on_a_listener_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_scrape_of_a_thousand_changes_is_cheap() {
+async fn a_scrape_with_a_thousand_open_changes_is_fast() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks("Confirm").await;

@@ -32,7 +32,7 @@ fn prepare(sim: &Sim) {
 }
 
 #[tokio::test]
-async fn everything_that_the_rules_grant_is_asked_for() {
+async fn the_bot_uses_exactly_the_permissions_that_the_chart_grants() {
     let artefact = |(name, workload): (&str, &str)| {
         format!(
             "  - name: {name}\n    repository: acme/part\n    image: ghcr.io/acme/{name}\n    workload: {workload}\n"

@@ -17,7 +17,7 @@ async fn readyz(origin: &str) -> (StatusCode, Value) {
 }
 
 #[tokio::test]
-async fn a_dead_cluster_is_said_and_keeps_nobody_out() {
+async fn the_bot_stays_ready_while_a_cluster_is_down_and_says_so() {
     let world = World::open().await;
     let (status, body) = readyz(&world.origin).await;
     assert_eq!((status.as_u16(), &body["ready"], body["missing"].as_array().unwrap().len()), (200, &true.into(), 0));
@@ -30,7 +30,7 @@ async fn a_dead_cluster_is_said_and_keeps_nobody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_cannot_be_written_is_named_and_comes_back_by_itself() {
+async fn the_bot_is_not_ready_while_the_store_cannot_be_written_and_recovers_by_itself() {
     let harness = ProcessHarness::open().await;
     let origin = format!("http://{}", harness.address);
     assert_eq!(readyz(&origin).await.0, 200);
@@ -51,7 +51,7 @@ async fn a_store_that_cannot_be_written_is_named_and_comes_back_by_itself() {
 
 /// During the shutdown the listener for requests is closed, but the metrics still say that the bot is not ready.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_shutting_down_is_not_ready() {
+async fn the_bot_is_not_ready_while_it_shuts_down() {
     let harness = ProcessHarness::open().await;
     let metrics = harness.metrics_url();
     // A merge is finished before the bot ends. A lookup in the background would be aborted, and the process would end

@@ -13,7 +13,7 @@ fn command(text: &str, trigger: &str) -> String {
 }
 
 #[tokio::test]
-async fn only_what_slack_signed_lately_is_heard() {
+async fn a_slack_request_needs_a_valid_signature_of_the_last_five_minutes() {
     let world = World::open().await;
     let now = world.clock.now().as_second();
     let body = command("help", "1.1");
@@ -33,7 +33,7 @@ async fn only_what_slack_signed_lately_is_heard() {
 }
 
 #[tokio::test]
-async fn what_does_not_parse_is_refused_with_a_message() {
+async fn a_malformed_slack_request_is_refused_with_a_message() {
     let world = World::open().await;
     let now = world.clock.now().as_second();
     let cases = [
@@ -82,7 +82,7 @@ async fn a_replay_is_acknowledged_and_has_no_effect() {
 }
 
 #[tokio::test]
-async fn another_workspace_gets_nothing() {
+async fn a_request_of_another_workspace_is_rejected() {
     let world = World::open().await;
     let now = world.clock.now().as_second();
     world.alice().types("/list").await;
@@ -93,7 +93,7 @@ async fn another_workspace_gets_nothing() {
 }
 
 #[tokio::test]
-async fn only_a_report_with_its_environments_own_secret_is_kept() {
+async fn a_flux_report_needs_the_secret_of_its_environment() {
     let world = World::open().await;
     let body =
         r#"{"involvedObject":{"kind":"Kustomization","name":"checkout"},"severity":"info","reason":"Progressing"}"#;
@@ -116,7 +116,7 @@ async fn only_a_report_with_its_environments_own_secret_is_kept() {
 
 /// Mutates a valid request 100,000 times: each is refused, and nothing panics.
 #[tokio::test]
-async fn nothing_that_was_tampered_with_is_let_in() {
+async fn a_tampered_slack_request_is_refused() {
     use axum::body::Body;
     use axum::http::Request;
     use gantry::adapters::slack::receive::{Ack, Receiver};

@@ -14,7 +14,7 @@ use crate::harness::world::{has_button, render_message};
 const ROUNDS: u64 = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_at_any_moment_loses_no_message() {
+async fn a_kill_at_any_moment_loses_no_message() {
     let mut harness = ProcessHarness::open().await;
     let words = |round: u64| format!("Round {round} ");
     for round in 0..ROUNDS {
@@ -36,7 +36,7 @@ async fn kill_at_any_moment_loses_no_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
+async fn a_report_from_before_a_kill_still_names_the_commit_after_it() {
     let mut harness = ProcessHarness::open().await;
     harness.world.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
@@ -69,22 +69,22 @@ async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_that_is_killed_before_any_of_its_requests_ends_once() {
+async fn a_promotion_ends_once_if_the_bot_is_killed_before_any_of_its_requests() {
     kill_at_every_request(PauseWhen::BeforeTheEffect, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_that_is_killed_after_any_of_its_requests_ends_once() {
+async fn a_promotion_ends_once_if_the_bot_is_killed_after_any_of_its_requests() {
     kill_at_every_request(PauseWhen::AfterTheEffect, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pull_request_that_is_killed_before_any_of_its_requests_ends_once() {
+async fn a_promotion_by_pull_request_ends_once_if_the_bot_is_killed_before_any_of_its_requests() {
     kill_at_every_request(PauseWhen::BeforeTheEffect, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
+async fn a_promotion_by_pull_request_ends_once_if_the_bot_is_killed_after_any_of_its_requests() {
     kill_at_every_request(PauseWhen::AfterTheEffect, true).await;
 }
 

@@ -185,7 +185,7 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_secret_comes_out_by_http_and_a_token() {
+async fn no_secret_leaks_over_http_with_a_github_token() {
     let shown = search_for_leaks(http_options()).await;
     for token in [BOT_TOKEN, GITHUB_TOKEN, KUBE, TOKEN, &STANDARD.encode(format!("robot:{LOGIN}"))] {
         assert!(shown.contains(token), "{token}: {shown:?}");
@@ -193,7 +193,7 @@ async fn no_secret_comes_out_by_http_and_a_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_secret_comes_out_by_socket_mode_and_a_github_app() {
+async fn no_secret_leaks_in_socket_mode_with_a_github_app() {
     let shown = search_for_leaks(socket_options()).await;
     for token in [BOT_TOKEN, APP_TOKEN, KUBE, TOKEN, &STANDARD.encode(format!("robot:{LOGIN}"))] {
         assert!(shown.contains(token), "{token}: {shown:?}");
@@ -206,7 +206,7 @@ async fn no_secret_comes_out_by_socket_mode_and_a_github_app() {
 
 /// Tests the search itself.
 #[test]
-fn a_leak_would_be_found_in_every_form() {
+fn the_search_finds_a_secret_in_every_encoding() {
     let (canaries, token) = (Canaries::of(&secrets()), BOT_TOKEN);
     for leak in [
         format!("Authorization: Bearer {token}"),
@@ -220,7 +220,7 @@ fn a_leak_would_be_found_in_every_form() {
 }
 
 #[test]
-fn what_is_wrong_with_a_secret_is_said_without_it() {
+fn the_error_about_a_wrong_secret_does_not_show_it() {
     let wrong = [
         ("DATABASE_URL", "postgres://gantry:canary-password@db/gantry"),
         ("DATABASE_URL", "sqlite://nowhere/at/all/gantry.db?password=canary-password"),
@@ -250,7 +250,7 @@ fn what_is_wrong_with_a_secret_is_said_without_it() {
 }
 
 #[test]
-fn nothing_of_the_configuration_shows_a_secret_by_debug() {
+fn the_debug_output_of_the_configuration_shows_no_secret() {
     let world = |name: &str| Some(format!("canary-{name}"));
     let text = std::fs::read_to_string(format!("{}/config/gantry.yaml", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let text = text.replace("https://flux.example.com/hook/", "https://flux.example.com/hook/canary-");

@@ -40,7 +40,7 @@ async fn assert_ends_in_time(harness: &mut ProcessHarness, begun: Instant) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_that_is_under_way_is_finished_and_not_done_again() {
+async fn a_merge_in_progress_is_finished_at_shutdown_and_not_repeated() {
     let mut harness = ProcessHarness::open().await;
     let commit = push_and_wait(&harness, "A push to merge").await;
     harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
@@ -64,7 +64,7 @@ async fn a_step_that_is_under_way_is_finished_and_not_done_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_is_on_its_way_is_posted_once() {
+async fn a_message_in_progress_at_shutdown_is_posted_once() {
     let mut harness = ProcessHarness::open().await;
     harness.interceptor.pause_matching("/chat.postMessage", PauseWhen::AfterTheEffect);
     harness.world.push("checkout", "develop", "Told once", BTreeMap::new(), "alice").unwrap();
@@ -81,7 +81,7 @@ async fn a_message_that_is_on_its_way_is_posted_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_finished_in_time_is_handed_back() {
+async fn a_merge_that_cannot_be_finished_in_time_is_completed_once_after_the_next_start() {
     let mut harness = ProcessHarness::open().await;
     let commit = push_and_wait(&harness, "A push that is held up").await;
     harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
@@ -99,7 +99,7 @@ async fn what_cannot_be_finished_in_time_is_handed_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_is_being_read_is_kept_and_answered_after_the_next_start() {
+async fn a_request_in_progress_at_shutdown_is_stored_and_handled_after_the_next_start() {
     let mut harness = ProcessHarness::open().await;
     let commit = push_and_wait(&harness, "Asked for at the last moment").await;
     let body = "team_id=T0ACME&channel_id=C0DEPLOYS&user_id=U0ALICE&command=%2Fpromote&text=checkout+qa&trigger_id=1.1";

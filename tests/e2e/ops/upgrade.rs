@@ -119,7 +119,7 @@ fn is_webhook_body(body: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn todays_bot_carries_on_what_every_earlier_version_left() {
+async fn todays_bot_continues_the_work_of_every_earlier_version() {
     let mut all = JoinSet::new();
     for database in OldDatabase::load_all() {
         all.spawn(check_upgrade(database));
