@@ -1,4 +1,4 @@
-//! Who must approve a plan before it is merged.
+//! The approvals that a plan needs before it is merged.
 
 use jiff::Timestamp;
 
@@ -7,14 +7,15 @@ use crate::domain::change::plan::Plan;
 use crate::domain::model::environment::PromotionMethod;
 use crate::workflow::context::Context;
 
-/// Does a promotion there wait for a person's yes, or at least for GitHub's?
+/// Whether the change waits in the approval stage: it goes by pull request, or its environment requires approvals. A
+/// rollback needs no approvals.
 pub(crate) fn needs_approval_stage(ctx: &Context, plan: &Plan) -> bool {
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
     let approved = !plan.is_rollback() && policy.is_some_and(|policy| policy.approvals.is_some());
     plan.promote == PromotionMethod::PullRequest || approved
 }
 
-/// What a change waits for in the beginning: those who are to approve it.
+/// The approval state with which a change begins: the number of approvals, the approvers and the timeout.
 pub(crate) async fn collect_approval_requirements(ctx: &Context, plan: &Plan, now: Timestamp) -> ApprovalState {
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment).cloned().unwrap_or_default();
     let (required, asked) = match &policy.approvals {

@@ -16,7 +16,7 @@ use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::locks::find_covering_locks;
 
-/// The quarantines that the version is under in that environment: by itself, by what was merged into it, by its tree.
+/// The quarantines of that environment that match the version itself, a commit that was merged into it, or its tree.
 pub(crate) async fn find_version_quarantines(
     ctx: &Context,
     artefact: &Artefact,
@@ -33,7 +33,7 @@ pub(crate) async fn find_version_quarantines(
     Ok(quarantines)
 }
 
-/// What may not come to an artefact there, newest first.
+/// The quarantines in effect for an artefact in an environment, newest first.
 pub(crate) async fn find_environment_quarantines(
     ctx: &Context,
     artefact: &Artefact,
@@ -53,7 +53,7 @@ async fn list_effective_quarantines(
     Ok(quarantines)
 }
 
-/// What the gates look at.
+/// The inputs of the gates when a promotion is requested. The caller adds the quarantines and the checks of the commit.
 pub(crate) async fn gather_gate_inputs(
     ctx: &Context,
     artefact: &Artefact,
@@ -80,13 +80,14 @@ pub(crate) async fn gather_gate_inputs(
     })
 }
 
-/// What the rules say now, when it would take effect: they were asked before, but the world goes on.
+/// The conditions that forbid the merge now. The rules allowed the change when it was requested, but rights, locks,
+/// freezes and quarantines may have changed since.
 pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
     let plan = &change.plan;
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
     let mut against = Vec::new();
     let rollback = plan.rollback_details();
-    // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.
+    // Without configured promoters everyone may promote. An automatic rollback needs no person's right.
     if policy.is_some_and(|policy| !policy.promoters.is_empty()) && !rollback.is_some_and(|rollback| rollback.automatic)
     {
         let may = match rollback {
@@ -112,10 +113,10 @@ pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Res
     Ok(against)
 }
 
-/// The inputs of the gates when a change is to be merged, without the checks of its pull request. Only a lock that the
-/// requester was not shown holds a rollback back.
+/// The inputs of the gates at the merge, without the checks of the pull request. A rollback waits only for locks that
+/// its requester was not shown.
 async fn gather_merge_inputs(ctx: &Context, plan: &Plan) -> Result<GateInputs, StoreError> {
-    // What moves along was written down when it was asked for; the configuration may know of more by now.
+    // The plan lists the co-deployed artefacts of the time of the request; the configuration may have added more.
     let catalogue = &ctx.config.catalogue;
     let also = catalogue.find_artefact(plan.artefact.as_str()).into_iter();
     let also = also.flat_map(|artefact| catalogue.iter_co_deployed(artefact, &plan.environment));
@@ -125,7 +126,7 @@ async fn gather_merge_inputs(ctx: &Context, plan: &Plan) -> Result<GateInputs, S
         locks.retain(|lock| rollback.locks.iter().all(|shown| shown.id != lock.id));
         return Ok(GateInputs { locks, ..GateInputs::default() });
     }
-    // The version may have been rolled back from meanwhile, there or below.
+    // A rollback in this environment or below may have quarantined the version since the request.
     let mut quarantines = list_effective_quarantines(ctx, &plan.artefact, &plan.environment).await?;
     quarantines
         .retain(|it| it.has_version(&plan.version, None) || it.has_commit_or_tree(&plan.sources, plan.tree.as_ref()));
@@ -134,7 +135,7 @@ async fn gather_merge_inputs(ctx: &Context, plan: &Plan) -> Result<GateInputs, S
     Ok(GateInputs { locks, freeze, quarantines, now, ..GateInputs::default() })
 }
 
-/// Whoever may not override any more has overridden nothing.
+/// The override of the plan, if its author still has the right to override.
 pub(crate) async fn find_valid_override<'a>(
     ctx: &Context,
     plan: &'a Plan,

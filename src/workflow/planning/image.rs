@@ -11,7 +11,7 @@ use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::manifests::{build_manifest_refusal, read_manifest_text};
 
-/// Can it be written there? What the file says already is no reason why not.
+/// Checks that the version can be written into the manifest. A file that names the version already is no error.
 pub(crate) async fn check_manifest_writable(
     ctx: &Context,
     artefact: &Artefact,
@@ -26,13 +26,13 @@ pub(crate) async fn check_manifest_writable(
     Ok(())
 }
 
-/// Whether the registry has the image, with its digest.
+/// Asks the registry whether it has the image. Also returns the digest.
 pub(crate) async fn look_up_image(
     ctx: &Context,
     artefact: &Artefact,
     version: &Version,
 ) -> (ImagePresence, Option<String>) {
-    // Where the digest is written it decides; else the tag, which may have moved on.
+    // An image that the manifest pins by digest is looked up by its digest, any other by its tag, which may have moved.
     let by_digest = version.tag.is_none() || is_pinned_by_digest(artefact);
     let digest = version.digest.clone().filter(|_| by_digest);
     let tag = version.tag.clone().filter(|_| digest.is_none());
@@ -46,7 +46,8 @@ pub(crate) async fn look_up_image(
     }
 }
 
-/// Where the digest is written, a registry that does not answer holds it up: nobody else can tell it.
+/// A manifest that pins the digest cannot be written without it. Only the registry knows the digest, so planning waits
+/// for the registry.
 pub(crate) fn check_digest_known(
     artefact: &Artefact,
     version: &Version,
@@ -60,12 +61,13 @@ pub(crate) fn check_digest_known(
     }
 }
 
-/// Does the manifest name the image by its digest?
+/// Whether the manifest names the image by its digest.
 pub(crate) fn is_pinned_by_digest(artefact: &Artefact) -> bool {
     matches!(&artefact.delivery, Delivery::Manifest { pin: Pin::Digest, .. })
 }
 
-/// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.
+/// Checks that the registry has the image, that its tag has not moved, and that the manifest can be written. Adds the
+/// digest to the version.
 pub(crate) async fn check_image_to_write(
     ctx: &Context,
     artefact: &Artefact,

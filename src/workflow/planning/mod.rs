@@ -1,4 +1,4 @@
-//! Plans: gather the facts of a promotion or a rollback and let the rules judge them.
+//! Planning: gathers the facts of a promotion or a rollback and asks the rules for a decision.
 
 pub(crate) mod approval_requirements;
 pub(crate) mod gate_inputs;

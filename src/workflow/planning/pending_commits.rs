@@ -1,4 +1,4 @@
-//! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
+//! The commits that a promotion would bring to its target: a branch, on which rollbacks may be open, or a manifest.
 
 use crate::adapters::github::BranchComparison;
 use crate::domain::change::{Change, ChangeLockKey};
@@ -13,13 +13,13 @@ use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
 
-/// How many merges are looked at to find out what a version was called.
+/// How many merge commits are read to find the label of a version in an environment.
 const MAX_MERGES: usize = 10;
 
-/// What would come, and the rollbacks that are undone for it, newest first.
+/// The pending commits, and the open rollbacks that the promotion undoes, newest first.
 pub(crate) type PendingAndUndone = (PendingCommits, Vec<ChangeId>);
 
-/// What the environment's branch would get.
+/// The commits that a promotion would bring to the environment's branch.
 pub(crate) async fn find_pending_by_branch(
     ctx: &Context,
     artefact: &Artefact,
@@ -57,7 +57,7 @@ pub(crate) async fn find_pending_by_branch(
         _ => Vec::new(),
     };
     let (Some(newest), Some(oldest)) = (open.first(), open.last()) else { return Ok((pending, Vec::new())) };
-    // What runs there is what was restored, whatever the branch has in its history.
+    // The environment runs the restored code, although the branch's history has newer commits.
     let Some(live) = ctx.comparisons.compute_pending_between(repository, &newest.restores, pinned).await? else {
         return Ok((pending, open.iter().map(|rollback| rollback.change).collect()));
     };
@@ -65,7 +65,7 @@ pub(crate) async fn find_pending_by_branch(
         if live.ahead_by == 0 {
             return Ok((live, Vec::new()));
         }
-        // Undoing all rollbacks gives what was there before the first of them, and nothing in between.
+        // Undoing all rollbacks restores exactly the state before the oldest one, and no version in between.
         let before = ctx.comparisons.compute_pending_between(repository, &oldest.parent, pinned).await?;
         if !before.is_some_and(|before| before.ahead_by == 0 && !before.is_target_newer()) {
             let ran_as = find_label_in_environment(ctx, artefact, target, version, pinned).await?;
@@ -80,7 +80,7 @@ pub(crate) async fn find_pending_by_branch(
     ))
 }
 
-/// By which name the environment knew a version: merged there, it was built under another.
+/// The label that a version had in the environment, where its merge commit was built as another image.
 async fn find_label_in_environment(
     ctx: &Context,
     artefact: &Artefact,
@@ -95,7 +95,7 @@ async fn find_label_in_environment(
     if let Some(same) = ran.iter().find(|ran| codes.is_same_code(ran, version)) {
         return Ok(same.label().to_owned());
     }
-    // What other hands merged is known by the second parent.
+    // A merge that Gantry did not make is recognised by its second parent.
     ran.truncate(MAX_MERGES);
     for ran in &ran {
         let Some(commit) = &ran.commit else { continue };
@@ -107,7 +107,7 @@ async fn find_label_in_environment(
     Ok(version.label().to_owned())
 }
 
-/// Where a rollback left what runs below, the version that it restored can be promoted as what it was.
+/// The refusal to promote the result of a rollback. It suggests the version that the rollback restored.
 async fn build_rolled_back_refusal(
     ctx: &Context,
     artefact: &Artefact,
@@ -124,7 +124,7 @@ async fn build_rolled_back_refusal(
     Refusal::RolledBackBelow { artefact, environment, below, version, would_revert_target: takes_back, restored }
 }
 
-/// What an environment would get whose manifest names another image: the commits between the two.
+/// The commits between the version that runs and the one to be promoted by manifest.
 pub(crate) async fn find_pending_by_manifest(
     ctx: &Context,
     artefact: &Artefact,
@@ -138,7 +138,7 @@ pub(crate) async fn find_pending_by_manifest(
     Ok(pending.map_or_else(assume_unknown_pending, |pending| PendingCommits { head: None, ..pending }))
 }
 
-/// What nothing tells may concern anybody.
+/// The assumption if the pending commits are unknown: there is at least one, and it may change files of any artefact.
 pub(crate) fn assume_unknown_pending() -> PendingCommits {
     PendingCommits { ahead_by: 1, files: ChangedFiles::new_unknown(), ..PendingCommits::default() }
 }

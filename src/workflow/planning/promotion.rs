@@ -1,4 +1,4 @@
-//! `promote`: reads the facts and asks the rules. What is planned begins in `begin`, and what it then does is the runner's.
+//! Plans a promotion: gathers the facts and asks the rules. It has no effects; `changes::begin` begins the change.
 
 use std::sync::Arc;
 
@@ -26,19 +26,19 @@ use crate::workflow::planning::pending_commits::{
 };
 use crate::workflow::planning::promotion_candidate::{VersionSelector, find_rolling_out_below, select_version_below};
 
-/// What is to be promoted, whereto, and who wants it.
+/// A person's request for a promotion.
 #[derive(Clone, Debug)]
 pub(crate) struct PromotionRequest {
     pub(crate) requester: PersonId,
     pub(crate) artefact: ArtefactName,
     pub(crate) environment: Option<EnvironmentName>,
     pub(crate) selector: VersionSelector,
-    /// Why the gates that are shut are to be passed.
+    /// The reason to override closed gates.
     pub(crate) override_reason: Option<Arc<str>>,
 }
 
 impl PromotionRequest {
-    /// The same promotion once more, without an override.
+    /// The request that repeats the promotion of a plan, without its override.
     pub(crate) fn from_plan(requester: &PersonId, plan: &Plan) -> Self {
         Self {
             requester: requester.clone(),
@@ -50,22 +50,22 @@ impl PromotionRequest {
     }
 }
 
-/// An artefact, an environment, and the other environments that could have been meant.
+/// An artefact, its target environment and, if the request named no environment, the others that are behind.
 pub(crate) type PromotionTarget<'a> = (&'a Artefact, &'a Environment, Option<Vec<EnvironmentName>>);
 
-/// What the rules say to it.
+/// The decision of the rules.
 pub(crate) enum PromotionDecision {
     Refused(Refusal),
     Planned {
         plan: Box<Plan>,
-        /// The rungs that are behind as well, where none was named.
+        /// The other environments that are behind, if the request named none.
         other_environments: Option<Vec<EnvironmentName>>,
-        /// The same was tried before and did not come to its end.
+        /// An earlier attempt of the same promotion, which ended in an error.
         errored_change: Option<Box<Change>>,
     },
 }
 
-/// Has no effect, and locks nothing.
+/// Plans the promotion. Has no effects and takes no change lock.
 pub(crate) async fn decide_promotion(
     ctx: &Context,
     request: &PromotionRequest,
@@ -87,7 +87,7 @@ async fn plan_promotion(
     Ok(PromotionDecision::Planned { plan, other_environments: others, errored_change: errored })
 }
 
-/// What goes where; and the rungs that are behind as well, where none was named.
+/// The artefact and its target. If the request names no environment, the target is the lowest one that is behind.
 pub(crate) async fn resolve_target<'a>(
     ctx: &'a Context,
     request: &PromotionRequest,
@@ -292,7 +292,7 @@ async fn check_rights(
     if request.override_reason.is_some()
         && !ctx.permissions.may_override(&request.requester, &target.name, &artefact.repository).await?
     {
-        // Unlike elsewhere, where nobody is named nobody may.
+        // Unlike for other rights, an empty list of overriders means that no person may override.
         let who = if target.policy.overriders.is_empty() {
             Vec::new()
         } else {
@@ -304,12 +304,12 @@ async fn check_rights(
     Ok(())
 }
 
-/// What is under way, as it is for whoever asks.
+/// The change in progress, with the role in it of the person who asks.
 async fn describe_open_change(ctx: &Context, holder: &Change, by: &PersonId) -> ChangeInProgress {
     let plan = &holder.plan;
     let asker = if holder.requester == *by {
         AskerRole::Requester
-    // Where nobody can tell, nothing is offered.
+    // If the right to approve cannot be checked, the refusal offers no action.
     } else if holder.stage.can_cancel()
         && ctx.permissions.may_approve(by, &plan.environment, &plan.repository).await.unwrap_or_default()
     {
@@ -320,7 +320,7 @@ async fn describe_open_change(ctx: &Context, holder: &Change, by: &PersonId) -> 
     ChangeInProgress { asker_role: asker, ..ChangeInProgress::from(holder) }
 }
 
-/// The last change there, if it wanted the same and did not come to its end.
+/// The last change of the artefact in the environment, if it was a promotion of the same version and ended in an error.
 async fn find_errored_change(
     ctx: &Context,
     artefact: &Artefact,
@@ -332,8 +332,8 @@ async fn find_errored_change(
     Ok(errored.filter(|last| last.plan.version.is_same_as(version)).map(Box::new))
 }
 
-/// Is the plan that of the change which ended in an error? Where it was overridden, or the rules have been changed since,
-/// it makes another change: what was asked and said then is not asked and said now.
+/// Whether the errored change can resume with this plan. A plan with another override or under changed rules makes a
+/// new change, because the confirmations and approvals of the old one do not cover it.
 fn can_resume(ctx: &Context, errored: &Change, plan: &Plan) -> bool {
     let waited = matches!(&errored.stage, Stage::Errored { merging, .. } if merging.awaiting.is_some());
     errored.change_lock_key() == plan.change_lock_key()
@@ -347,7 +347,7 @@ fn find_environment<'a>(ctx: &'a Context, name: &EnvironmentName) -> Result<&'a 
     ctx.config.catalogue.ladder.find(name.as_str()).ok_or_else(gone)
 }
 
-/// The rungs that do not have what the one below runs, lowest first.
+/// The environments that lack the commit that runs below them, lowest first.
 async fn find_environments_behind<'a>(
     ctx: &'a Context,
     artefact: &Artefact,
@@ -372,14 +372,14 @@ async fn find_environments_behind<'a>(
             None => unknown.push(rung),
         }
     }
-    // What is not known to be behind is only looked at where nothing is: the rules say what is wrong with it.
+    // If no environment is known to be behind, an unknown one is chosen, and the rules report the missing fact.
     if behind.is_empty() {
         behind.extend(unknown.into_iter().take(1));
     }
     Ok(behind)
 }
 
-/// What runs in the target now. Where that cannot be read, nobody could tell later whether the change arrived.
+/// The version that runs in the target. An unreadable cluster is a refusal, because the change could not be verified.
 fn find_running_version(ctx: &Context, artefact: &Artefact, target: &Environment) -> Result<Option<Version>, Refusal> {
     let Some(place) = artefact.places.get(&target.name) else { return Ok(None) };
     let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
@@ -391,12 +391,13 @@ fn find_running_version(ctx: &Context, artefact: &Artefact, target: &Environment
     Ok(known.map(|seen| seen.version).or(rollout.version))
 }
 
-/// Nothing but the commit is there for people to approve.
+/// Whether people approve the commit itself, because there is no pull request.
 fn is_approved_by_commit(target: &Environment) -> bool {
     target.policy.approvals.is_some() && target.promotion_method == PromotionMethod::Merge
 }
 
-/// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.
+/// Whether a promotion of `version` may supersede the change: that must be an unmerged promotion of another version of
+/// the same artefact.
 fn can_be_superseded(holder: &Change, artefact: &ArtefactName, version: &Version) -> bool {
     let plan = &holder.plan;
     Change::to_conflicting_change(holder).is_some()

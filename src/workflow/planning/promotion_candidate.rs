@@ -16,27 +16,27 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 
-/// How far back a version is looked for that is named.
+/// How many sightings are searched for the requested version.
 const SIGHTINGS_LIMIT: u32 = 200;
-/// How many versions are offered where the one that was named never ran well.
+/// How many versions a refusal suggests if the requested one never ran healthy.
 const MAX_SUGGESTIONS: usize = 5;
 
 #[derive(Clone, Debug)]
 pub(crate) enum VersionSelector {
-    /// Whatever runs well below.
+    /// The version that runs healthy below.
     RunningBelow,
-    /// A version that has run well below, by its tag or the beginning of its commit.
+    /// A version that has run healthy below, by its tag or a prefix of its commit.
     Named(Arc<str>),
-    /// Exactly this commit, which has run well below.
+    /// Exactly this commit, which must have run healthy below.
     Commit(Sha),
-    /// Exactly this image: by manifest, another of the same commit is not the same.
+    /// Exactly this image. In a manifest, another image of the same commit is a different version.
     Image(Version),
-    /// The version of the stay below that was first seen then.
+    /// The version of the sighting below that began at this time.
     Sighting(Timestamp),
 }
 
 impl VersionSelector {
-    /// What was planned, and nothing else.
+    /// Selects exactly the planned version.
     pub(crate) fn from_plan(plan: &Plan) -> Self {
         match &plan.write {
             GitWrite::Branch { pinned } => Self::Commit(pinned.clone()),
@@ -45,7 +45,7 @@ impl VersionSelector {
     }
 }
 
-/// What would go, with its commit as far as anything tells it, and since when it has run well below.
+/// The selected version, with its commit if known, and the period in which it was healthy below.
 pub(super) async fn select_version_below(
     ctx: &Context,
     artefact: &Artefact,
@@ -61,7 +61,7 @@ pub(super) async fn select_version_below(
             let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
             let version = promotion::require_healthy_version(artefact, below, &rollout, &ctx.config.catalogue.ladder)?;
             let seen = ctx.sightings.find_sighting(&artefact.name, &below.name);
-            // The observer is about to record it: what it knows of the version is not known here yet.
+            // The observer has not recorded the sighting of this version yet, so its facts are missing for a moment.
             seen.filter(|seen| seen.version.is_same_image(&version)).ok_or_else(|| {
                 LookupError::new_transient(format!("{} has just come to run in {}", version.label(), below.name))
             })?
@@ -76,7 +76,7 @@ pub(super) async fn select_version_below(
     Ok((Version { commit, ..stay.version }, well))
 }
 
-/// What is to run below and does not run well there, with its commit where that is known by now.
+/// The version that is rolling out or degraded below, if its commit is known.
 pub(super) async fn find_rolling_out_below(
     ctx: &Context,
     artefact: &Artefact,
@@ -100,7 +100,7 @@ async fn find_sighting_commit(ctx: &Context, artefact: &Artefact, stay: &Sightin
     }
 }
 
-/// A stay below of the version that is named, if it ran well.
+/// The sighting below of the selected version, if that version ran healthy.
 async fn find_healthy_sighting(
     ctx: &Context,
     artefact: &Artefact,
@@ -118,7 +118,7 @@ async fn find_healthy_sighting(
     };
     let mut found = healthy.iter().find(is_selected).cloned();
     if let (None, VersionSelector::Commit(sha)) = (&found, what) {
-        // Its commit may be known, and only not written down there yet.
+        // The commit may be known without being stored in the sighting yet.
         for stay in healthy.iter().filter(|stay| stay.version.commit.is_none()).take(MAX_SUGGESTIONS) {
             if ctx
                 .image_commits
@@ -132,7 +132,7 @@ async fn find_healthy_sighting(
         }
     }
     if let Some(found) = found {
-        // What runs there now is judged by how it runs now.
+        // A version that still runs must be healthy now.
         if found.ended_at.is_none()
             && let Some(place) = artefact.places.get(&below.name)
         {

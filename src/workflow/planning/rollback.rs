@@ -1,5 +1,5 @@
-//! `rollback`: finds what ran well before, tells what would be lost, and begins the change that brings it back.
-//! What the change then does is the runner's, as with a promotion.
+//! Plans a rollback: finds an earlier healthy version and the commits that would be lost, and asks the rules. It has no
+//! effects; `changes::begin` begins the change.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::workflow::planning::rollback_candidates::{
 };
 use crate::workflow::planning::rollback_image::{add_known_digest, check_rollback_image};
 
-/// What is to be rolled back, whereto, and who wants it.
+/// A request for a rollback, by a person or by the environment's policy.
 #[derive(Clone, Debug)]
 pub(crate) struct RollbackRequest {
     pub(crate) requester: PersonId,
@@ -36,14 +36,14 @@ pub(crate) struct RollbackRequest {
     pub(crate) environment: EnvironmentName,
     pub(crate) target_version: RollbackTarget,
     pub(crate) reason: Option<Arc<str>>,
-    /// The change on whose card the button was pressed: what it brought is to go.
+    /// The change to undo, if the button on its card was clicked.
     pub(crate) change_to_undo: Option<ChangeId>,
-    /// The environment's own rule.
+    /// The environment's policy requests it, not a person.
     pub(crate) automatic: bool,
 }
 
 impl RollbackRequest {
-    /// The same rollback once more, to the version that was planned.
+    /// The request that repeats the rollback of a plan, to the planned version.
     pub(crate) fn from_plan(requester: &PersonId, plan: &Plan) -> Self {
         let about = plan.rollback_details();
         Self {
@@ -66,9 +66,9 @@ impl RollbackRequest {
 #[derive(Clone, Debug)]
 pub(crate) enum RollbackTarget {
     Previous,
-    /// By its tag, the beginning of its commit, or the tag of a change in Git.
+    /// A version by its tag, a prefix of its commit, or the Git tag of a change.
     Named(Arc<str>),
-    /// What was shown.
+    /// The version of a plan that was shown.
     Shown {
         version: Version,
         found_in: RollbackEvidence,
@@ -76,15 +76,15 @@ pub(crate) enum RollbackTarget {
     },
 }
 
-/// What the rules say to it.
+/// The decision of the rules.
 pub(crate) enum RollbackDecision {
     Refused(Refusal),
     Planned {
         plan: Box<Plan>,
-        /// The same was tried before and did not come to its end.
+        /// An earlier attempt of the same rollback, which ended in an error.
         errored_change: Option<Box<Change>>,
     },
-    /// A promotion is being merged there: the rollback waits for that or cancels it, as the person chooses.
+    /// A promotion is being merged. The person chooses whether the rollback waits for it or cancels it.
     Conflict {
         plan: Box<Plan>,
         holder: ChangeInProgress,
@@ -92,16 +92,16 @@ pub(crate) enum RollbackDecision {
 }
 
 impl EnvironmentHistory<'_> {
-    /// What promotions brought that is called so below.
+    /// The promoted versions that have this name in the environment below.
     fn find_promoted_versions<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Version> {
         let promotions = self.changes.iter().filter(|it| !it.plan.is_rollback() && it.stage.result_commit().is_some());
         promotions.map(|change| &change.plan.version).filter(move |version| version.is_named(name))
     }
 }
 
-/// Has no effect, and locks nothing.
+/// Plans the rollback. Has no effects and takes no change lock.
 pub(crate) async fn decide_rollback(ctx: &Context, request: &RollbackRequest) -> Result<RollbackDecision, LookupError> {
-    // Boxed: it is large, and most who may come here do not.
+    // Boxed, because the future is large and few requests reach this point.
     match Box::pin(plan_rollback(ctx, request)).await {
         Ok(decision) => Ok(decision),
         Err(PlanError::Refused(refusal)) => Ok(RollbackDecision::Refused(refusal)),
@@ -121,7 +121,7 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
     let supersedes = holder.as_ref().and_then(Change::to_conflicting_change);
     let meets = meets.map(ChangeInProgress::from);
     let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
-    // Git may have it, though nobody heard of it: then what is left is to write that down.
+    // The commit of an errored rollback may be on the branch already. Then only its result has to be stored.
     if let Some(last) = changes.first().filter(|last| is_errored_rollback(last, &artefact.name))
         && find_result_on_branch(ctx, last).await?.is_some()
     {
@@ -178,7 +178,7 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
     if let Some(holder) = meets {
         return Ok(RollbackDecision::Conflict { plan, holder });
     }
-    // The same was tried before and could not be done.
+    // An earlier attempt of the same rollback, which ended in an error.
     let errored = changes
         .into_iter()
         .next()
@@ -186,7 +186,7 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
     Ok(RollbackDecision::Planned { plan, errored_change: errored.map(Box::new) })
 }
 
-/// The artefact and the rung, where it can be rolled back and the person may do it.
+/// The artefact and the environment, if the artefact can be rolled back there and the requester has the right.
 async fn check_rollback_allowed<'a>(
     ctx: &'a Context,
     request: &RollbackRequest,
@@ -216,7 +216,7 @@ async fn check_rollback_allowed<'a>(
     Ok((artefact, target))
 }
 
-/// What it can go back to, the one that is meant first.
+/// The versions that the environment can go back to, the requested one first.
 async fn find_rollback_candidates(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -253,7 +253,7 @@ async fn find_named_candidates(
         return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
     }
     let Some(at) = ran.iter().position(|candidate| is_requested(&candidate.version)) else {
-        // Where nobody saw it, others than the ledger may know of it: the file or the branch as it was.
+        // No sighting has the version, but the history of the manifest or of the branch may.
         let others = match past.manifest {
             Some(_) => find_previous_versions(ctx, past).await?,
             None => find_previous_by_branch(ctx, past).await?,
@@ -268,7 +268,7 @@ async fn find_named_candidates(
     Ok(ran.into_iter().skip(at).map(RollbackCandidate::from).collect())
 }
 
-/// The version that a change marked with this tag in Git, if one did.
+/// The version that a change marked with this Git tag, if there is one.
 async fn find_tagged_version(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -296,7 +296,7 @@ async fn find_tagged_version(
     }
 }
 
-/// What the environment would lose: what is there and not in the version that comes back.
+/// The commits that the environment would lose: those that the restored version does not have.
 async fn find_lost_commits(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -305,7 +305,7 @@ async fn find_lost_commits(
     let repository = &past.artefact.repository;
     let there = match past.manifest {
         Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
-        // What a rollback took away before is not lost once more.
+        // Commits that an earlier rollback removed are not lost again.
         None => past.head.clone().map(|head| {
             let stood = Version { commit: Some(head.clone()), ..Version::default() };
             past.source_map.resolve_restored(&stood).commit.unwrap_or(head)
@@ -329,11 +329,12 @@ async fn find_lost_commits(
         };
         rules::check_tree_differs(past.artefact, past.target, version, trees.0.as_ref(), restored_tree)?;
     }
-    // Where they have nothing in common all of it goes, and nobody can say how much that is.
+    // Without a common ancestor all commits are lost, and their number is unknown.
     Ok(ctx.comparisons.compute_pending_between(repository, restored, &there).await?.unwrap_or_default())
 }
 
-/// By what the version that is there would be known again: its commits, what they were merged from, and their trees.
+/// The identity of the current version, by which it is recognised again: its commits, the commits that they were merged
+/// from, and their trees.
 async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Result<BadVersion, PlanError> {
     let repository = &past.artefact.repository;
     let mut bad = BadVersion::default();
@@ -346,7 +347,7 @@ async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Re
     let original = past.current.as_ref().and_then(|current| past.source_map.resolve_restored(current).commit);
     for commit in current.into_iter().chain(original) {
         let source = past.source_map.resolve_source(&commit);
-        // Where it was merged by other hands, its second parent is what was merged.
+        // If Gantry did not make the merge, its second parent is the commit that was merged.
         let merged = match past.manifest {
             None if source == commit => ctx.github.resolve_commit(repository, commit.as_str()).await?,
             _ => None,
@@ -370,7 +371,8 @@ async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Re
     Ok(bad)
 }
 
-/// Must a person say yes to what was found? In production, and wherever it is not just the version before.
+/// Whether a person must confirm the rollback: in production, if the version is uncertain, if the environment is
+/// locked, or if other artefacts or changes are affected.
 pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
     let rung = ctx.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
@@ -388,7 +390,7 @@ pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
     production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
 }
 
-/// The versions that ran well there, for somebody who wants another.
+/// The versions that ran healthy in the environment, to choose another one from.
 pub(crate) async fn find_other_versions(
     ctx: &Context,
     artefact: &Artefact,
@@ -411,7 +413,7 @@ pub(crate) async fn find_other_versions(
     Ok(ran.into_iter().take(MAX_SUGGESTIONS).map(|candidate| (candidate.version, candidate.healthy_period)).collect())
 }
 
-/// Where an artefact can be rolled back at all.
+/// The environments in which an artefact can be rolled back.
 pub(crate) fn find_rollback_environments(ctx: &Context, artefact: &ArtefactName) -> Vec<EnvironmentName> {
     let catalogue = &ctx.config.catalogue;
     let Some(artefact) = catalogue.find_artefact(artefact.as_str()) else { return Vec::new() };
@@ -420,7 +422,7 @@ pub(crate) fn find_rollback_environments(ctx: &Context, artefact: &ArtefactName)
     rungs.filter(can).map(|rung| rung.name.clone()).collect()
 }
 
-/// The change that brought what is there, if one did. A button on the card of another is too late.
+/// The change that deployed the current version, if one did. A click on the card of another change comes too late.
 fn find_undone_change(past: &EnvironmentHistory<'_>, request: &RollbackRequest) -> Result<Option<ChangeId>, Refusal> {
     let last = past.changes.iter().find(|change| change.stage.result_commit().is_some());
     let brought = last.filter(|change| {
@@ -443,7 +445,7 @@ fn find_undone_change(past: &EnvironmentHistory<'_>, request: &RollbackRequest) 
     Ok(brought.map(|change| change.id))
 }
 
-/// A rollback of the artefact that could not be done.
+/// Whether the change is a rollback of the artefact that ended in an error.
 fn is_errored_rollback(last: &Change, artefact: &ArtefactName) -> bool {
     matches!(last.stage, Stage::Errored { .. }) && last.plan.is_rollback() && last.plan.artefact == *artefact
 }

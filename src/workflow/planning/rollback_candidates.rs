@@ -1,5 +1,5 @@
-//! Which version an environment can go back to: by the ledger, else by Git, by the cluster's history, and at last by a guess
-//! from the registry's tags.
+//! The versions that an environment can go back to: from the ledger, else from Git, else from the cluster's history,
+//! else guessed from the registry's tags.
 
 use std::cmp::Ordering;
 
@@ -22,36 +22,36 @@ use crate::workflow::error::PlanError;
 use crate::workflow::facts::manifests::read_manifest_version;
 use crate::workflow::planning::gate_inputs::find_environment_quarantines;
 
-/// How far back stays and changes are looked at.
+/// How many sightings and changes are read.
 pub(crate) const HISTORY_LIMIT: u32 = 200;
-/// How many versions are offered where another is wanted.
+/// How many other versions are suggested.
 pub(crate) const MAX_SUGGESTIONS: usize = 5;
-/// Stays whose commit is not written down are asked about, the newest of them.
+/// How many sightings without a stored commit are looked up, newest first.
 const MAX_COMMIT_LOOKUPS: usize = 5;
-/// How far back Git is looked at.
+/// How many commits of the branch are read.
 const MAX_COMMITS: usize = 50;
 const MAX_FILE_REVISIONS: usize = 20;
-/// How many images of the registry are asked for their commit.
+/// How many tags are read, and how many images are looked up in the registry.
 pub(crate) const MAX_TAGS: usize = 10;
 
-/// What is known of an environment that is to go back.
+/// The facts about an artefact in an environment that is to be rolled back.
 pub(crate) struct EnvironmentHistory<'a> {
     pub(crate) artefact: &'a Artefact,
     pub(crate) target: &'a Environment,
     pub(crate) manifest: Option<&'a ManifestFile>,
-    /// All that moved the same, newest first.
+    /// The changes under the same change lock, newest first; for a manifest only those of the artefact.
     pub(crate) changes: Vec<Change>,
     pub(crate) source_map: SourceMap,
     /// Newest first.
     pub(crate) sightings: Vec<Sighting>,
     pub(crate) quarantines: Vec<Quarantine>,
-    /// What is there, by Git's word.
+    /// The version that Git specifies, even if it does not run yet.
     pub(crate) current: Option<Version>,
-    /// Where the branch stands, by branch.
+    /// The head of the branch, for delivery by branch.
     pub(crate) head: Option<Sha>,
 }
 
-/// A version to go back to, and who told of it.
+/// A version to go back to, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RollbackCandidate {
     pub(crate) version: Version,
@@ -66,7 +66,7 @@ impl From<HealthyVersion> for RollbackCandidate {
 }
 
 impl EnvironmentHistory<'_> {
-    /// All that ran well there, newest first.
+    /// The versions that ran healthy in the environment, newest first.
     pub(crate) fn find_healthy_versions(&self) -> Vec<HealthyVersion> {
         find_healthy_versions(&self.sightings, &self.source_map, self.current.as_ref())
     }
@@ -89,12 +89,12 @@ pub(crate) async fn load_environment_history<'a>(
     mut changes: Vec<Change>,
 ) -> Result<EnvironmentHistory<'a>, PlanError> {
     if manifest.is_some() {
-        // Another artefact in the same file is none of this one's past, be its tags the same or not.
+        // Changes of another artefact in the same file do not belong to this history, even with equal tags.
         changes.retain(|change| change.plan.artefact == artefact.name);
     }
     let mut stays = ctx.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
     for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
-        // What cannot be asked now is no reason not to go back to something else.
+        // A failed lookup must not prevent a rollback to another version.
         if let Ok(Some((commit, _))) = ctx.image_commits.resolve_sighting_commit(artefact, stay).await {
             stay.version.commit = Some(commit);
         }
@@ -118,7 +118,7 @@ pub(crate) async fn load_environment_history<'a>(
     Ok(past)
 }
 
-/// What is there: what runs, unless Git says something else that has not arrived.
+/// The current version: the one that runs, unless Git specifies another one that is not deployed yet.
 async fn find_current_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Result<Option<Version>, PlanError> {
     let artefact = past.artefact;
     let runs = past.sightings.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
@@ -139,7 +139,7 @@ async fn find_current_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> R
     let last = past.changes.iter().find_map(|change| Some((change, change.stage.result_commit()?)));
     let Some((change, result)) = last else { return Ok(runs) };
     if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
-        // What runs is of the last change, or newer: somebody pushed a hotfix.
+        // The running version is the result of the last change, or newer because of a hotfix.
         let arrived = commit == result
             || Some(commit) == change.plan.pinned_commit()
             || !ctx.comparisons.is_behind(artefact, commit, result).await?;
@@ -150,7 +150,7 @@ async fn find_current_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> R
     Ok(Some(Version { tag: change.plan.version.tag.clone(), digest: None, commit: Some(result.clone()) }))
 }
 
-/// The versions to go back to, the best first; all of them are of one source.
+/// The versions to go back to, the best first. All of them have the same kind of evidence.
 pub(crate) async fn find_previous_versions(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -162,7 +162,7 @@ pub(crate) async fn find_previous_versions(
         past.current.as_ref(),
         &past.quarantines,
     );
-    // By branch it is the code that comes back: of what commit it was must be known.
+    // Delivery by branch restores the code, so the commit must be known.
     let seen: Vec<RollbackCandidate> = seen
         .into_iter()
         .map(RollbackCandidate::from)
@@ -185,7 +185,7 @@ pub(crate) async fn find_previous_versions(
     Ok(guess_previous_by_registry(ctx, past).await)
 }
 
-/// Where the branch stood before: at the last tag of the environment, else one step back.
+/// The earlier commits of the branch, newest first, but those with a tag of the environment before the others.
 pub(crate) async fn find_previous_by_branch(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -194,13 +194,13 @@ pub(crate) async fn find_previous_by_branch(
     let Some(head) = &past.head else { return Ok(Vec::new()) };
     let repository = &artefact.repository;
     let open = ctx.github.find_open_rollbacks(repository, head).await?;
-    // What a rollback restored is where the branch stands, as far as code goes.
+    // After a rollback the branch has the code of the restored commit, so the search begins there.
     let start = open.first().map_or(head, |rollback| &rollback.restores);
     let before: Vec<_> =
         ctx.github.list_first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
     let prefix = format!("{}/", target.name);
     let tags = match &target.policy.tag_template {
-        // A name that is made otherwise is looked for by what stands before the number.
+        // Tags are listed by the prefix `<environment>/`. Tags from another kind of template cannot be found that way.
         Some(template) if !template.starts_with("{environment}/") => Vec::new(),
         _ => ctx.github.list_newest_tags(repository, &prefix, MAX_TAGS).await?,
     };
@@ -215,12 +215,12 @@ pub(crate) async fn find_previous_by_branch(
             found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
         }
     }
-    // Stable: of those with a tag, and of those without, the newest stays first.
+    // The sort is stable: the newest stays first among the tagged and among the untagged commits.
     found.sort_by_key(|back| back.version.tag.is_none());
     Ok(found)
 }
 
-/// What the file said before.
+/// The versions in earlier revisions of the manifest.
 async fn find_previous_by_file(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -233,7 +233,7 @@ async fn find_previous_by_file(
     for commit in ctx.github.fetch_file_history(repository, branch, file, MAX_FILE_REVISIONS).await?.into_iter().skip(1)
     {
         let Some(text) = ctx.github.fetch_file(repository, commit.sha.as_str(), file).await? else { continue };
-        // As it was then it may not have been one that can be read.
+        // An old revision may not be readable.
         let Ok(said) = manifest::read_version(&text, &place) else { continue };
         let version = said.version;
         let version = add_known_commit(ctx, past.artefact, version).await;
@@ -241,7 +241,7 @@ async fn find_previous_by_file(
         if !known && !past.is_barred(&version) {
             found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
         }
-        // The image of the first may be gone.
+        // Several candidates are collected, because the image of the first may be gone.
         if found.len() == MAX_SUGGESTIONS {
             break;
         }
@@ -249,7 +249,7 @@ async fn find_previous_by_file(
     Ok(found)
 }
 
-/// What the workload ran before, as the cluster remembers it. What cannot be read is nothing.
+/// The earlier versions in the cluster's history of the workload. Empty if the history cannot be read.
 async fn find_previous_by_cluster(ctx: &Context, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
     let EnvironmentHistory { artefact, target, .. } = past;
     let Some(place) = artefact.places.get(&target.name) else { return Vec::new() };
@@ -268,7 +268,7 @@ async fn find_previous_by_cluster(ctx: &Context, past: &EnvironmentHistory<'_>) 
     filter_eligible_versions(ctx, past, versions.collect(), RollbackEvidence::Cluster).await
 }
 
-/// The tags below the current one, as people count. Nobody saw them run there.
+/// The registry's tags with lower numbers than the current one. This is a guess: no evidence shows that they ran.
 async fn guess_previous_by_registry(ctx: &Context, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
     let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
     let mut tags = match ctx.registry.list_tags(&past.artefact.image).await {
@@ -291,7 +291,7 @@ async fn add_known_commit(ctx: &Context, artefact: &Artefact, version: Version) 
     Version { commit: found.map(|(commit, _)| commit), ..version }
 }
 
-/// Those that can be gone back to, with their commits.
+/// The versions that a rollback may restore, with their commits.
 async fn filter_eligible_versions(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -309,8 +309,8 @@ async fn filter_eligible_versions(
     backs
 }
 
-/// Tags of one kind, which can be counted: with the same letters before the first digit, and none behind it. The names of
-/// commits have no order.
+/// Whether two tags can be ordered by their numbers: both have the same text before the first digit, and no letters
+/// after it. Tags that name commits have no order.
 fn is_comparable_tag(a: &str, b: &str) -> bool {
     fn split_tag_prefix(text: &str) -> Option<(&str, &str)> {
         let (head, rest) = text.split_at(text.find(|c: char| c.is_ascii_digit())?);
@@ -319,12 +319,12 @@ fn is_comparable_tag(a: &str, b: &str) -> bool {
     matches!((split_tag_prefix(a), split_tag_prefix(b)), (Some((a, _)), Some((b, _))) if a == b)
 }
 
-/// By the numbers in them, so that `1.10` is after `1.9`.
+/// Compares two tags by the numbers in them, so that `1.10` is after `1.9`.
 fn compare_tag_numbers(a: &str, b: &str) -> Ordering {
     let numbers = |text: &str| {
         text.split(|c: char| !c.is_ascii_digit())
             .filter(|part| !part.is_empty())
-            // By length and then by digits: a number of any length has its place.
+            // Compared by length and then by digits, so that no number is too long.
             .map(|part| part.trim_start_matches('0').to_owned())
             .map(|digits| (digits.len(), digits))
             .collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! The image of a rollback: whether the registry still has it, and whether its tag is still the image that ran.
+//! The image of a rollback: whether the registry still has it, and whether its tag still names the image that ran.
 
 use crate::domain::model::version::Version;
 use crate::domain::rules::image_presence::ImagePresence;
@@ -11,8 +11,8 @@ use crate::workflow::planning::image::{
 };
 use crate::workflow::planning::rollback_candidates::{EnvironmentHistory, MAX_TAGS, RollbackCandidate};
 
-/// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a
-/// word.
+/// Checks the image of a rollback. Delivery by manifest restores the image itself, so the registry must have the image
+/// that ran. Delivery by branch restores the code, so a missing image is only mentioned.
 pub(crate) async fn check_rollback_image(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -21,7 +21,7 @@ pub(crate) async fn check_rollback_image(
 ) -> Result<ImagePresence, PlanError> {
     let artefact = past.artefact;
     let Some(file) = past.manifest else {
-        // A version that Git tells of has no image that we know of.
+        // The image of a version that was found in Git is unknown.
         let known = backs.first().is_some_and(|back| back.found_in != RollbackEvidence::Git) && version.tag.is_some();
         return Ok(if known { look_up_image(ctx, artefact, version).await.0 } else { ImagePresence::Yes });
     };
@@ -47,7 +47,7 @@ pub(crate) async fn check_rollback_image(
     Ok(there)
 }
 
-/// The newest earlier one whose image is still there, of those behind the first.
+/// The label of the first candidate with an image that the registry still has, under a tag that has not moved.
 async fn find_available_version(
     ctx: &Context,
     past: &EnvironmentHistory<'_>,
@@ -63,7 +63,7 @@ async fn find_available_version(
     None
 }
 
-/// Is the tag another image now than when it ran there?
+/// Whether the tag names another image now than the one that ran in the environment.
 async fn has_tag_moved(ctx: &Context, past: &EnvironmentHistory<'_>, version: &Version, digest: &str) -> bool {
     let was = past.changes.iter().find_map(|change| {
         let plan = &change.plan;
@@ -73,7 +73,7 @@ async fn has_tag_moved(ctx: &Context, past: &EnvironmentHistory<'_>, version: &V
             .filter(|_| plan.version.tag == version.tag && change.stage.result_commit().is_some())
     });
     if is_pinned_by_digest(past.artefact) && version.digest.is_some() {
-        // The image was asked for by its digest, which is never another one's.
+        // The image was looked up by its digest, which never names another image.
         return false;
     }
     if let Some(was) = version.digest.as_deref().or(was) {
@@ -82,7 +82,7 @@ async fn has_tag_moved(ctx: &Context, past: &EnvironmentHistory<'_>, version: &V
     ctx.image_commits.is_tag_overwritten(past.artefact, version).await
 }
 
-/// By manifest the digest of what is there, by which it is known again under any tag.
+/// Adds the digest to the current version, for delivery by manifest. The digest identifies the image under any tag.
 pub(crate) async fn add_known_digest(ctx: &Context, past: &EnvironmentHistory<'_>, current: Version) -> Version {
     if past.manifest.is_none() || current.digest.is_some() {
         return current;
