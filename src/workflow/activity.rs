@@ -1,11 +1,11 @@
-//! Counts the work in progress, so that tests can wait until nothing is left, and wakes the observer.
+//! Counts the work in progress, so that tests can wait for its end, and wakes the observer and the commit lookups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::watch;
 
-/// Wakes the observer from outside the watch, and knows whether it is at work.
+/// The wakeups of the observer and of the commit lookups, and the count of tasks at work. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Activity(Arc<Inner>);
 
@@ -43,7 +43,7 @@ impl Activity {
         self.0.commit_lookup_wakeups.subscribe()
     }
 
-    /// Nothing is being looked at now.
+    /// Whether no task is at work.
     pub fn is_idle(&self) -> bool {
         self.0.active_count.load(Ordering::SeqCst) == 0
     }
@@ -53,7 +53,7 @@ impl Activity {
         work.await
     }
 
-    /// Something is being done until this is dropped.
+    /// Counts a task as at work until the guard is dropped.
     pub(crate) fn begin_work(&self) -> ActivityGuard {
         self.0.active_count.fetch_add(1, Ordering::SeqCst);
         ActivityGuard(self.clone())

@@ -54,7 +54,7 @@ pub struct ContextParts {
     pub socket_status: slack::socket::ConnectionWatch,
     pub builds: Builds,
     pub comparisons: Comparisons,
-    /// The people who look at their App Home.
+    /// The people who opened their App Home lately.
     pub home_readers: HomeReaders,
     pub image_commits: ImageCommits,
     pub not_found_cache: NotFoundCache,

@@ -1,4 +1,4 @@
-//! The errors of this folder: refusals, lookups that failed, requests and stages to be tried again.
+//! The errors of this folder: refusals, failed lookups, and requests and stages to retry.
 
 use crate::adapters::github::GithubError;
 use crate::adapters::registry::RegistryError;
@@ -8,7 +8,7 @@ use crate::adapters::store::StoreError;
 use crate::domain::rules::obstacles::Obstacles;
 use crate::domain::rules::refusal::Refusal;
 
-/// Somebody who should know could not be asked.
+/// A lookup in GitHub, the registry, Slack or the store failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
 pub(crate) struct LookupError {
@@ -18,7 +18,6 @@ pub(crate) struct LookupError {
 }
 
 impl LookupError {
-    /// It is worth trying again.
     pub(crate) fn new_transient(why: String) -> Self {
         Self { why, transient: true }
     }
@@ -47,7 +46,7 @@ impl From<StoreError> for LookupError {
     }
 }
 
-/// A rule's no among the errors of those who are asked.
+/// The errors of planning: a refusal by the rules, or a lookup that failed.
 pub(crate) enum PlanError {
     Refused(Refusal),
     Lookup(LookupError),
@@ -77,7 +76,8 @@ impl From<GithubError> for PlanError {
     }
 }
 
-/// What was found, or nothing where a rule's no stands before it and all that stands in the way is wanted.
+/// Returns the value, or records the refusal as an obstacle and returns `None`. In first-only mode the refusal is
+/// returned as the error.
 pub(crate) fn record_obstacle<T>(
     found: Result<T, PlanError>,
     obstacles: &mut Obstacles,
@@ -92,21 +92,21 @@ pub(crate) fn record_obstacle<T>(
     }
 }
 
-/// What could not be done now, though it may be done later; and what is said if it never can.
+/// The request cannot be answered now and is retried. `give_up_reply` is the answer if no attempt succeeds.
 pub(crate) struct RetryLater {
     pub(crate) reason: String,
     pub(crate) give_up_reply: Rendered,
-    /// It is waited for what takes its time, and not for somebody who does not answer.
+    /// Poll every 2 s for up to 10 min (slow work) instead of backing off (a failing service).
     pub(crate) is_polling: bool,
 }
 
 impl RetryLater {
-    /// It is tried again a few times, each after a longer pause.
+    /// Retries a few times, each after a longer pause.
     pub(crate) fn with_backoff(why: String, otherwise: Rendered) -> Self {
         Self { reason: why, give_up_reply: otherwise, is_polling: false }
     }
 
-    /// It is looked at every other second, for ten minutes.
+    /// Polls every 2 s for up to 10 min.
     pub(crate) fn with_polling(why: String, otherwise: Rendered) -> Self {
         Self { reason: why, give_up_reply: otherwise, is_polling: true }
     }
@@ -119,7 +119,7 @@ impl RetryLater {
     }
 }
 
-/// What keeps a step from its end.
+/// An error of a stage handler.
 pub(crate) enum StageError {
     Github(GithubError),
     Store(StoreError),
@@ -139,7 +139,7 @@ impl From<StoreError> for StageError {
 
 pub(crate) enum ApprovalCheckError {
     Stage(StageError),
-    /// It is unknown whose approval counts.
+    /// The approvers could not be looked up.
     Lookup(LookupError),
 }
 

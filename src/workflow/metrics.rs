@@ -1,4 +1,4 @@
-//! What the use cases count of what people ask for, and of what webhooks told.
+//! The counters of the use cases: commands, refusals and reports.
 
 use crate::adapters::reports::disposition::DispositionCounts;
 use crate::domain::command::{COMMANDS, Verb};
@@ -9,7 +9,7 @@ use crate::telemetry::metrics::{EventCounter, LabelledCounter};
 pub struct WorkflowMetrics {
     pub reports: DispositionCounts,
     commands: LabelledCounter<1>,
-    /// In the order of [`COMMANDS`]: a `list` is answered from memory in a few microseconds, and costs one atomic here.
+    /// In the order of [`COMMANDS`]. A `list` takes a few microseconds, so counting it costs only one atomic.
     by_verb: Vec<EventCounter>,
     misunderstood: EventCounter,
     refusals: LabelledCounter<1>,
@@ -29,13 +29,13 @@ impl Default for WorkflowMetrics {
 }
 
 impl WorkflowMetrics {
-    /// A command was answered; `None`: it was not understood.
+    /// Counts an answered command. `None`: it was not understood.
     pub(super) fn count_command(&self, verb: Option<Verb>) {
         let at = verb.and_then(|verb| COMMANDS.iter().position(|entry| entry.verb == verb));
         at.and_then(|at| self.by_verb.get(at)).unwrap_or(&self.misunderstood).increment();
     }
 
-    /// By its name.
+    /// Counts a refusal by its name.
     pub(super) fn count_refusal(&self, refusal: &str) {
         self.refusals.increment([refusal]);
     }
@@ -45,7 +45,7 @@ impl WorkflowMetrics {
         &self.commands
     }
 
-    /// By the name of the rule that said no.
+    /// By the name of the refusal.
     pub fn refusals(&self) -> &LabelledCounter<1> {
         &self.refusals
     }

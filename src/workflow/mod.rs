@@ -1,4 +1,4 @@
-//! One file per use case: read facts, ask the domain, then take effect, in that order.
+//! The use cases. Each one reads facts, asks the domain and then takes effect, in that order.
 
 pub mod activity;
 pub mod changes;

@@ -1,5 +1,5 @@
-//! The acknowledgement of what Slack sends. What memory or our own database knows is the answer itself, and nothing is
-//! stored; everything else is stored before it is acknowledged, and nothing here talks to anybody.
+//! Acknowledges the requests from Slack. If memory or the database has the answer, the acknowledgement contains it.
+//! Every other request is stored before it is acknowledged. This file sends no requests to outside systems.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::workflow::commands::status::answer_from_store;
 use crate::workflow::context::Context;
 use crate::workflow::facts::table_support::TableSupport;
 
-/// Slack waits for three seconds.
+/// Slack waits three seconds for an acknowledgement.
 const IMMEDIATE_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub async fn acknowledge(ctx: &Context, incoming: IncomingRequest) -> Ack {
     match &incoming {
         IncomingRequest::Ignored => Ack::Empty,
         IncomingRequest::Command { from, text } => acknowledge_command(ctx, &incoming, from, text).await,
-        // Whoever else comes into a channel is none of our business, and there are many.
+        // Only Gantry's own arrival in a channel matters. Other people join often, so their events are not stored.
         IncomingRequest::Joined { from } if ctx.slack.cached_identity().is_some_and(|me| me.bot != from.person) => {
             Ack::Empty
         }
@@ -56,7 +56,7 @@ async fn acknowledge_command(ctx: &Context, incoming: &IncomingRequest, from: &R
         Ok(command) => command,
     };
     match command {
-        // Whether tables are taken is learned from an answer by `response_url`, where a refusal can be seen.
+        // Slack's support for tables is learned from an answer by `response_url`, where a refusal is visible.
         Command::List { artefact, environment }
             if role.is_some() && ctx.table_support.support() != TableSupport::Unknown =>
         {
@@ -84,8 +84,8 @@ async fn acknowledge_command(ctx: &Context, incoming: &IncomingRequest, from: &R
     }
 }
 
-/// What our own database answers, by index and within a few milliseconds, is no worse than memory's answer. If it
-/// takes longer for once, the answer follows.
+/// The answer to `status` or `history`. Their queries use indexes and take a few milliseconds. After the timeout the
+/// request is stored instead, and the answer follows.
 async fn try_immediate_answer(ctx: &Context, command: &Command) -> Option<Rendered> {
     let told = async {
         match command {
@@ -96,7 +96,7 @@ async fn try_immediate_answer(ctx: &Context, command: &Command) -> Option<Render
     tokio::time::timeout(IMMEDIATE_ANSWER_TIMEOUT, told).await.ok()?.ok()?
 }
 
-/// In a word of ours: what people write stays out of the log.
+/// A fixed name of the request, so that text from people stays out of the log.
 fn describe_for_log<'a>(ctx: &Context, incoming: &'a IncomingRequest) -> &'a str {
     match incoming {
         IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. } => {
@@ -131,7 +131,6 @@ async fn store_incoming(
     let request = telemetry::derive_request_id(source.as_str(), &from.key);
     let source_name = source.as_str();
     let body = serde_json::to_value(incoming).unwrap_or_default();
-    // Boxed, so that an answer from memory does not have to make room for it.
     let received = ctx.store.receive_inbox_item(source, &from.key, &body).await;
     match received {
         Ok(Receipt::New(_)) => {
@@ -139,7 +138,7 @@ async fn store_incoming(
             tracing::info!(request.id = request, source = source_name, %person, what, "asked");
             Ok(())
         }
-        // A replay is acknowledged like the first, and has no effect.
+        // A replay is acknowledged like the first request, and has no effect.
         Ok(Receipt::Replay) => {
             tracing::debug!(request.id = request, source = source_name, "asked before");
             Ok(())

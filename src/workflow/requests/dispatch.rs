@@ -1,4 +1,4 @@
-//! Answers what people asked for by command, mention or button, when it is its turn in the inbox.
+//! Maps each stored command, mention, click and event to the command that answers it.
 
 use crate::adapters::slack::incoming::IncomingRequest;
 use crate::adapters::slack::render::page_buttons::{PageAction, Viewer};
@@ -172,9 +172,9 @@ async fn handle_click(ctx: &Context, request: Request<'_>, action: &str, value: 
     }
 }
 
-/// The button that carries a command, as if it was typed: it can do no more than that.
+/// Runs the command that a button carries. A click allows no more than typing the command does.
 async fn handle_command_click(ctx: &Context, request: Request<'_>, text: &str) -> Result<Response, RetryLater> {
-    // What others see as well does not give way to what is for one person.
+    // A private answer must not replace a message that other people see.
     let instead = Request { replaces_message: request.from.private, ..request };
     match command::parse(text, &ctx.config.catalogue) {
         Ok(Command::Rollback { artefact, environment, version, reason }) => {

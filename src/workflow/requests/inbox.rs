@@ -1,4 +1,4 @@
-//! Works off what was stored: the commands, mentions and clicks that memory alone could not answer.
+//! Works on stored requests: the commands, mentions and clicks that the acknowledgement could not answer.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -17,14 +17,14 @@ use crate::workflow::worker::{
     MAX_CONCURRENT_ROWS, PANIC_RETRY_DELAY, RowQueue, RowTasks, STORE_RETRY_DELAY, run_queue,
 };
 
-/// After so many failures the person is told, and it is over.
+/// After this many failures the request is given up, and its sender is notified.
 const MAX_ATTEMPTS: u32 = 6;
 
-/// How often something is looked at that takes its time, and for how long.
+/// How often slow work is polled, and for how long.
 const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(2);
 const POLL_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 
-/// Works on stored requests until it is cancelled. Requests that still wait then are for the next start.
+/// Works on stored requests until `cancel`. The requests that are left wait for the next start.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
     let queue = RequestQueue { wakeups: ctx.store.subscribe_wakeups(), ctx: ctx.clone() };
     run_queue(queue, &ctx.clock, &cancel).await;
@@ -118,7 +118,7 @@ async fn process_request(ctx: &Context, received: InboxItem) {
         }
     };
     match done {
-        // Somebody was faster between the question and the answer: it is asked again, and answered as it is now.
+        // Another transaction changed the facts between their reading and this commit. The request is handled again.
         Err(StoreError::ChangeLockHeld | StoreError::Overtaken) => {
             postpone_request(ctx, id, SignedDuration::ZERO, "overtaken").await;
         }
@@ -126,7 +126,7 @@ async fn process_request(ctx: &Context, received: InboxItem) {
     }
 }
 
-/// What was typed counts by its verb, once it is answered.
+/// Counts a typed command by its verb, after it was answered.
 fn count_command(ctx: &Context, received: &InboxItem) {
     if let Ok(IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. }) =
         serde_json::from_value(received.body.clone())
@@ -140,7 +140,7 @@ async fn postpone_request(ctx: &Context, id: InboxId, pause: SignedDuration, why
     pause_on_store_error(ctx.store.postpone_inbox_item(id, ctx.clock.now() + pause, why).await).await;
 }
 
-/// A database that cannot be written is not asked again at once: the row is still there.
+/// Pauses after an error of the store before the next attempt. The row is still in the inbox.
 async fn pause_on_store_error(done: Result<(), StoreError>) {
     if let Err(error) = done {
         tracing::error!(%error, "the inbox cannot be written");
@@ -157,7 +157,7 @@ async fn decode_and_dispatch(ctx: &Context, received: &InboxItem) -> Result<Resp
             };
             dispatch_incoming(ctx, received, incoming).await
         }
-        // They stand in the other line.
+        // Webhooks are in the other queue.
         InboxOrigin::GitHub
         | InboxOrigin::Flux
         | InboxOrigin::ArgoCd
@@ -172,7 +172,7 @@ fn parse_origin(received: &InboxItem) -> Option<RequestOrigin> {
         | IncomingRequest::Said { from, .. }
         | IncomingRequest::Click { from, .. }
         | IncomingRequest::Submitted { from, .. } => Some(from),
-        // Nobody asked for anything.
+        // These events ask for no answer.
         IncomingRequest::Opened { .. } | IncomingRequest::Joined { .. } | IncomingRequest::Ignored => None,
     }
 }

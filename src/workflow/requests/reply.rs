@@ -1,4 +1,4 @@
-//! Requests and their responses: who asked, and the messages and effects that answer.
+//! Requests and their responses: the person who asked, and the messages and effects of the answer.
 
 use crate::adapters::slack::incoming::RequestOrigin;
 use crate::adapters::slack::render::{Rendered, plan, refusal};
@@ -11,13 +11,13 @@ use crate::domain::rules::refusal::Refusal;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::message_keys;
 
-/// What is answered privately, and what takes effect together with it.
+/// A private answer, and the effects that are stored with it.
 pub(crate) struct LockReply {
     pub(crate) answer: Rendered,
     pub(crate) transaction: Transaction,
-    /// The message with the button gives way to the answer.
+    /// The answer replaces the message with the button.
     pub(crate) replaces_message: bool,
-    /// The rule that said no.
+    /// The name of the refusal, for the metrics.
     pub(crate) refusal_rule: Option<&'static str>,
 }
 
@@ -28,19 +28,19 @@ impl From<Rendered> for LockReply {
 }
 
 impl LockReply {
-    /// By the name that the same no has where a change is asked for.
+    /// Counts as `rule`: the name that the same refusal has for a change.
     pub(crate) fn from_refusal(rule: &'static str, said: Rendered) -> Self {
         Self { refusal_rule: Some(rule), ..said.into() }
     }
 }
 
-/// What follows from something in the inbox.
+/// The effects of a request from the inbox.
 #[derive(Default)]
 pub(crate) struct Response {
     pub(crate) transaction: Transaction,
-    /// The changes that the transaction begins, takes up again or moves on.
+    /// The changes that the transaction begins, resumes or advances.
     pub(crate) changes: Vec<Change>,
-    /// The rule that said no.
+    /// The name of the refusal, for the metrics.
     pub(crate) refusal_rule: Option<&'static str>,
 }
 
@@ -50,12 +50,12 @@ impl From<Transaction> for Response {
     }
 }
 
-/// Who asks, and by which request.
+/// The sender of a request, and its item in the inbox.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) from: &'a RequestOrigin,
     pub(crate) received: &'a InboxItem,
-    /// The message with the button gives way to the answer.
+    /// The answer replaces the message with the button.
     pub(crate) replaces_message: bool,
 }
 
@@ -64,7 +64,7 @@ impl Request<'_> {
         Transaction::new().enqueue_message(self.build_private_message(said)).into()
     }
 
-    /// What a use case answers privately, with what it does.
+    /// Replies privately, in one transaction with the effects of the command.
     pub(crate) fn reply_with_transaction(self, reply: LockReply) -> Response {
         let LockReply { answer: said, transaction, replaces_message: replace, refusal_rule: refused } = reply;
         let mut work = Self { replaces_message: replace && self.from.private, ..self }.reply_private(said);
@@ -72,12 +72,12 @@ impl Request<'_> {
         Response { refusal_rule: refused, ..work }
     }
 
-    /// For all who read along.
+    /// Replies visibly for everyone in the channel or thread.
     pub(crate) fn reply_public(self, said: Rendered) -> Response {
         Transaction::new().enqueue_message(self.build_public_message(said)).into()
     }
 
-    /// For all who read along, or for one; with the card of that change to follow.
+    /// Replies publicly or privately, with a link to the card of the change.
     pub(crate) fn reply_with_visibility(self, said: Rendered, openly: bool, change: Option<ChangeId>) -> Response {
         let message = if openly { self.build_public_message(said) } else { self.build_private_message(said) };
         let message = match change {
@@ -87,10 +87,10 @@ impl Request<'_> {
         Transaction::new().enqueue_message(message).into()
     }
 
-    /// In the thread where it was asked, else in the channel.
+    /// A message in the thread of the request, else in its channel.
     fn build_public_message(self, said: Rendered) -> Message {
         let from = self.from;
-        // By a button in a thread, what does not take its message's place belongs into that thread.
+        // After a click in a thread, an answer that replaces no message is posted into that thread.
         let may_reply = self.replaces_message || from.thread.is_none();
         if let Some(response_url) = from.build_response_url(self.received.received_at).filter(|_| may_reply) {
             return said.into_message(Destination::Reply {
@@ -108,7 +108,7 @@ impl Request<'_> {
         })
     }
 
-    /// A file that belongs to the answer: into the thread where that stands or, if it is private, directly.
+    /// A file for the answer: in the thread of a public answer, or as a direct message for a private one.
     pub(crate) fn attach_file(self, said: Rendered, file: MessageFile, openly: bool) -> Message {
         let from = self.from;
         let key = message_keys::for_answer_file(&from.key);
@@ -136,7 +136,7 @@ impl Request<'_> {
         Response { refusal_rule: Some(no.code()), ..work }
     }
 
-    /// Whoever must be asked does not answer: again later, or never.
+    /// Retries the request after a transient failure. After any other failure, replies with it.
     pub(crate) fn reply_lookup_error(self, error: &LookupError) -> Result<Response, RetryLater> {
         let otherwise = refusal::render_lookup_failure(&error.to_string());
         if error.transient {
@@ -146,7 +146,8 @@ impl Request<'_> {
         }
     }
 
-    /// The change is told by its card; whoever asked elsewhere, or named no environment, gets a link to it.
+    /// The card announces the change. The requester also gets a link to the card if it is in another channel, if the
+    /// answer replaces a message, or if the request named no environment.
     pub(crate) fn reply_change_begun(
         self,
         change: Change,
@@ -181,7 +182,7 @@ impl Request<'_> {
 pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, said: Rendered) -> Message {
     said.into_message(Destination::Person {
         person: from.person.clone(),
-        // A modal stands in no channel.
+        // A modal has no channel.
         channel: Some(from.channel.clone()).filter(|channel| !channel.is_empty()),
         thread: find_thread_key(from),
         response_url: from.build_response_url(received.received_at),
@@ -189,7 +190,7 @@ pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, s
     })
 }
 
-/// The thread in which it was asked, named by the message that it hangs on.
+/// The thread of the request, identified by its first message.
 fn find_thread_key(from: &RequestOrigin) -> Option<MessageKey> {
     from.thread.clone().map(|ts| MessageKey::from_location(&MessageLocation { channel: from.channel.clone(), ts }))
 }
