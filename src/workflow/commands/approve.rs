@@ -1,4 +1,4 @@
-//! A yes or a no in Slack to a change that waits: by whom, and to what they have seen.
+//! Approvals and rejections in Slack. Each counts only for the commit that the person saw, and if they have the right.
 
 use crate::adapters::slack::incoming::RequestOrigin;
 use crate::adapters::slack::render::{approve, status};
@@ -15,7 +15,7 @@ use crate::workflow::error::RetryLater;
 use crate::workflow::message_keys;
 use crate::workflow::requests::reply::{Request, Response};
 
-/// A press that does not lead to a decision, with the answer to it.
+/// A click that led to no decision, with its answer.
 enum NoDecision {
     Answer(Response),
     RetryLater(RetryLater),
@@ -44,7 +44,7 @@ pub(crate) async fn handle_approve_click(
 async fn approve_change(ctx: &Context, asked: Request<'_>, value: &str) -> Result<Response, NoDecision> {
     let person = &asked.from.person;
     let (change, mut awaiting) = load_awaiting_change(ctx, asked, value).await?;
-    // There is nothing to say yes to, whatever the button says; a no needs nothing to look at.
+    // An approval needs a commit to approve. A rejection does not.
     if change.commit_to_approve().is_none() {
         return Err(asked.reply_with_card_link(approve::render_changed_since(&change), change.id).into());
     }
@@ -56,7 +56,7 @@ async fn approve_change(ctx: &Context, asked: Request<'_>, value: &str) -> Resul
     check_may_decide(ctx, asked, &change).await?;
     let mut work = store_decision(ctx, &change, Stage::AwaitingApproval(awaiting)).await?;
     let entry = build_ledger_entry(&change, LedgerKind::Approved, Actor::Person(person.clone()), ctx.clock.now());
-    // Whoever said yes on the card sees it there.
+    // A person who approved in the card's channel sees the approval on the card.
     let noted = asked
         .build_private_message(approve::render_approved(&change))
         .with_link_if_elsewhere(message_keys::for_card(change.id));
@@ -64,7 +64,7 @@ async fn approve_change(ctx: &Context, asked: Request<'_>, value: &str) -> Resul
     Ok(work)
 }
 
-/// Asks for the reason, which only a modal can: the trigger is good for three seconds.
+/// Asks for the reason in a modal. Slack accepts the click's trigger for three seconds.
 pub(crate) async fn open_reject_modal(ctx: &Context, asked: Request<'_>, value: &str) -> Result<Response, RetryLater> {
     let ask = async {
         let (change, _) = load_awaiting_change(ctx, asked, value).await?;
@@ -81,7 +81,7 @@ pub(crate) async fn open_reject_modal(ctx: &Context, asked: Request<'_>, value: 
     into_response(ask.await)
 }
 
-/// A modal of ours comes back.
+/// Handles a submitted modal.
 pub(crate) async fn handle_modal_submission(
     ctx: &Context,
     asked: Request<'_>,
@@ -92,13 +92,13 @@ pub(crate) async fn handle_modal_submission(
     let Some((channel, value)) = approve::parse_modal_metadata(about).filter(|_| modal == approve::REJECT) else {
         return Ok(Response::default());
     };
-    // A modal stands in no channel: the answer goes where its button was.
+    // A modal has no channel, so the answer goes to the channel of its button.
     let from = RequestOrigin { channel: channel.to_owned(), ..asked.from.clone() };
     let asked = Request { from: &from, ..asked };
     into_response(reject_change(ctx, asked, value, text).await)
 }
 
-/// `/gantry reject 0badcafe <reason>`: for what is shown now.
+/// `/gantry reject 0badcafe <reason>`: rejects the change with the commit that it shows now.
 pub(crate) async fn handle_reject_command(
     ctx: &Context,
     asked: Request<'_>,
@@ -110,7 +110,7 @@ pub(crate) async fn handle_reject_command(
     let Some(change) = waits.or(called.first()) else {
         return Ok(asked.reply_private(status::render_unknown_change(short)));
     };
-    // What is not shown yet can be rejected as well.
+    // A change that shows no commit yet can be rejected, too.
     let value = approve::encode_button_value(change).unwrap_or_else(|| format!("{}:", change.id));
     into_response(reject_change(ctx, asked, &value, reason).await)
 }
@@ -126,7 +126,7 @@ async fn reject_change(ctx: &Context, asked: Request<'_>, value: &str, reason: &
     }
 }
 
-/// The change that a button is about, if it still waits and still shows what whoever pressed has seen.
+/// The change of a button, if it still awaits approval and still shows the commit that the person saw.
 async fn load_awaiting_change(
     ctx: &Context,
     asked: Request<'_>,
@@ -171,7 +171,7 @@ pub(crate) async fn build_approval_refusal(
     }
 }
 
-/// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.
+/// Stores a decision. If the change was written meanwhile, the request is retried with its new state.
 async fn store_decision(ctx: &Context, before: &Change, stage: Stage) -> Result<Response, NoDecision> {
     let overtaken =
         || RetryLater::with_backoff("somebody else was faster".to_owned(), approve::render_already_decided(before));

@@ -1,4 +1,4 @@
-//! `cancel`, typed or clicked: asks that a change which is not merged yet is given up.
+//! `cancel`, typed or clicked: requests the cancellation of a change that is not merged yet.
 
 use crate::adapters::slack::render::status;
 use crate::adapters::store::LedgerKind;
@@ -11,7 +11,7 @@ use crate::workflow::requests::reply::{Request, Response};
 
 pub(crate) async fn cancel_change(ctx: &Context, request: Request<'_>, short: &str) -> Result<Response, RetryLater> {
     let called = ctx.store.find_changes_by_short(short).await.map_err(|error| RetryLater::from_store_error(&error))?;
-    // Of two with the same digits, the one that can be cancelled is meant.
+    // Of two changes with the same digits, the one that can be cancelled is meant.
     let unmerged = called.iter().find(|change| change.stage.can_cancel());
     let Some(change) = unmerged.or(called.first()) else {
         return Ok(request.reply_private(status::render_unknown_change(short)));

@@ -14,10 +14,10 @@ use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, 
 use crate::workflow::planning::rollback::{RollbackDecision, RollbackRequest, decide_rollback};
 use crate::workflow::requests::reply::{Request, Response};
 
-/// What becomes of a promotion that is being merged when a rollback is asked for.
+/// How a rollback treats a promotion that is being merged.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum OnConflict {
-    /// Nobody has been asked.
+    /// The person has not chosen yet.
     Ask,
     Cancel,
     Wait,
@@ -29,11 +29,11 @@ enum Replanned {
         plan: Box<Plan>,
         errored_change: Option<Box<Change>>,
     },
-    /// There is no plan any more, and this is the answer.
+    /// There is no plan any more; the response says why.
     Answered(Response),
 }
 
-/// A plan that was shown is confirmed or, without a `yes`, dropped: checked again, for the commit that was shown.
+/// Confirms a shown plan or, without a `yes`, discards it. A confirmed plan is made again for the same commit.
 pub(crate) async fn handle_plan_decision(
     ctx: &Context,
     request: Request<'_>,
@@ -93,7 +93,7 @@ async fn replan_promotion(ctx: &Context, request: Request<'_>, shown: &Plan) -> 
         ..PromotionRequest::from_plan(&request.from.person, shown)
     };
     match Box::pin(decide_promotion(ctx, &wish)).await {
-        // The yes was to a new change, so that an errored one stays as it is.
+        // The person confirmed a new change, so an errored one is not resumed.
         Ok(PromotionDecision::Planned { plan, .. }) => Ok(Replanned::Plan { plan, errored_change: None }),
         Ok(PromotionDecision::Refused(no)) => Ok(Replanned::Answered(request.reply_refusal(&no))),
         Err(error) => request.reply_lookup_error(&error).map(Replanned::Answered),
@@ -126,12 +126,12 @@ async fn replan_rollback(
     }
 }
 
-/// The change that the plan names as the one in its way.
+/// The change that the plan supersedes or conflicts with.
 fn find_conflicting_change(plan: &Plan) -> Option<ChangeId> {
     plan.supersedes.as_ref().map(|met| met.id)
 }
 
-/// Would a promotion do something that was not shown?
+/// Whether a promotion would have effects that were not shown.
 fn has_promotion_changed(plan: &Plan, shown: &Plan) -> bool {
     plan.supersedes != shown.supersedes
         || plan.overridden != shown.overridden
@@ -140,16 +140,16 @@ fn has_promotion_changed(plan: &Plan, shown: &Plan) -> bool {
         || (plan.manifest_file().is_some() && !plan.version.is_same_image(&shown.version))
 }
 
-/// Would a rollback do something that was not shown?
+/// Whether a rollback would have effects that were not shown.
 fn has_rollback_changed(plan: &Plan, shown: &Plan) -> bool {
-    // Commits that were pushed since would be lost as well.
+    // Commits that were pushed since the plan was shown would be lost, too.
     plan.head != shown.head
         || !has_same_from_version(plan, shown)
         || plan.supersedes != shown.supersedes
         || has_different_effects(plan, shown)
 }
 
-/// The same after a promotion that was being merged: that one, and nothing else, may have come or gone meanwhile.
+/// The same after a conflict: only the conflicting promotion may have been merged or ended since the plan was shown.
 fn has_changed_after_conflict(plan: &Plan, shown: &Plan) -> bool {
     let met = find_conflicting_change(shown);
     let brought_by_it = plan.rollback_details().is_some_and(|about| about.of.is_some() && about.of == met);

@@ -1,4 +1,4 @@
-//! `history`: what happened, from the ledger, with the changes as they stand now and links to the messages that told of it.
+//! `history`: the events in the ledger, with the current state of their changes and links to their messages.
 
 use crate::adapters::slack::render;
 use crate::adapters::slack::render::Rendered;

@@ -1,5 +1,5 @@
-//! App Home: made for whoever opens it, and made anew for those who opened it lately when a change moves on.
-//! It stands in no channel, so its buttons are answered directly.
+//! App Home: rendered when a person opens it, and again for recent readers when a change advances. App Home has no
+//! channel, so clicks on its buttons are answered by direct message.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -26,7 +26,7 @@ use crate::workflow::error::RetryLater;
 use crate::workflow::facts::home_readers::HomeSnapshot;
 use crate::workflow::requests::reply::Response;
 
-/// Somebody looks at their Home. Whom we do not answer gets the sentence that says why.
+/// Shows a person their Home, or the reason why Gantry does not answer them.
 pub(crate) async fn show_home(ctx: &Context, person: &PersonId, role: Role) -> Result<Response, RetryLater> {
     let said = if role == Role::Member {
         let now = ctx.clock.now();
@@ -39,7 +39,7 @@ pub(crate) async fn show_home(ctx: &Context, person: &PersonId, role: Role) -> R
     Ok(Transaction::new().enqueue_message(build_home_message(person, said)).into())
 }
 
-/// As it is now, with the ages that everything had at `made_at`.
+/// Renders the current state, with all ages as of `made_at`.
 pub(crate) async fn render_home(ctx: &Context, person: &PersonId, made_at: Timestamp) -> Result<Rendered, StoreError> {
     let all = ctx.open_changes.all();
     let all =
@@ -78,7 +78,7 @@ pub(crate) async fn render_home(ctx: &Context, person: &PersonId, made_at: Times
     }))
 }
 
-/// Would this person's yes count? Or why nobody can tell.
+/// Whether this person's approval would count. `Err`: the reason why that is unknown.
 async fn needs_approval_from(ctx: &Context, person: &PersonId, change: &Change) -> Result<bool, String> {
     let Stage::AwaitingApproval(awaiting) = &change.stage else { return Ok(false) };
     let counts = awaiting.clone().record_approval(person, ApprovalPlatform::Slack, &change.requester, ctx.clock.now())
@@ -90,8 +90,8 @@ async fn needs_approval_from(ctx: &Context, person: &PersonId, change: &Change) 
     ctx.permissions.may_approve(person, &plan.environment, &plan.repository).await.map_err(|error| error.to_string())
 }
 
-/// What runs well in a rung and is newer than what the next one has, as far as is known: whether it may go there is asked
-/// when somebody wants it to. But for what a rollback left, which is known to be refused.
+/// The healthy versions that are newer than the version in the next environment. The rules are asked only when a person
+/// requests the promotion. Quarantined versions and results of rollbacks, which the rules refuse, are left out.
 async fn find_possible_promotions(ctx: &Context) -> Result<Vec<(ArtefactName, EnvironmentName, Version)>, StoreError> {
     let catalogue = &ctx.config.catalogue;
     let quarantines = ctx.store.list_quarantines().await?;
@@ -133,7 +133,7 @@ async fn find_possible_promotions(ctx: &Context) -> Result<Vec<(ArtefactName, En
     Ok(found)
 }
 
-/// Is it the very result of a rollback of ours, after which nothing was promoted there?
+/// Whether the version is the result of a Gantry rollback after which nothing was promoted there.
 async fn is_rollback_result(
     ctx: &Context,
     artefact: &Artefact,

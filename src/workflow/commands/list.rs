@@ -1,4 +1,4 @@
-//! Questions that memory answers: `list`. It asks nobody and writes nothing.
+//! `list`: answered from memory, without requests to other services and without writes.
 
 use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::adapters::slack::render::{self, Rendered};
@@ -30,7 +30,7 @@ pub(crate) fn build_listing(ctx: &Context, filter: ListFilter, page: usize) -> L
             let below = below.and_then(|rung| seen.find_in(&rung.name)?.sighting.version.commit.as_ref());
             let here = entry
                 .filter(|entry| version.as_ref().is_some_and(|version| entry.sighting.version.is_same_image(version)));
-            // A cluster that cannot be read is shown with what was last seen there.
+            // A cluster that cannot be read is shown with its last sighting.
             let last = if version.is_none() && matches!(rollout.state, RolloutState::Unreadable { .. }) {
                 entry
             } else {
@@ -40,7 +40,7 @@ pub(crate) fn build_listing(ctx: &Context, filter: ListFilter, page: usize) -> L
             let label = shown.map(|version| version.tag.clone().unwrap_or_else(|| version.label().into()));
             ListCell {
                 version: label,
-                // What broke later is as old as its breaking, not as the version.
+                // A version that broke shows since when it is broken, not since when it runs.
                 since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
                 is_behind: here.and_then(|entry| entry.is_behind_commit(below?)),
                 not_from_git: here.is_some_and(|entry| entry.provenance.is_not_from_git()),

@@ -1,4 +1,4 @@
-//! `lock`, `unlock`, `locks` and the button that takes a lock over; and the reminders to those who forgot theirs.
+//! `lock`, `unlock`, `locks`, and the button that takes a lock over.
 
 use jiff::SignedDuration;
 
@@ -71,7 +71,7 @@ pub(crate) async fn unlock_environment(
     };
     let lock = locks.swap_remove(at);
     let own = lock.by == from.person;
-    // Whoever may not lock any more may still end what they began.
+    // A person who lost the right to lock may still remove their own lock.
     if !own && let Some(no) = check_may_lock(ctx, &from.person, environment, artefact).await? {
         return Ok(no);
     }
@@ -98,7 +98,7 @@ pub(crate) async fn list_locks(ctx: &Context, environment: Option<&EnvironmentNa
     Ok(render::lock::render_locks(&locks, environment).into())
 }
 
-/// The button beside somebody's lock: it becomes one's own, for the reason it had. `None` for what names no lock.
+/// Takes over another person's lock, with the same reason. `None`: the button names no lock.
 pub(crate) async fn take_over_lock(
     ctx: &Context,
     from: &RequestOrigin,
@@ -134,7 +134,7 @@ pub(crate) async fn take_over_lock(
     Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::render_taken_over(&mine).into() }))
 }
 
-/// Why the person may not hold the environment, in words; `None` where they may.
+/// The refusal if the person may not lock the environment; `None` if they may.
 async fn check_may_lock(
     ctx: &Context,
     person: &PersonId,
@@ -159,7 +159,8 @@ async fn check_may_lock(
     }
 }
 
-/// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.
+/// The repository in which a person's GitHub login is looked up by their commits: the artefact's, else one of the
+/// environment, else any.
 fn find_identity_repository<'a>(
     ctx: &'a Context,
     environment: &EnvironmentName,
@@ -197,7 +198,7 @@ fn build_lock_entry(ctx: &Context, lock: &Lock, kind: LedgerKind, by: &PersonId)
     }
 }
 
-/// In the environment's channel, else where it was asked.
+/// The announcement in the environment's channel, else in the channel of the request.
 fn build_lock_announcement(ctx: &Context, lock: &Lock, what: &str, said: Rendered, from: &RequestOrigin) -> Message {
     let rung = ctx.config.catalogue.ladder.find(lock.environment.as_str());
     let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());

@@ -1,4 +1,4 @@
-//! One file per verb that people type or click.
+//! The commands: one file or folder for each verb that people type or click.
 
 pub(crate) mod approve;
 pub(crate) mod cancel;

@@ -9,7 +9,7 @@ use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::requests::reply::{Request, Response};
 
-/// Shows a plan, which becomes a change only by a yes. `others` are the environments that are behind as well.
+/// Shows a plan, which becomes a change when it is confirmed. `others` are the other environments that are behind.
 pub(crate) fn show_plan(ctx: &Context, request: Request<'_>, plan: Plan, others: &[EnvironmentName]) -> Response {
     let shown = build_shown_plan(ctx, plan, &request.from.person);
     let message = if shown.plan.is_rollback() {
@@ -22,7 +22,7 @@ pub(crate) fn show_plan(ctx: &Context, request: Request<'_>, plan: Plan, others:
     work
 }
 
-/// Makes a plan a change: the errored change is taken up again, else a new one begins.
+/// Makes a plan a change: the errored change resumes, or a new one begins.
 pub(crate) async fn begin_plan(
     ctx: &Context,
     request: Request<'_>,
@@ -49,7 +49,7 @@ async fn begin_new_change(
     let (change, transaction) = begin_change(ctx, plan, &request.from.person, &request.from.channel).await;
     let Some(waiting) = supersedes else { return Ok(request.reply_change_begun(change, transaction, others)) };
     let (before, gives_way) = supersede_change(ctx, &waiting, change.id).await?;
-    // The superseded change releases the lock before the new one takes it.
+    // The superseded change releases the change lock before the new one takes it.
     let mut work = request.reply_change_begun(change, gives_way.append(transaction), others);
     work.changes.insert(0, before);
     Ok(work)

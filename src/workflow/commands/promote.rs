@@ -63,7 +63,7 @@ pub(crate) async fn promote(
     begin_plan(ctx, request, plan, None, others).await
 }
 
-/// The button on the message of an arrival: exactly what arrived there, to the next rung.
+/// The button on the message of an arrival: promotes exactly the version that arrived to the next environment.
 pub(crate) async fn promote_arrival(ctx: &Context, request: Request<'_>, value: &str) -> Result<Response, RetryLater> {
     let Some((artefact, environment, seen_at)) = parse_arrival_key(ctx, value) else {
         return Ok(Response::default());
@@ -83,7 +83,7 @@ pub(crate) async fn promote_arrival(ctx: &Context, request: Request<'_>, value: 
     promote(ctx, request, &wish, false).await
 }
 
-/// The button beside what was shown: exactly that, be it by now in the past.
+/// The button beside a shown version: promotes exactly that version, even if it no longer runs.
 pub(crate) async fn promote_shown_version(
     ctx: &Context,
     request: Request<'_>,
@@ -112,7 +112,7 @@ pub(crate) async fn promote_shown_version(
     promote(ctx, Request { replaces_message: request.from.private, ..request }, &wish, false).await
 }
 
-/// What the name of an arrival's message says that it is about.
+/// The artefact, the environment and the time of the sighting in the key of an arrival's message.
 pub(crate) fn parse_arrival_key(ctx: &Context, key: &str) -> Option<(ArtefactName, EnvironmentName, Timestamp)> {
     let mut parts = key.strip_prefix("arrival:")?.split(':');
     let environment = ctx.config.catalogue.ladder.find(parts.next()?)?.name.clone();

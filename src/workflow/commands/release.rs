@@ -11,7 +11,7 @@ use crate::workflow::error::RetryLater;
 use crate::workflow::message_keys;
 use crate::workflow::requests::reply::{Request, Response};
 
-/// `release`: what was rolled back from may come back.
+/// Releases all quarantines of the artefact that are named `version`, so that it may be promoted again.
 pub(crate) async fn release_quarantine(
     ctx: &Context,
     asked: Request<'_>,

@@ -13,7 +13,6 @@ use crate::workflow::planning::promotion::PromotionRequest;
 use crate::workflow::planning::rollback::RollbackRequest;
 use crate::workflow::requests::reply::{Request, Response};
 
-/// The button on the card of a change that ended in an error.
 pub(crate) async fn handle_retry_click(
     ctx: &Context,
     request: Request<'_>,
@@ -35,7 +34,7 @@ pub(crate) async fn handle_retry_click(
     roll_back(ctx, request, &RollbackRequest::from_plan(requester, &change.plan)).await
 }
 
-/// Is it still the newest change under its lock, and in an error?
+/// Whether the change is still the newest under its change lock, and errored.
 async fn is_last_and_errored(ctx: &Context, change: &Change) -> Result<bool, RetryLater> {
     let newest = ctx
         .store

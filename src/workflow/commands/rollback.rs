@@ -46,7 +46,7 @@ pub(crate) async fn handle_rollback_command(
     roll_back(ctx, asked, &request).await
 }
 
-/// The button on the card of a change, or beside its failure.
+/// The button on the card of a change, or on the message of its failure.
 pub(crate) async fn handle_rollback_click(
     ctx: &Context,
     asked: Request<'_>,
@@ -68,7 +68,7 @@ pub(crate) async fn handle_rollback_click(
     roll_back(ctx, asked, &request).await
 }
 
-/// The versions that ran well there, to choose from.
+/// Shows the versions that ran healthy in the environment, to choose from.
 pub(crate) async fn show_other_versions(
     ctx: &Context,
     asked: Request<'_>,
@@ -107,7 +107,8 @@ pub(crate) async fn roll_back(
     begin_plan(ctx, asked, plan, errored, None).await
 }
 
-/// A promotion is being merged there. Which one it was is kept, so that the choice is for that one alone.
+/// Asks whether to cancel or await the promotion that is being merged. The stored plan names that promotion, so that
+/// the choice applies to no other one.
 pub(crate) fn ask_about_conflict(ctx: &Context, asked: Request<'_>, plan: Plan, holder: &ChangeInProgress) -> Response {
     let mut shown = build_shown_plan(ctx, plan, &asked.from.person);
     let mut work = asked.reply_private(rollback::render_conflict_choice(&shown.plan, holder, shown.id));

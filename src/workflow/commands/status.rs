@@ -1,4 +1,4 @@
-//! `status`: what is under way, from memory, with links to the cards; and one change in detail, from the ledger.
+//! `status`: the changes in progress, from memory, with links to their cards; or one change in detail, from the ledger.
 
 use crate::adapters::slack::render::Rendered;
 use crate::adapters::slack::render::page_buttons::Viewer;
@@ -17,10 +17,10 @@ use crate::workflow::context::Context;
 use crate::workflow::facts::message_links::find_message_links;
 use crate::workflow::message_keys;
 
-/// More entries than any change leaves; the time line shows fewer.
+/// More entries than any change has. The time line shows fewer.
 const MAX_LEDGER_ENTRIES: u32 = 500;
 
-/// The answer to `status` and `history`, which needs nobody but the database; `None` for other commands.
+/// The answer to `status` and `history`, which needs only memory and the database. `None` for other commands.
 pub(crate) async fn answer_from_store(
     ctx: &Context,
     command: &Command,
@@ -90,7 +90,7 @@ pub(crate) async fn load_change_details(ctx: &Context, changes: &[ChangeId]) -> 
     Ok(StatusDetails { stage_since: since, card_links: cards })
 }
 
-/// In the order in which they were asked for, which is that of their ids.
+/// One page of the changes, in the order of their ids, which is the order of their requests.
 fn select_page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Change> {
     let mut nearest = all.to_vec();
     nearest.retain(|change| match cursor {

@@ -1,4 +1,4 @@
-//! Another page of an answer, in the place of the one that was shown; or the same for all.
+//! The page buttons: replace the shown page of an answer with another, or share an answer with the channel.
 
 use crate::adapters::slack::render::page_buttons::{PageAction, PageMode, PageRequest, Viewer};
 use crate::adapters::store::Transaction;
@@ -43,7 +43,7 @@ pub(crate) async fn turn_page(ctx: &Context, asked: Request<'_>, turn: PageActio
         .into())
 }
 
-/// A button says no more than anybody could type.
+/// Whether a person could type this filter. A button must not allow more than typing does.
 fn can_be_typed(ctx: &Context, filter: &ListFilter) -> bool {
     let catalogue = &ctx.config.catalogue;
     filter.artefact.as_ref().is_none_or(|name| catalogue.find_artefact(name.as_str()).is_some())

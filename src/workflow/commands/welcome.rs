@@ -8,14 +8,14 @@ use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::requests::reply::Response;
 
-/// We were invited to a channel, or somebody else was: that is their business.
+/// Greets a channel that Gantry was invited to. Other people's arrivals have no effect.
 pub(crate) async fn welcome_channel(ctx: &Context, from: &RequestOrigin) -> Result<Response, RetryLater> {
     let unknown =
         |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());
     let me = ctx.slack.fetch_identity().await.map_err(|error| unknown(&error))?;
     let key = MessageKey::new(&format!("welcome:{}", from.channel));
     let ours = me.bot == from.person && me.team == from.team;
-    // Who was taken out and invited again has said it before.
+    // A channel that removed Gantry and invited it again already has the greeting.
     if !ours || ctx.store.is_posted_or_queued(&key).await.map_err(|error| RetryLater::from_store_error(&error))? {
         return Ok(Response::default());
     }

@@ -1,4 +1,4 @@
-//! `why`: everything that stands between an artefact and an environment, by the rules of `promote` and nothing else.
+//! `why`: all obstacles between an artefact and an environment, by exactly the rules of `promote`.
 
 use crate::adapters::slack::render::why;
 use crate::domain::change::plan::Plan;
@@ -16,7 +16,7 @@ use crate::workflow::planning::promotion::{PromotionRequest, gather_facts_and_ch
 use crate::workflow::planning::promotion_candidate::VersionSelector;
 use crate::workflow::requests::reply::{Request, Response};
 
-/// As it is for whoever asks; `openly` for all who read along.
+/// Answers with the obstacles for the person who asks. `openly`: everyone in the channel sees the answer.
 pub(crate) async fn answer_why(
     ctx: &Context,
     asked: Request<'_>,
@@ -51,7 +51,7 @@ async fn find_obstacles(
         Err(PlanError::Lookup(error)) => return Err(error),
     };
     let mut blockers = Obstacles::new_collecting_all();
-    // Boxed: it is large, and most who come by here do not ask for it.
+    // Boxed, because the future is large and few requests reach this point.
     let judged = Box::pin(gather_facts_and_check(ctx, &request, artefact, target, &mut blockers)).await;
     let (version, blockers) = blockers.into_parts();
     let (artefact, environment) = (artefact.name.clone(), Some(target.name.clone()));
@@ -67,7 +67,7 @@ async fn find_obstacles(
     match judged {
         Ok((plan, _)) => why.ready_promotion = Some(describe_allowed_plan(ctx, *plan).await),
         Err(PlanError::Refused(last)) => why.obstacles.push(last),
-        // What is known is worth more than an answer some minutes later.
+        // The known obstacles now are worth more than all obstacles some minutes later.
         Err(PlanError::Lookup(error)) if !why.obstacles.is_empty() => why.lookup_failure = Some(error.to_string()),
         Err(PlanError::Lookup(error)) => return Err(error),
     }
@@ -83,7 +83,7 @@ async fn describe_allowed_plan(ctx: &Context, plan: Plan) -> ReadyPromotion {
     ReadyPromotion { plan: Box::new(plan), awaiting: awaits }
 }
 
-/// No environment is behind.
+/// The answer if no environment is behind.
 fn explain_missing_target(request: PromotionRequest, refusal: Refusal) -> WhyAnswer {
     let (artefact, environment) = (request.artefact, request.environment);
     WhyAnswer {

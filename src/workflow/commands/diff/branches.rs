@@ -11,7 +11,8 @@ use crate::workflow::commands::diff::compared_environment::ComparedEnvironment;
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 
-/// What lies between, and where the branches stand. One question for each branch tells both, in most cases.
+/// The commits between the two environments. Also sets the Git state of both; in most cases one comparison with each
+/// branch answers both questions.
 pub(super) async fn compare_branches(
     ctx: &Context,
     artefact: &Artefact,
@@ -29,7 +30,7 @@ pub(super) async fn compare_branches(
     };
     let pending = PendingCommits::from_comparisons(there, back);
     if upper.image_commit == upper.code_commit && pending.may_be_rolled_back() {
-        // A hotfix upon a rollback, or one that the ledger does not know: what runs is what was restored.
+        // A hotfix on a rollback, or a rollback that the ledger does not have: the code that runs is the restored one.
         let open = ctx.github.find_open_rollbacks(repository, up).await?;
         if let Some(newest) = open.first()
             && let Some(live) = ctx.comparisons.compute_pending_between(repository, &newest.restores, down).await?
@@ -41,7 +42,7 @@ pub(super) async fn compare_branches(
     Ok(Some(pending))
 }
 
-/// What the code of `known` has that `base` does not; tells on the way where its branch stands.
+/// The commits of `code` that `base` does not have. Also sets the Git state of the environment.
 async fn compare_with_branch(
     ctx: &Context,
     artefact: &Artefact,
@@ -54,7 +55,7 @@ async fn compare_with_branch(
         read_branch_state(ctx, artefact, known).await?;
         return Ok(Some(Comparison::with_itself(base)));
     }
-    // Asked the same way each time, so that GitHub can say that nothing is new.
+    // The request is the same each time, so that GitHub can answer "not modified".
     let Some(head) = ctx.comparisons.compare_with_head(repository, base, &known.environment.branch).await? else {
         known.side.git = read_incomparable_branch(ctx, artefact, known.environment).await?;
         return ctx.comparisons.compare_commits(repository, base, code).await;
@@ -85,7 +86,7 @@ async fn compare_with_branch(
     ctx.comparisons.compare_commits(repository, base, code).await
 }
 
-/// Where the branch stands to what runs.
+/// Sets the Git state: how the branch compares with the running commit.
 async fn read_branch_state(
     ctx: &Context,
     artefact: &Artefact,
@@ -99,7 +100,7 @@ async fn read_branch_state(
             let changes = head.files.cut || head.files.changed.iter().any(|file| file.is_relevant_to(artefact));
             let undeployed = match head.behind_by {
                 0 if changes => count_undeployed(head.commits.iter()),
-                // The same code under another name, or nothing that is built for it.
+                // The branch has the same code in other commits, or changes no file of the artefact.
                 0 => UndeployedCommits::Nothing,
                 _ => UndeployedCommits::Diverged,
             };
@@ -109,7 +110,7 @@ async fn read_branch_state(
     Ok(())
 }
 
-/// A branch that has nothing in common with what runs, or that is not there.
+/// The Git state of a branch that has no common ancestor with the running commit, or does not exist.
 async fn read_incomparable_branch(
     ctx: &Context,
     artefact: &Artefact,
@@ -122,13 +123,13 @@ async fn read_incomparable_branch(
     })
 }
 
-/// As people count what was merged and does not run.
+/// The number of undeployed commits, with each merge collapsed as people count it.
 fn count_undeployed<'a>(commits: impl Iterator<Item = &'a ListedCommit>) -> UndeployedCommits {
     let commits: Vec<ListedCommit> = commits.cloned().collect();
     if commits.is_empty() {
         return UndeployedCommits::Nothing;
     }
     let count: u64 = collapse_merges(&commits).iter().map(Commit::count_commits).sum();
-    // Merges alone make an image too.
+    // Merge commits alone make a new image, too.
     UndeployedCommits::Commits(count.max(1))
 }

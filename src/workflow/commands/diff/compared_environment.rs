@@ -11,19 +11,19 @@ use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::manifests::{parse_manifest_version, read_manifest_text, resolve_manifest_file};
 use crate::workflow::facts::running_code::resolve_running_code;
 
-/// One of the two environments, with what has to be known to compare it.
+/// One of the two environments, with the facts that the comparison needs.
 pub(super) struct ComparedEnvironment<'a> {
     pub(super) environment: &'a Environment,
     pub(super) side: DiffSide,
-    /// The commit that runs.
+    /// The commit that the running image was built from.
     pub(super) image_commit: Option<Sha>,
-    /// The commit whose code that is: after a rollback, the one that was restored.
+    /// The commit that the running code comes from: after a rollback, the restored commit.
     pub(super) code_commit: Option<Sha>,
-    /// Its manifest, by name and text.
+    /// The name and the text of its manifest.
     pub(super) manifest: Option<(String, String)>,
 }
 
-/// What runs there, by the cluster's word; where it cannot be read, what was seen last.
+/// The version that the cluster runs; if the cluster cannot be read, the last sighting.
 pub(super) fn build_side(ctx: &Context, artefact: &Artefact, rung: &Environment) -> DiffSide {
     let environment = rung.name.clone();
     let Some(place) = artefact.places.get(&rung.name) else {
@@ -65,7 +65,7 @@ pub(super) async fn gather_environment_facts<'a>(
     Ok(ComparedEnvironment { environment, side, image_commit, code_commit, manifest: None })
 }
 
-/// What the manifest says, and whether that runs.
+/// Sets the Git state: the version in the manifest, and whether it runs.
 pub(super) async fn read_manifest_state(
     ctx: &Context,
     artefact: &Artefact,

@@ -1,4 +1,5 @@
-//! `diff`: what differs between two environments. The cluster says what runs, Git what is to run and what lies between.
+//! `diff`: the differences between two environments. The running versions come from the cluster, the specified versions
+//! and the commits in between from Git.
 
 mod branches;
 mod compared_environment;
@@ -26,15 +27,15 @@ use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::facts::table_support::TableSupport;
 use crate::workflow::requests::reply::{Request, Response};
 
-/// How many artefacts are looked at at once; GitHub's client has limits of its own.
+/// How many artefacts are compared at once. GitHub's client has limits of its own.
 const MAX_PARALLEL_DIFFS: usize = 8;
 
-/// After so long the first results are shown; the others follow.
+/// After this time the first results are shown; the others follow.
 const FIRST_RESULTS_DELAY: Duration = Duration::from_millis(1500);
-/// How often a message that can be edited is filled in.
+/// How often a message that can be edited gets the new results.
 const UPDATE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// What was typed.
+/// The arguments of the command.
 pub(crate) struct DiffRequest {
     pub(crate) source: EnvironmentName,
     pub(crate) target: EnvironmentName,
@@ -87,7 +88,7 @@ pub(crate) async fn answer_diff(
     Ok(work)
 }
 
-/// The text of what differs, of the files that concern the artefact.
+/// The line diffs of the changed files that belong to the artefact.
 async fn fetch_code_diff(
     ctx: &Context,
     artefact: &Artefact,
@@ -100,7 +101,7 @@ async fn fetch_code_diff(
     };
     let concerned = patches.into_iter().filter(|patched| patched.file.is_relevant_to(artefact)).map(
         |PatchedFile { file, patch }| {
-            // What was only moved has no text that differs, and neither has what is no text.
+            // GitHub omits the patches of long, moved and binary files. Only a long file has changed lines.
             let is_long = file.additions + file.deletions > 0;
             let unseen = if is_long { OmissionReason::TooLong } else { OmissionReason::Binary };
             let unseen = || LineDiff { omitted: Some(unseen), ..LineDiff::default() };
@@ -110,7 +111,8 @@ async fn fetch_code_diff(
     Ok(concerned.collect())
 }
 
-/// Of every artefact that is in either. What takes its time is shown as far as it is known, and filled in.
+/// The diffs of all artefacts that are in either environment. The answer shows the early results, and is then
+/// completed.
 async fn diff_all_artefacts(
     ctx: &Context,
     asked: Request<'_>,
@@ -140,14 +142,14 @@ async fn diff_all_artefacts(
                     .commit(said(&diffs).transaction)
                     .await
                     .map_err(|error| RetryLater::from_store_error(&error))?;
-                // A private answer to a command cannot be edited: it is said once before the end.
+                // A private answer to a command cannot be edited, so early results are sent only once.
                 show_at = openly.then(|| Instant::now() + UPDATE_INTERVAL);
             }
         }
     }
 }
 
-/// Another page of the same: nearly all of it is known by now.
+/// Another page of the diffs. Most comparisons are cached by now.
 pub(crate) async fn render_diff_page(
     ctx: &Context,
     source: &EnvironmentName,
@@ -186,7 +188,7 @@ fn render_all_diffs(
     }
 }
 
-/// Who wrote what is shown, as far as that is known.
+/// The known authors of the shown commits.
 fn find_known_authors(ctx: &Context, diff: &Diff, repository: &Repository) -> Authors {
     let DiffResult::Different { drift, .. } = &diff.result else { return Authors::new() };
     let logins = drift.commits.iter().chain(&drift.hotfixes).filter_map(|commit| commit.login.clone());
@@ -195,7 +197,7 @@ fn find_known_authors(ctx: &Context, diff: &Diff, repository: &Repository) -> Au
         .collect()
 }
 
-/// What differs of one artefact.
+/// The differences of one artefact.
 pub(crate) async fn diff_artefact(
     ctx: &Context,
     artefact: &Artefact,
@@ -223,7 +225,7 @@ pub(crate) async fn diff_artefact(
         None => compare_environments(ctx, artefact, lower, upper).await?,
     };
     let is_first = matches!(&between, DiffResult::NotRunning(name) if *name == upper.environment.name);
-    // What a rollback restored is older code with the bad one in its history: it goes nowhere.
+    // The result of a rollback has the bad version in its history, so it cannot be promoted.
     let restored = lower.image_commit != lower.code_commit;
     let next = if !restored && (between.behind_environment().is_some() || is_first) {
         diff::find_next_promotion(artefact, &lower.side, upper.environment, ladder)
@@ -249,7 +251,7 @@ pub(crate) async fn diff_artefact(
     })
 }
 
-/// The same of many, as they become known: first what nobody has to be asked for.
+/// The differences of many artefacts, each as soon as it is known. Those that need no request come first.
 pub(crate) fn stream_diffs<'a>(
     ctx: &'a Context,
     artefacts: Vec<&'a Artefact>,
@@ -263,7 +265,7 @@ pub(crate) fn stream_diffs<'a>(
     futures::stream::iter(artefacts).map(one).buffer_unordered(MAX_PARALLEL_DIFFS)
 }
 
-/// What the cluster alone tells, where somebody who must be asked does not answer.
+/// The diff after a failed lookup: only the state of the cluster.
 fn build_failed_diff(
     ctx: &Context,
     artefact: &Artefact,

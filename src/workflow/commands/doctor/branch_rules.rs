@@ -16,7 +16,7 @@ const KNOWN_RULES: [&str; 5] =
 /// Rules that cannot forbid a promotion: the branch exists, and only ever moves forwards.
 const HARMLESS_RULES: [&str; 3] = ["deletion", "non_fast_forward", "creation"];
 
-/// The environments that promote into a branch, by the way in which they do.
+/// The environments that promote into a branch, by their promotion method.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BranchUsage {
     /// The branch from which a missing one can be made.
@@ -62,7 +62,7 @@ pub(super) async fn check_branch(
     found
 }
 
-/// The rules that hold for us, at least for changes without a pull request.
+/// The rules that apply to Gantry, at least for changes without a pull request.
 async fn fetch_effective_rules(
     run: &DoctorRun<'_>,
     repository: &Repository,

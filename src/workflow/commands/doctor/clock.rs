@@ -1,13 +1,13 @@
-//! Compares this machine's clock with the clocks of the services. Slack's requests are refused if it is too far off.
+//! Compares this machine's clock with the clocks of the services. Gantry refuses Slack's requests if it is too far off.
 
 use jiff::SignedDuration;
 
 use super::run::ServiceFindings;
 use crate::domain::doctor::{Health, Service};
 
-/// Services tell whole seconds, and an answer takes some time.
+/// Services send whole seconds, and an answer takes some time.
 const MAX_UNREMARKED_SKEW: SignedDuration = SignedDuration::from_secs(30);
-/// Beyond this every request of Slack's is refused.
+/// Beyond this, Gantry refuses every request from Slack.
 const MAX_ACCEPTED_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 pub(super) fn check_clock(skews: &[(String, SignedDuration)]) -> ServiceFindings {

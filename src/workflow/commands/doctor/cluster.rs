@@ -1,4 +1,4 @@
-//! Whether the clusters let us see the workloads: that they answer, grant the permissions, run the artefacts' images, and that
+//! Whether Gantry can see the workloads: the clusters answer, grant the permissions and run the artefacts' images, and
 //! the commits of these images are known.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::domain::model::version::{Image, Version};
 use crate::domain::model::workload::{Namespace, Workload};
 use crate::workflow::facts::image_commits;
 
-/// How the commit of a version that runs is known already.
+/// The proof of a running version's commit, if it is known already.
 pub type ProofLookup<'a> = &'a (dyn Fn(&Artefact, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
 
 /// An image that runs, and its environments.
@@ -208,7 +208,7 @@ async fn find_commit_proof(
 ) -> ProbeResult<Option<Proof>> {
     let version = image.to_version();
     let known = environments.iter().find_map(|environment| lookup_proof(artefact, environment, &version));
-    // A commit that a report told says nothing about the image itself, so the image is asked for it, too.
+    // A commit from a report says nothing about the image itself, so the image is checked, too.
     if known.is_some_and(|proof| proof != Proof::Report) {
         return Ok(known);
     }

@@ -1,4 +1,4 @@
-//! Whether GitHub lets us work: the account and its permissions, the requests that are left, the webhooks, and the
+//! Whether GitHub lets Gantry work: the account and its permissions, the requests that are left, the webhooks, and the
 //! repositories, manifests and teams that the configuration names.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,7 @@ pub(super) async fn check_github(run: &DoctorRun<'_>) -> ServiceFindings {
     let teams = list_teams(run);
     check_permissions(&mut found, &account, !teams.is_empty());
     check_webhooks(&mut found, &account, secrets.github_webhook_secret.is_some());
-    // Only a fine-grained token has to try: scopes and an App's permissions say whether it may read checks.
+    // Only a fine-grained token has to try. For the others, scopes or permissions say whether they may read checks.
     let must_try_checks = matches!(account, GithubIdentity::Token(TokenOwner { scopes: None, .. }));
     let (repositories, manifests, teams) =
         tokio::join!(check_repositories(run, must_try_checks), check_manifests(run), check_teams(run, &teams));
@@ -233,7 +233,7 @@ fn list_required_branches(run: &DoctorRun<'_>) -> RequiredBranches {
     required
 }
 
-/// Also says whether the results of CI are hidden from us, as far as that had to be tried.
+/// Also returns the error of reading the results of CI, if that had to be tried.
 async fn check_repository(
     run: &DoctorRun<'_>,
     name: &Repository,
@@ -306,7 +306,7 @@ async fn check_manifests(run: &DoctorRun<'_>) -> ServiceFindings {
     for (place, read) in join_all_bounded(reads).await.into_iter().flatten() {
         match read {
             Ok(Ok(())) => usable += 1,
-            // These sentences end with the next step.
+            // The sentence of a manifest's problem ends with the next step.
             Ok(Err(problem)) => found.add_explained(Health::Bad, format!("{place} cannot be used"), problem, ""),
             Err(error) => found.add_failure(format!("{place} cannot be read"), &error, ACCESS_REPAIR),
         }

@@ -30,7 +30,7 @@ use run::{DoctorRun, ServiceFindings};
 pub(crate) async fn run_doctor(ctx: &Context) -> Rendered {
     let lookup_proof = |artefact: &Artefact, environment: &EnvironmentName, version: &Version| {
         ctx.image_commits.find_proof(&artefact.image, version).or_else(|| {
-            // A commit that neither tag nor label told was told by a controller.
+            // A commit that is known from neither tag nor label came from a controller's report.
             let sighting = ctx.sightings.find_sighting(&artefact.name, environment)?;
             (sighting.version.is_same_image(version) && sighting.version.commit.is_some()).then_some(Proof::Report)
         })

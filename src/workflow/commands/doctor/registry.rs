@@ -1,4 +1,4 @@
-//! Whether the registries let us read the images, and still have those that run.
+//! Whether the registries let Gantry read the images, and still have those that run.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use crate::domain::doctor::Service;
 use crate::domain::model::version::Image;
 
 enum ImageUsage {
-    /// It runs; the registry does not have these versions of it.
+    /// The image runs. The registry does not have these versions of it.
     InUse { missing: Vec<String> },
-    /// It is not known to run.
+    /// No workload is known to run the image.
     Unused { has_tags: bool },
 }
 

@@ -174,7 +174,7 @@ impl ServiceFindings {
 /// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum ProbeError {
-    /// The service answered that it does not allow it.
+    /// The service answered that it does not allow the request.
     #[error("{0}")]
     Refused(String),
     /// No answer came, or none that can be read.
@@ -187,7 +187,7 @@ pub(super) type ProbeResult<T> = Result<T, ProbeError>;
 impl From<SendError> for ProbeError {
     fn from(error: SendError) -> Self {
         match error {
-            // The outbox tries again after a wrong token. Here it is a finding.
+            // The outbox tries again after a wrong token. Here a wrong token is a finding.
             SendError::Unauthorised(why) => Self::Refused(why),
             SendError::RateLimited { .. } | SendError::Transient(_) => Self::Unreachable(error.to_string()),
             _ => Self::Refused(error.to_string()),

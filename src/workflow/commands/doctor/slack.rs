@@ -1,4 +1,4 @@
-//! Whether Slack lets us work: the token and its scopes, the channels, the people of the rules, and the signing secret.
+//! Whether Slack lets Gantry work: the token, its scopes, the channels, the people of the rules, the signing secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,7 +195,7 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
             }
             Member::Group(id) => (id.clone(), find_group(&groups, |group| group.id == *id)),
             Member::Person(id) => (id.to_string(), people.get(id).cloned().unwrap_or(Ok(None))),
-            // GitHub knows the people of its teams.
+            // Only GitHub knows the members of its teams.
             Member::Team { .. } => {
                 resolved.push((rule, None));
                 continue;
@@ -239,7 +239,7 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
     found
 }
 
-/// The people of the group.
+/// The members of the group; `None` if there is no such group.
 fn find_group(
     groups: &ProbeResult<Vec<UserGroup>>,
     is_it: impl Fn(&UserGroup) -> bool,
@@ -248,7 +248,7 @@ fn find_group(
     Ok(group.map(|group| group.members.clone()))
 }
 
-/// Besides the person who asks, enough others must be able to approve. `None` in `from` is a group of unknown people.
+/// Enough people besides the requester must be able to approve. `None` in `from` is a group with unknown members.
 fn check_approver_count(
     found: &mut ServiceFindings,
     environment: &str,

@@ -1,4 +1,4 @@
-//! Which commit somebody means: by what is kept, and where nothing is, by asking GitHub for each repository in question.
+//! Finds the commit that a query means: in the store, else by asking GitHub about each possible repository.
 
 use futures::StreamExt;
 use jiff::SignedDuration;
@@ -12,21 +12,21 @@ use crate::domain::view::where_query::{QueryInterpretation, WhereQuery};
 use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 
-/// How many repositories are asked at once.
+/// How many repositories are searched at once.
 const MAX_PARALLEL_LOOKUPS: usize = 8;
-/// A tag of Git is seldom moved, and nobody tells us.
+/// A Git tag seldom moves, and Gantry gets no event when it does.
 const TAG_TTL: SignedDuration = SignedDuration::from_hours(24);
-/// How many are shown to somebody who has to choose.
+/// How many matches are shown to choose from.
 pub(super) const MAX_CHOICES: usize = 5;
 
-/// What came of looking.
+/// The result of the search.
 pub(super) enum CommitMatch {
     Unique(QueryMatch),
-    /// All that it can be; those that are shown are described.
+    /// All matches. The first [`MAX_CHOICES`], which are shown, have a description.
     Ambiguous(Vec<QueryMatch>),
-    /// An image's tag that was seen, of which nothing tells the commit.
+    /// The tag of an image that was seen, without a known commit.
     CommitUnknown(ArtefactName),
-    /// With how many repositories were looked at.
+    /// With the number of repositories that were searched.
     NotFound(usize),
     /// No artefact is built from that repository.
     UnknownRepository,
@@ -58,7 +58,7 @@ pub(super) async fn find_commit(
     })
 }
 
-/// The repositories in which it can be, each once.
+/// The repositories that may have the commit, without duplicates.
 fn select_repositories(ctx: &Context, sought: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
     let mut found: Vec<Repository> = Vec::new();
     for artefact in &ctx.config.catalogue.artefacts {
@@ -71,7 +71,8 @@ fn select_repositories(ctx: &Context, sought: &WhereQuery, named: Option<&Artefa
     found
 }
 
-/// What is kept of all that it can be, each once; and an artefact whose image is called so and tells no commit.
+/// The stored commits that match the query, without duplicates; and an artefact with an image of that tag and no
+/// commit.
 async fn find_stored_commits(
     ctx: &Context,
     sought: &WhereQuery,
@@ -84,7 +85,7 @@ async fn find_stored_commits(
         let mut here = Vec::new();
         for kept in ctx.store.find_commit_candidates(kind, tags_since).await? {
             let Some((repository, artefact)) = find_repository_of(ctx, &kept.mentioned_by) else { continue };
-            // A tag is of one image; a commit is of all that are built from it.
+            // A tag belongs to one image. A commit belongs to all images that are built from it.
             let other = matches!(kind, QueryInterpretation::Tag(_))
                 && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
             if other || !repositories.iter().any(|one| one.is_same_as(repository)) {
@@ -107,7 +108,7 @@ async fn find_stored_commits(
     Ok((found, untold))
 }
 
-/// Where something is kept: in a repository of the catalogue, and of which artefact, where it is of one.
+/// The repository in the catalogue that a stored commit belongs to, and the artefact, if it was stored for one.
 fn find_repository_of<'a>(ctx: &'a Context, home: &CommitMention) -> Option<(&'a Repository, Option<&'a Artefact>)> {
     let catalogue = &ctx.config.catalogue;
     let artefact = match home {
@@ -122,7 +123,7 @@ fn find_repository_of<'a>(ctx: &'a Context, home: &CommitMention) -> Option<(&'a
     Some((&artefact.repository, Some(artefact)))
 }
 
-/// A commit can be copied with its subject, and with the number in it: then GitHub tells which one it was.
+/// A copied commit has the same subject, with the same pull request number. If several commits match, GitHub decides.
 async fn resolve_pull_commits(
     ctx: &Context,
     number: u64,
@@ -150,7 +151,7 @@ async fn resolve_pull_commits(
     Ok(certain)
 }
 
-/// A commit as people know it: from what is kept, else once from GitHub. Without it the answer is only poorer.
+/// The commit with its subject and author: from the store, else once from GitHub. The answer works without them.
 async fn describe_commit(ctx: &Context, repository: &Repository, sha: &Sha) -> Option<Commit> {
     if let Ok(Some(known)) = ctx.store.find_commit(repository, sha).await {
         return Some(known);
@@ -160,7 +161,8 @@ async fn describe_commit(ctx: &Context, repository: &Repository, sha: &Sha) -> O
     Some(commit)
 }
 
-/// The first of its meanings that anybody knows. Somebody who cannot be asked is no reason to say that it is nowhere.
+/// The matches of the first interpretation that has any. If there are none and a request failed, the result is that
+/// error, because the commit may exist.
 async fn search_github(
     ctx: &Context,
     kinds: &[QueryInterpretation],
@@ -196,11 +198,11 @@ async fn search_repository(
         QueryInterpretation::Commit(hex) => {
             let named = ctx.github.resolve_commit(repository, hex).await?;
             if named.is_none() {
-                // To Git a tag of that name comes first: there is none either.
+                // GitHub also resolves tags of that name, so there is none either.
                 let tag = QueryInterpretation::Tag(hex.clone());
                 ctx.not_found_cache.record_query(repository, tag, ctx.clock.now());
             }
-            // Else it is the name of a branch or a tag.
+            // A commit with another SHA was resolved from a branch or a tag of that name.
             named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
         }
         QueryInterpretation::Tag(tag) => {
@@ -235,7 +237,7 @@ async fn search_repository(
     Ok(Some(QueryMatch::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
 }
 
-/// A failure to keep it costs only another question later.
+/// Stores a found commit. A failure costs only another request later.
 async fn store_found_commit(ctx: &Context, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
     let transaction = Transaction::new().record_found_commit(repository.clone(), commit.clone(), by.clone());
     if let Err(error) = ctx.store.commit(transaction).await {

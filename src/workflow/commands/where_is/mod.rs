@@ -1,5 +1,5 @@
-//! `where`: which environments run code that contains a commit, since when, and what it waits for in the next. Most follows
-//! from what is kept; GitHub is asked one question at a time for the rest.
+//! `where`: which environments run code that contains a commit, since when, and the step that brings it to the next
+//! one. Most answers follow from stored comparisons; GitHub is asked one question at a time for the rest.
 
 mod find;
 mod prerequisite;
@@ -28,11 +28,11 @@ use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::requests::reply::{Request, Response};
 
-/// How many artefacts of one repository are told of in full.
+/// How many artefacts of one repository are shown in full.
 const MAX_SHOWN_ARTEFACTS: usize = 12;
-/// How far back stays are looked at to tell since when.
+/// How many sightings are read to find since when a commit runs.
 const MAX_SIGHTINGS: u32 = 30;
-/// How far back changes are looked at to tell what was rolled back: what runs was brought by one of the newest.
+/// How many changes are read to find rollbacks. One of the newest changes deployed the version that runs.
 const MAX_CHANGES: u32 = 50;
 
 pub(crate) async fn answer_where_is(
@@ -126,8 +126,8 @@ async fn trace_commit(
     Ok(CommitLocations { repository, sha, commit, artefacts: shown, tally })
 }
 
-/// A hotfix upon a rollback has what was taken back in its history, and its code is what was restored, save what came
-/// with the hotfix itself.
+/// The commit restored by a rollback, if a hotfix on top of that rollback runs and `sha` is no part of the hotfix. The
+/// history of the hotfix has the removed commits, but its code does not.
 async fn find_restored_code(
     ctx: &Context,
     repository: &Repository,
@@ -145,7 +145,7 @@ async fn find_restored_code(
     Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has_commit(sha)).map(|_| restored.clone()))
 }
 
-/// What one artefact runs on each rung, and how that came, as far as memory and the store know.
+/// The running versions of one artefact and their history, from memory and the store.
 async fn trace_artefact<'a>(
     ctx: &'a Context,
     artefact: &'a Artefact,
@@ -157,7 +157,7 @@ async fn trace_artefact<'a>(
         let Some(place) = artefact.places.get(&environment.name) else { continue };
         let moves = build_change_lock_key(artefact, environment);
         let by_branch = artefact.delivery == Delivery::Branch;
-        // By branch all artefacts of the repository share what happened.
+        // With delivery by branch, all artefacts of the repository share the changes.
         if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
             let changes = ctx.store.list_changes_of(&moves, MAX_CHANGES).await?;
             past.source_maps.insert(moves.as_str().to_owned(), Change::build_source_map(&changes, &artefact.name));
@@ -179,7 +179,7 @@ async fn trace_artefact<'a>(
     Ok(ArtefactTrace { artefact, environments: rungs })
 }
 
-/// All that follows from what is kept.
+/// The answers that follow from the stored comparisons.
 async fn load_containment(
     ctx: &Context,
     repository: &Repository,
@@ -214,7 +214,7 @@ fn describe_artefact(
     ArtefactLocations { artefact: trace.artefact.name.clone(), environments: rungs, prerequisite: waits }
 }
 
-/// What moves where the artefact goes to that environment.
+/// The change lock of the artefact in that environment.
 fn build_change_lock_key(artefact: &Artefact, environment: &Environment) -> ChangeLockKey {
     match &artefact.delivery {
         Delivery::Branch => ChangeLockKey::from_branch(&artefact.repository, &environment.branch),
@@ -226,20 +226,20 @@ fn build_change_lock_key(artefact: &Artefact, environment: &Environment) -> Chan
     }
 }
 
-/// What happened where something moves, read once for all that move together.
+/// The sightings and changes of the artefacts. The changes under one change lock are read once for all its artefacts.
 #[derive(Default)]
 struct TraceHistory {
-    /// Of those that are shown, newest first.
+    /// The sightings of the shown artefacts, newest first.
     sightings: HashMap<(ArtefactName, EnvironmentName), Vec<Sighting>>,
     changes: HashMap<String, Vec<Change>>,
     source_maps: HashMap<String, SourceMap>,
-    /// What commits restored by their own word, also where the ledger knows nothing of them.
+    /// The commits that rollbacks restored, by their trailers, including rollbacks that the ledger does not have.
     restored_commits: HashMap<Sha, Sha>,
 }
 
-/// The rollback that was the last to move something.
+/// The last merged change under a change lock, if it is a rollback.
 struct LastRollback {
-    /// The commit that it made, and the one whose code that is.
+    /// The commit that the rollback made, and the commit that it restored.
     result_commit: Option<Sha>,
     restored_commit: Option<Sha>,
     from_commit: Option<Sha>,
@@ -247,11 +247,12 @@ struct LastRollback {
 }
 
 impl TraceHistory {
-    /// The commit whose code it is: a rollback's is what it restored. By manifest the old image itself came back.
+    /// The commit that the code comes from: for a rollback, the restored commit. A rollback by manifest restores the
+    /// old image itself, so there `moves` is `None`.
     fn resolve_code_commit(&self, moves: Option<&ChangeLockKey>, commit: &Sha) -> Sha {
         let Some(codes) = moves.and_then(|moves| self.source_maps.get(moves.as_str())) else { return commit.clone() };
         let mut code = commit.clone();
-        // Rollbacks to what rollbacks restored make a chain; nobody makes a long one.
+        // Rollbacks to the results of rollbacks form a chain, which is short in practice.
         for _ in 0..8 {
             let version = Version { commit: Some(code.clone()), ..Version::default() };
             let original = codes.resolve_restored(&version).commit.unwrap_or_else(|| code.clone());
@@ -266,7 +267,7 @@ impl TraceHistory {
 
     fn find_last_rollback(&self, artefact: &Artefact, moves: &ChangeLockKey) -> Option<LastRollback> {
         let changes = self.changes.get(moves.as_str())?;
-        // Another artefact in the same file is none of this one's past.
+        // Changes of another artefact in the same file do not belong to this history.
         let own = |change: &&Change| artefact.delivery == Delivery::Branch || change.plan.artefact == artefact.name;
         let last = changes.iter().filter(own).find(|change| change.stage.result_commit().is_some())?;
         let rollback = last.plan.rollback_details()?;
@@ -294,18 +295,18 @@ impl ArtefactTrace<'_> {
     }
 }
 
-/// What stands on one rung.
+/// The state of one environment.
 struct EnvironmentState<'a> {
     environment: &'a Environment,
     rollout: Rollout,
     sighting: Option<Sighting>,
     /// Newest first.
     recent_sightings: Vec<Sighting>,
-    /// The commit that the image was built from, and the one whose code that is.
+    /// The commit that the image was built from, and the commit that its code comes from.
     image_commit: Option<Sha>,
     code_commit: Option<Sha>,
     last_rollback: Option<LastRollback>,
-    /// By branch only.
+    /// Only for delivery by branch.
     change_lock_key: Option<ChangeLockKey>,
 }
 
@@ -358,7 +359,7 @@ impl EnvironmentState<'_> {
                 &past.resolve_code_commit(self.change_lock_key.as_ref(), raw),
             ) == Some(true)
         };
-        // The stay of now may have learned its commit only in memory.
+        // The commit of the current sighting may be in memory only, so the stored one is skipped.
         let earlier = self.recent_sightings.iter().filter(|stay| stay.seen_at < sighting.seen_at).take_while(had_it);
         let since = std::iter::once(sighting).chain(earlier).filter_map(|stay| stay.running_at).last();
         match (&self.rollout.state, since) {
@@ -377,19 +378,19 @@ impl EnvironmentState<'_> {
     }
 }
 
-/// Whether what was built from `raw`, whose code is that of another, has the one that is sought. It has itself in any case.
+/// Whether an image built from `raw`, with the code of `code`, contains the sought commit. It always contains `raw`.
 fn contains_commit(sought: &Sha, known: &Containment, raw: &Sha, code: &Sha) -> Option<bool> {
     if raw == sought { Some(true) } else { known.is_contained_in(code) }
 }
 
-/// One question at a time, as each answer may decide more than what was asked.
+/// Asks GitHub one question at a time, because each answer may decide other commits as well.
 struct Query<'a> {
     repository: &'a Repository,
     sha: &'a Sha,
     containment: Containment,
-    /// What GitHub cannot compare.
+    /// The commits that GitHub cannot compare, with the reason.
     incomparable: HashMap<Sha, String>,
-    /// Why GitHub cannot be asked now.
+    /// The failure after which GitHub is not asked again.
     github_error: Option<String>,
 }
 
@@ -405,7 +406,7 @@ impl Query<'_> {
                 return;
             }
         }
-        // Where code was taken back, it matters whether it had been there.
+        // After a rollback, the answer says whether the environment had the commit before.
         for here in &trace.environments {
             if let (Some(raw), Some(code)) = (&here.image_commit, &here.code_commit)
                 && raw != code
@@ -419,7 +420,7 @@ impl Query<'_> {
         }
     }
 
-    /// `false`: there is nobody to ask.
+    /// `false`: GitHub cannot be asked.
     async fn compare_with(&mut self, ctx: &Context, commit: &Sha) -> bool {
         if self.github_error.is_some() {
             return false;
@@ -441,7 +442,7 @@ impl Query<'_> {
     }
 }
 
-/// How many have it on each rung, by what is kept.
+/// How many artefacts contain the commit in each environment, by the answers so far.
 fn count_artefacts(traces: &[ArtefactTrace<'_>], sha: &Sha, known: &Containment, ctx: &Context) -> Tally {
     let rungs = ctx.config.catalogue.ladder.environments().iter().filter_map(|rung| {
         let here: Vec<&EnvironmentState<'_>> = traces

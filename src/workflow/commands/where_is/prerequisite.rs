@@ -1,5 +1,5 @@
-//! The step that brings the commit to the next environment: a push, a merge back, a promotion, a repair, or a change under
-//! way.
+//! The step that brings the commit to the next environment: a push, a merge back, a promotion, a repair, an open
+//! change.
 
 use crate::domain::change::Change;
 use crate::domain::git::containment::Containment;
@@ -8,7 +8,7 @@ use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::view::where_is::{CommitPresence, EnvironmentPresence, NextEnvironment, Prerequisite};
 use crate::workflow::context::Context;
 
-/// What has to happen before the next rung has it. All that a promotion there would be refused for belongs here.
+/// The step that brings the commit to the next environment. Known reasons to refuse a promotion there belong here.
 pub(super) fn find_next_requirement(
     ctx: &Context,
     artefact: &Artefact,
@@ -41,7 +41,7 @@ pub(super) fn find_next_requirement(
     Some((environment.name.clone(), waits))
 }
 
-/// A promotion to there that is under way or did not come to its end, unless it is known to bring something else.
+/// A promotion to the environment that is in progress, stalled or failed, unless it is known not to bring the commit.
 fn change_deploying_to(
     ctx: &Context,
     artefact: &Artefact,
