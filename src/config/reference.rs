@@ -1,5 +1,5 @@
 //! Renders the reference of the configuration: the schema as a Markdown page, and the variables. A test compares it
-//! with `config/README.md`.
+//! with the end of `docs/configuration.md`.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,7 @@ use serde_json::Value;
 use super::schema::build_schema;
 use super::secrets::KNOWN_VARIABLES;
 
-const HEAD: &str = "# The configuration
-
-`gantry schema --markdown` prints this page, and a test compares the two. To begin, copy the example [`gantry.yaml`](gantry.yaml).
-`gantry check` lists the errors of a file with line and column: first the errors of its structure, then the errors of its values.
-`gantry schema` prints the JSON Schema, for editors.
+const HEAD: &str = "## Reference
 
 Unknown keys are errors. Keys in bold are required. A duration is a number with a unit: `90s`, `30m`, `1h30m`. A member is a Slack
 user group (`@release-managers`), a person (`U024BE7LH`) or a GitHub team (`github:acme/sre`).
@@ -34,7 +30,7 @@ Two variables are not secrets and have no `_FILE`: `KUBECONFIG` is the path of a
 `RUST_LOG` selects the log lines. Default: `warn,gantry=info`.
 ";
 
-/// The whole page, in Markdown.
+/// The reference, in Markdown.
 pub fn render_reference() -> String {
     let schema = build_schema();
     let mut page = ReferencePage { root: &schema, text: HEAD.to_owned() };
@@ -55,7 +51,7 @@ impl<'a> ReferencePage<'a> {
     /// Writes a table of the keys at `path`, then a section for each key that has keys of its own.
     fn write_section(&mut self, path: Option<&str>, schema: &'a Value) {
         let heading = path.map_or_else(|| "The file".to_owned(), |path| format!("`{path}`"));
-        let _ = writeln!(self.text, "\n## {heading}\n\n| key | meaning | value | example |\n|---|---|---|---|");
+        let _ = writeln!(self.text, "\n### {heading}\n\n| key | meaning | value | example |\n|---|---|---|---|");
         let mut inner = Vec::new();
         for (key, property) in list_keys(schema) {
             let at = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
@@ -144,10 +140,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_in_the_repository_is_this_one() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/config/README.md");
-        let kept = std::fs::read_to_string(path).unwrap();
-        assert!(kept == render_reference(), "make it anew: cargo run -- schema --markdown > config/README.md");
+    fn docs_configuration_has_this_reference() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/configuration.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let reference = &page[page.find("## Reference").unwrap()..];
+        assert!(reference == render_reference(), "replace it by the output of: cargo run -- schema --markdown");
     }
 
     #[test]

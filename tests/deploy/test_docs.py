@@ -1,4 +1,4 @@
-"""Tests of README.md and deploy/README.md: their commands and samples work, and their links are valid."""
+"""Tests of all pages of documentation: commands and samples work, links are valid, named files exist, pages stay short."""
 
 import pathlib
 import re
@@ -14,7 +14,15 @@ import chart
 from test_access import GANTRY
 
 TEXT = (chart.ROOT / "deploy/README.md").read_text()
+SECURITY = (chart.ROOT / "docs/security.md").read_text()
 FRONT = (chart.ROOT / "README.md").read_text()
+PAGES = [
+    chart.ROOT / "README.md",
+    chart.ROOT / "CHANGELOG.md",
+    chart.ROOT / "deploy/README.md",
+    *sorted((chart.ROOT / "docs").glob("*.md")),
+    *sorted((chart.ROOT / ".github").glob("*.md")),
+]
 
 
 def blocks(language, text=TEXT):
@@ -30,7 +38,9 @@ def commands(program, text=TEXT):
                 yield shlex.split(line.partition(" | ")[0])
 
 
-class Readme(unittest.TestCase):
+class Operations(unittest.TestCase):
+    """deploy/README.md."""
+
     def test_the_helm_commands_render(self):
         found = list(commands("helm"))
         self.assertEqual(len(found), 4)
@@ -73,23 +83,60 @@ class Readme(unittest.TestCase):
             rendered = chart.render(*([] if name == "default" else chart.with_values(name)))
             for kind, _, key in chart.mounted_files(rendered).values():
                 if kind == "secret":
-                    self.assertIn(f"`{key}`", TEXT)
-
-    def test_all_links_are_valid(self):
-        for page in ("README.md", "deploy/README.md", "config/README.md"):
-            source = chart.ROOT / page
-            for target in re.findall(r"\]\(([^):]+)\)", source.read_text()):
-                path, _, anchor = target.partition("#")
-                linked = (source.parent / path).resolve() if path else source
-                self.assertTrue(linked.exists(), f"{page}: {target}")
-                if anchor:
-                    self.assertIn(anchor, anchors(linked.read_text()), f"{page}: {target}")
+                    self.assertIn(f"`{key}`", TEXT + SECURITY)
 
 
 def anchors(text):
     """The anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+class AllPages(unittest.TestCase):
+    def test_all_links_are_valid(self):
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^):]+)\)", page.read_text()):
+                path, _, anchor = target.partition("#")
+                linked = (page.parent / path).resolve() if path else page
+                self.assertTrue(linked.exists(), f"{page}: {target}")
+                if anchor:
+                    self.assertIn(anchor, anchors(linked.read_text()), f"{page}: {target}")
+
+    def test_all_named_files_exist(self):
+        for page in PAGES:
+            names = re.findall(r"`((?:src|tests|docs|deploy|config|\.github)/[\w./-]+)`", page.read_text())
+            for name in names:
+                self.assertTrue((chart.ROOT / name).exists() or (chart.ROOT / "src" / name).exists(), f"{page}: {name}")
+
+    def test_gantry_knows_all_commands(self):
+        for page in PAGES:
+            for words in commands("gantry", page.read_text()):
+                with self.subTest(page=page.name, command=" ".join(words)):
+                    usage = subprocess.run([GANTRY, words[1], "--help"], capture_output=True, text=True, check=True).stdout
+                    for option in (word for word in words[2:] if word.startswith("--")):
+                        self.assertIn(option, usage)
+
+    def test_pages_stay_short(self):
+        for page in PAGES:
+            text = page.read_text()
+            if page.name == "configuration.md":
+                text = text.partition("## Reference")[0]
+            words = len(text.replace("|", " ").split())
+            if page == chart.ROOT / "README.md":
+                self.assertLessEqual(words, 1200, page)
+            else:
+                self.assertLessEqual(words, 2500, page)
+
+    def test_the_recipes_are_valid_configurations(self):
+        (minimal,) = blocks("yaml", FRONT)
+        recipes = blocks("yaml", (chart.ROOT / "docs/configuration.md").read_text())
+        self.assertGreaterEqual(len(recipes), 6)
+        for recipe in recipes:
+            with self.subTest(recipe=recipe), tempfile.TemporaryDirectory() as directory:
+                path = pathlib.Path(directory) / "gantry.yaml"
+                path.write_text(yaml.safe_dump(yaml.safe_load(minimal) | yaml.safe_load(recipe)))
+                check = subprocess.run([GANTRY, "check", "--config", path], capture_output=True, text=True)
+                self.assertEqual(check.returncode, 0, check.stderr)
 
 
 class FirstPromotion(unittest.TestCase):
@@ -105,13 +152,10 @@ class FirstPromotion(unittest.TestCase):
                     check = subprocess.run([GANTRY, *words[1:]], cwd=directory, capture_output=True, text=True)
                     self.assertEqual(check.returncode, 0, check.stderr)
 
-    def test_gantry_knows_the_commands(self):
-        found = list(commands("gantry", FRONT))
-        self.assertEqual([words[1] for words in found], ["check", "doctor", "serve"])
-        for words in found:
-            usage = subprocess.run([GANTRY, words[1], "--help"], capture_output=True, text=True, check=True).stdout
-            for option in (word for word in words[2:] if word.startswith("--")):
-                self.assertIn(option, usage)
+    def test_the_steps_check_then_ask_then_start(self):
+        self.assertEqual([words[1] for words in commands("gantry", FRONT)], ["check", "doctor", "serve"])
+        # `doctor` reports a channel without the bot as an error, so the invitation comes first.
+        self.assertLess(FRONT.index("/invite @gantry"), FRONT.index("gantry doctor --config"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import chart
 
 DEPLOY = chart.ROOT / "deploy"
 README = (DEPLOY / "README.md").read_text()
+SECURITY = (chart.ROOT / "docs/security.md").read_text()
 HOST = "https://gantry.example.com"
 
 
@@ -74,7 +75,7 @@ class Slack(unittest.TestCase):
 
 
 # The permission that each request of src/adapters/github needs, by GitHub's "Permissions required for GitHub Apps".
-# Add new requests here, and their permissions to deploy/github/app-manifest.json and deploy/README.md.
+# Add new requests here, and their permissions to deploy/github/app-manifest.json and docs/security.md.
 REQUIRED_PERMISSIONS = {
     r"/repos/R": "metadata read",
     r"/repos/R/branches/X": "contents read",
@@ -183,7 +184,7 @@ class GitHub(unittest.TestCase):
 
     def test_the_readme_documents_each_permission(self):
         for permission, access in self.manifest["default_permissions"].items():
-            self.assertRegex(README, rf"\| `{permission}` \| {access} \|")
+            self.assertRegex(SECURITY, rf"\| `{permission}` \| {access} \|")
 
 
 class Workflow(unittest.TestCase):
