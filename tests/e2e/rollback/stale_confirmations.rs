@@ -19,13 +19,8 @@ fn bad_gateway() -> RequestFault {
 async fn advance_by_seconds(world: &World, seconds: i64) {
     for _ in 0..seconds / 2 {
         world.clock.advance(SignedDuration::from_secs(2));
-        tokio::time::sleep(std::time::Duration::from_millis(15)).await;
+        world.wait_until_idle().await;
     }
-    crate::harness::process::wait_until("the bot's watches have seen all", async || {
-        let nothing_is_due = world.sim.scheduler.next_due().is_none_or(|due| due > world.clock.now());
-        nothing_is_due && world.watches_are_up_to_date()
-    })
-    .await;
 }
 
 #[tokio::test]
