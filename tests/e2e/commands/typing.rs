@@ -2,7 +2,36 @@
 
 use insta::assert_snapshot;
 
+use gantry::domain::command::{self, COMMANDS};
+
+use crate::architecture::house::root;
 use crate::harness::world::World;
+
+/// The docs use the names of the demo's catalogue.
+#[tokio::test]
+async fn the_docs_have_the_usage_of_every_command_and_only_valid_examples() {
+    let world = World::open().await;
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let reference = read("docs/commands.md");
+    for spec in COMMANDS {
+        assert!(reference.contains(&format!("\n{}\n", spec.usage)), "docs/commands.md lacks: {}", spec.usage);
+    }
+    let mut checked = 0;
+    for path in ["README.md", "docs/commands.md", "docs/faq.md", "docs/how-it-works.md"] {
+        for span in read(path).split('`').skip(1).step_by(2).filter(|span| !span.contains(['<', '[', '\n'])) {
+            let slash = ["/list", "/promote", "/rollback", "/diff"].iter().any(|name| span.starts_with(name));
+            let text = match span.strip_prefix("/gantry").or_else(|| span.strip_prefix("@gantry ")) {
+                Some(text) => text,
+                None if slash => &span[1..],
+                None => continue,
+            };
+            let parsed = command::parse(text, &world.bot.config.catalogue);
+            assert!(parsed.is_ok(), "{path}: {span}: {parsed:?}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 30, "{checked}");
+}
 
 #[tokio::test]
 async fn an_empty_command_shows_all_commands() {
