@@ -34,7 +34,7 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::ContextMethods, limit: 1, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 58, goal: "under 40 %" },
-    RatchetLimit { figure: Figure::VagueCommentLines, limit: 269, goal: "under 3 %" },
+    RatchetLimit { figure: Figure::VagueCommentLines, limit: 0, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::LongFiles, limit: 0, goal: "0" },
 ];
