@@ -99,7 +99,7 @@ pub fn render_terminal(checks: &[HealthCheck], now: Timestamp) -> String {
     }
     let count = |health| checks.iter().filter(|check| check.health == health).count();
     let (good, warnings, bad) = (count(Health::Good), count(Health::Warning), count(Health::Bad));
-    text + &format!("{good} good, {warnings} to look at, {bad} broken\n")
+    text + &format!("{good} good, {warnings} to check, {bad} broken\n")
 }
 
 fn format_age(duration: SignedDuration) -> String {
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(
             render_terminal(&checks, now),
             "Slack\n  \u{2713} I am @gantry.\n  ! Hm, last 3 min ago. Look.\nGitHub\n  \u{2717} No [2J: it says no. Repair it.\n\
-             1 good, 1 to look at, 1 broken\n"
+             1 good, 1 to check, 1 broken\n"
         );
         assert_eq!(worst_health(&checks), Health::Bad);
         assert_eq!(worst_health(&[]), Health::Good);

@@ -20,7 +20,7 @@ async fn answer(world: &World) -> String {
 async fn complaints(world: &World) -> Vec<String> {
     let told = answer(world).await;
     let lines = told.lines().filter(|line| line.starts_with(":x:") || line.starts_with(":warning:"));
-    lines.filter(|line| !line.starts_with(":warning: No report came for")).map(str::to_owned).collect()
+    lines.filter(|line| !line.starts_with(":warning: No report has arrived for")).map(str::to_owned).collect()
 }
 
 #[tokio::test]
@@ -28,10 +28,10 @@ async fn in_a_healthy_world_doctor_warns_only_about_missing_reports() {
     let world = World::open().await;
     assert_snapshot!(answer(&world).await, @"
     4 things need a look:
-    :warning: No report came for development yet. If its controller should send some, check its address and secret.
-    :warning: No report came for qa yet. If its controller should send some, check its address and secret.
-    :warning: No report came for staging yet. If its controller should send some, check its address and secret.
-    :warning: No report came for prod yet. If its controller should send some, check its address and secret.
+    :warning: No report has arrived for development yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for qa yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for staging yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for prod yet. If its controller should send reports, check the address and the secret there.
     :white_check_mark: 23 checks are well: Slack 5, GitHub 9, Cluster 6, Registry 1, Store 1, Clock 1
     ");
 }
@@ -76,21 +76,21 @@ async fn check_cases(cases: &[Case]) {
 async fn doctor_reports_each_defect_of_slack_with_its_fix() {
     check_cases(&[
         ("a scope", |world| world.sim.slack.revoke_scope("files:write"), &[
-            ":x: The token lacks the scope `files:write`. Add what is missing under OAuth &amp; Permissions, or by deploy/slack/manifest.yaml, and install the app again.",
+            ":x: The token lacks the scope `files:write`. Add the missing scopes under OAuth &amp; Permissions, or from deploy/slack/manifest.yaml, and install the app again.",
         ]),
         ("a channel", |world| world.sim.slack.add_channel(channel(false)), &[
-            ":x: I am not in #releases. Type `/invite @gantry` there, in a private channel too; if there is none of this name, create it.",
+            ":x: The bot is not in #releases. Type `/invite @gantry` in the channel, also in a private one. If the channel does not exist, create it.",
         ]),
         ("an archived channel", |world| world.sim.slack.add_channel(channel(true)), &[
             ":x: #releases is archived. Unarchive it, or name another channel in the configuration.",
         ]),
         ("an empty group", |world| world.sim.slack.add_group("S0RELEASE", "release-managers", &[]), &[
-            ":x: Nobody is in @release-managers, which prod's approvals names. Put people into the user group, or name another one.",
-            ":x: Nobody is in @release-managers, which prod's overriders names. Put people into the user group, or name another one.",
-            ":x: prod wants 1 approvals, and 0 may give one. Put more people into the groups under `approvals`, or require fewer.",
+            ":x: The user group @release-managers in prod's approvals is empty. Add people to the user group, or use another one.",
+            ":x: The user group @release-managers in prod's overriders is empty. Add people to the user group, or use another one.",
+            ":x: Required approvals in prod: 1; approvers: 0. Add people to the groups under `approvals`, or require fewer approvals.",
         ]),
         ("a group of one", |world| world.sim.slack.add_group("S0RELEASE", "release-managers", &["bob"]), &[
-            ":warning: prod wants 1 approvals, and 1 may give one. Nobody approves their own change, so theirs can never be approved: let one more person approve.",
+            ":warning: Required approvals in prod: 1; approvers: 1. Requesters cannot approve their own changes, so a change of that person can never be approved. Add one more approver.",
         ]),
     ])
     .await;
@@ -100,7 +100,7 @@ async fn doctor_reports_each_defect_of_slack_with_its_fix() {
 async fn doctor_reports_each_defect_of_github_with_its_fix() {
     check_cases(&[
         ("the token", |world| world.sim.github.update_installation(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
-            ":x: GitHub does not let me in: it says \u{201c}Bad credentials\u{201d}. Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.",
+            ":x: GitHub rejects the credentials: it says \u{201c}Bad credentials\u{201d}. Create a new token for `GITHUB_TOKEN`, or set the App's id, private key and installation id again.",
         ]),
         ("its scopes", |world| world.sim.github.update_installation(|it| it.scopes = Some(vec!["gist"])), &[
             ":x: The token lacks the scope `repo`. Add it in the settings of the token; it stays the same.",
@@ -114,20 +114,20 @@ async fn doctor_reports_each_defect_of_github_with_its_fix() {
                 world.sim.github.request_faults().inject("GET", "/acme/search/commits/", FaultTiming::BeforeEffect, unseen, 9);
             },
             &[
-                ":x: The checks of acme/search and acme/shop cannot be read: it says \u{201c}Resource not accessible by personal access token\u{201d}. Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.",
+                ":x: The checks of acme/search and acme/shop cannot be read: it says \u{201c}Resource not accessible by personal access token\u{201d}. Use a classic token with the scope `repo`, or an App. A fine-grained token cannot read checks.",
             ],
         ),
         ("an archived repository", |world| world.sim.github.set_repository_options("acme/shop", true, true, true).unwrap(), &[
             ":x: acme/shop is archived. Unarchive it: nothing can be merged there.",
         ]),
         ("a repository to read only", |world| world.sim.github.set_repository_options("acme/shop", false, true, false).unwrap(), &[
-            ":x: I may not push to acme/shop. Give the token's account the role Write there.",
+            ":x: Gantry may not push to acme/shop. Give the token's account the role Write there.",
         ]),
         ("no merge commits", |world| world.sim.github.set_repository_options("acme/shop", false, false, true).unwrap(), &[
-            ":x: acme/shop allows no merge commits, and a squash would lose what was promoted. Tick Allow merge commits under Settings, General, Pull Requests.",
+            ":x: acme/shop allows no merge commits, and a squash would lose the promoted commit. Tick Allow merge commits under Settings, General, Pull Requests.",
         ]),
         ("a branch", |world| world.sim.github.delete_branch("acme/checkout", "staging").unwrap(), &[
-            ":x: acme/checkout has no branch staging. Make it: `git push origin origin/qa:refs/heads/staging` in a clone of acme/checkout.",
+            ":x: acme/checkout has no branch staging. Create it: `git push origin origin/qa:refs/heads/staging` in a clone of acme/checkout.",
         ]),
         (
             "a server that counts no requests",
@@ -144,7 +144,7 @@ async fn doctor_reports_each_defect_of_github_with_its_fix() {
                 world.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, away, 9);
             },
             &[
-                ":warning: How many requests are left cannot be seen: it answered 503. Ask again later: when none are left, promotions wait.",
+                ":warning: The number of remaining requests cannot be read: it answered 503. Try again later. Promotions wait while no requests are left.",
             ],
         ),
     ])
@@ -158,7 +158,7 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
             "pull requests only, with `promote: merge`",
             |world| protect(world, "qa", Rules { required_reviews: 1, ..Rules::default() }),
             &[
-                ":x: qa of acme/checkout takes changes by pull request only, and `promote: merge` goes straight in. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
+                ":x: qa of acme/checkout requires pull requests, but `promote: merge` merges directly. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
             ],
         ),
         (
@@ -178,17 +178,17 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
             "required checks, with `promote: merge`",
             |world| protect(world, "qa", Rules { required_checks: vec!["build".to_owned()], ..Rules::default() }),
             &[
-                ":x: qa of acme/checkout requires `build`, which cannot have run on a merge that is just being made. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
+                ":x: qa of acme/checkout requires `build`, which cannot have run on a new merge commit. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
             ],
         ),
         ("a linear history", |world| protect(world, "prod", Rules { kinds: vec!["required_linear_history"], ..Rules::default() }), &[
-            ":x: prod of acme/checkout requires a linear history, and promotions are merge commits. Take that rule off prod.",
+            ":x: prod of acme/checkout requires a linear history, and promotions are merge commits. Remove that rule from prod.",
         ]),
         (
             "a classic protection, beside a rule that is in nobody's way",
             |world| protect(world, "qa", Rules { kinds: vec!["deletion"], classic: true, ..Rules::default() }),
             &[
-                ":warning: qa of acme/checkout is protected, and I may not see how. See under Settings, Branches that Gantry may push, or set `promote: pull_request` for `qa`.",
+                ":warning: qa of acme/checkout is protected by rules that Gantry cannot read. Under Settings, Branches, check that Gantry may push, or set `promote: pull_request` for `qa`.",
             ],
         ),
         (
@@ -203,14 +203,14 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
             "updates by some only, with `promote: pull_request`",
             |world| protect(world, "prod", Rules { kinds: vec!["update"], ..Rules::default() }),
             &[
-                ":x: prod of acme/checkout lets only some change it, by a pull request too, and I am not one of them. Let Gantry bypass that rule (Restrict updates).",
+                ":x: prod of acme/checkout restricts updates, also by pull request, and Gantry may not update it. Let Gantry bypass that rule (Restrict updates).",
             ],
         ),
         (
             "a merge queue, with `promote: merge`",
             |world| protect(world, "qa", Rules { kinds: vec!["merge_queue"], ..Rules::default() }),
             &[
-                ":x: qa of acme/checkout has a merge queue, which lets nothing in past it, and would merge something else than what was approved. Take the merge queue off qa, or let Gantry bypass it.",
+                ":x: qa of acme/checkout has a merge queue, which blocks other merges and would merge another commit than the approved one. Remove the merge queue from qa, or let Gantry bypass it.",
             ],
         ),
         (
@@ -220,7 +220,7 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
                 protect(world, "prod", Rules { kinds, ..Rules::default() });
             },
             &[
-                ":warning: prod of acme/checkout has rules that I cannot judge: `commit_message_pattern`, `of_tomorrow` and `required_signatures`. See that a promotion's merge commit can satisfy it, or let Gantry bypass it.",
+                ":warning: prod of acme/checkout has rules that Gantry does not know: `commit_message_pattern`, `of_tomorrow` and `required_signatures`. Make sure that a promotion's merge commit satisfies it, or let Gantry bypass it.",
             ],
         ),
         (
@@ -230,7 +230,7 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
                 protect(world, "prod", Rules { required_reviews: 1, merge_methods, ..Rules::default() });
             },
             &[
-                ":x: prod of acme/checkout takes no merge commits, and a squash would lose what was promoted. Allow the merge method Merge in the rule that requires pull requests.",
+                ":x: prod of acme/checkout allows no merge commits, and a squash would lose the promoted commit. Allow the merge method Merge in the rule that requires pull requests.",
             ],
         ),
     ])
@@ -241,7 +241,7 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
 async fn doctor_reports_each_defect_of_the_cluster_the_registry_and_the_clock_with_its_fix() {
     check_cases(&[
         ("a verb", |world| world.sim.cluster.revoke("qa", "list", "pods"), &[
-            ":x: I may not list pods in the namespace qa. Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i list pods -n qa` tells.",
+            ":x: Gantry may not list pods in the namespace qa. Grant it with a Role there, as in the chart's `files/rules.yaml`. `kubectl auth can-i list pods -n qa` checks it.",
         ]),
         ("a workload", |world| world.sim.cluster.remove("staging", &workload("deployment/search")), &[
             ":x: deployment/search of search in staging is not in the namespace staging. Correct `workload` or the namespace, or leave search out there: `environments: { staging: false }`.",
@@ -260,20 +260,20 @@ async fn doctor_reports_each_defect_of_the_cluster_the_registry_and_the_clock_wi
                 world.sim.cluster.set_running("qa", &workload("deployment/search"), "more", &format!("ghcr.io/acme/search:{tag}"), 1);
             },
             &[
-                ":warning: deployment/search of search in qa has 2 containers with ghcr.io/acme/search: I look at the first. Say which one is meant with `container`.",
+                ":warning: deployment/search of search in qa has 2 containers with ghcr.io/acme/search; Gantry uses the first. Name one of them with `container`.",
             ],
         ),
         ("our clock, a little", |world| world.sim.service_faults.github.set_clock_ahead(SignedDuration::from_secs(60)), &[
-            ":warning: My clock is 60 s behind GitHub's. Let NTP set this machine's clock.",
+            ":warning: The local clock is 60 s behind GitHub's. Let NTP set this machine's clock.",
         ]),
         ("our clock, far off", |world| world.sim.service_faults.cluster.set_clock_ahead(SignedDuration::from_secs(-400)), &[
-            ":x: My clock is 400 s ahead of the cluster's: Slack's requests are refused when they are more than 300 s off. Let NTP set this machine's clock.",
+            ":x: The local clock is 400 s ahead of the cluster's: Slack's requests are refused if the clocks differ by more than 300 s. Let NTP set this machine's clock.",
         ]),
         ("a registry that is away", |world| world.sim.registry.set_down(true), &[
-            ":x: ghcr.io/acme/checkout cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
-            ":x: ghcr.io/acme/mailer cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
-            ":x: ghcr.io/acme/search cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
-            ":x: ghcr.io/acme/storefront cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
+            ":x: ghcr.io/acme/checkout cannot be read: it answered 503. Try again later. If the error stays, check the address and the network.",
+            ":x: ghcr.io/acme/mailer cannot be read: it answered 503. Try again later. If the error stays, check the address and the network.",
+            ":x: ghcr.io/acme/search cannot be read: it answered 503. Try again later. If the error stays, check the address and the network.",
+            ":x: ghcr.io/acme/storefront cannot be read: it answered 503. Try again later. If the error stays, check the address and the network.",
         ]),
     ])
     .await;
@@ -285,7 +285,7 @@ async fn doctor_warns_about_a_running_image_that_the_registry_does_not_have() {
     let tag = world.running_tag("checkout", "prod");
     assert!(world.sim.registry.remove("ghcr.io/acme/checkout", &tag));
     let expected = format!(
-        ":warning: ghcr.io/acme/checkout runs as {tag}, which the registry does not have. Keep what runs: a pod that is started anew could not be, and nobody could roll back to it."
+        ":warning: ghcr.io/acme/checkout runs as {tag}, which the registry does not have. Keep images that run: a new pod could not start, and a rollback to it would not be possible."
     );
     assert_eq!(complaints(&world).await, [expected]);
 }
@@ -295,7 +295,7 @@ async fn doctor_reports_a_namespace_without_permissions_and_each_workload_in_it(
     let world = World::open().await;
     world.sim.cluster.forbid("qa");
     let told = complaints(&world).await;
-    let role = ":x: Nothing is granted to me in the namespace qa. Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.";
+    let role = ":x: Gantry has no permissions in the namespace qa. Create the chart's Role and RoleBinding there: run `helm upgrade` with this configuration.";
     assert_eq!(told[0], role);
     assert_eq!(told.len(), 6, "{told:#?}");
     assert!(told[1..].iter().all(|line| line.contains("in qa cannot be read: forbidden: grant get on")), "{told:#?}");
@@ -315,12 +315,12 @@ async fn doctor_reports_names_in_the_configuration_that_do_not_exist() {
     .await;
     let told = complaints(&world).await;
     for expected in [
-        ":x: acme/chekout is not there, or hidden from me. Correct its name, or install the App on it (give the token access to it).",
-        ":x: envs/qa/serach/kustomization.yaml of acme/gitops cannot be used: it is not there: commit it, or correct `file`.",
-        ":warning: No user group is called @managers, which prod's approvals names: I take it for a person. Correct the handle, or write the person's member id (`U...`), which no other name can take over.",
-        ":x: U0NOBODY, whom prod's approvals names, is not in this workspace. Take the member id from the person's profile.",
-        ":x: The registry does not have ghcr.io/acme/mialer. Correct `image`, or push the first one.",
-        ":x: The team acme/nobody is not there, or hidden from me. Correct its name, or let the App read the organisation's members (`members: read`; a token, `read:org`).",
+        ":x: acme/chekout does not exist, or Gantry has no access to it. Correct its name, or install the App on it (give the token access to it).",
+        ":x: envs/qa/serach/kustomization.yaml of acme/gitops cannot be used: it does not exist: commit it, or correct `file`.",
+        ":warning: No user group is called @managers, which is in prod's approvals, so it counts as a person. Correct the handle, or write the person's member id (`U...`), which no other person can take over.",
+        ":x: U0NOBODY, in prod's approvals, is not in this workspace. Take the member id from the person's profile.",
+        ":x: The registry does not have ghcr.io/acme/mialer. Correct `image`, or push the first image.",
+        ":x: The team acme/nobody does not exist, or Gantry has no access to it. Correct its name, or let the App read the organisation's members (`members: read`; a token, `read:org`).",
     ] {
         assert!(told.iter().any(|line| line == expected), "{expected}\n{told:#?}");
     }
@@ -335,9 +335,9 @@ async fn doctor_reports_each_service_that_does_not_answer_or_answers_nonsense() 
     let told = complaints(&world).await;
     assert!(begun.elapsed() < std::time::Duration::from_secs(25), "{:?}", begun.elapsed());
     assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(told[0].starts_with(":x: GitHub cannot be asked: "), "{told:#?}");
+    assert!(told[0].starts_with(":x: GitHub cannot be reached: "), "{told:#?}");
     assert_eq!(
         told[1],
-        ":x: The cluster cannot be asked: no answer in 6 s. Check `kubeconfig`, the server's address in it, and its credentials: `kubectl version` tells the same."
+        ":x: The cluster cannot be reached: no answer in 6 s. Check `kubeconfig`, the server's address in it, and its credentials. `kubectl version` shows the same error."
     );
 }

@@ -162,9 +162,9 @@ async fn doctor_shows_unmapped_reports_with_their_count_reason_and_fix() {
     5 things need a look:
     :warning: 1 x Flux Kustomization flux-system/x for qa, last 2 min ago: It names the artefact chekout, which I do not know. Did you mean checkout? Correct it in the Alert's `eventMetadata`.
     :warning: 2 x Flux Kustomization flux-system/infra for qa, last 2 min ago: Flux's Kustomization flux-system/infra applied nothing that I watch in qa. Name the artefact in the Alert's `eventMetadata`, or add a rule under `reports`.
-    :warning: No report came for development yet. If its controller should send some, check its address and secret.
-    :warning: No report came for staging yet. If its controller should send some, check its address and secret.
-    :warning: No report came for prod yet. If its controller should send some, check its address and secret.
+    :warning: No report has arrived for development yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for staging yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for prod yet. If its controller should send reports, check the address and the secret there.
     ");
 }
 
@@ -177,9 +177,9 @@ async fn a_report_about_a_git_repository_object_is_not_counted_as_unmapped() {
     assert_eq!(last_attribution(&world).await, (Value::Null, Value::Null), "the ledger has it");
     assert_snapshot!(doctor(&world).await, @"
     3 things need a look:
-    :warning: No report came for development yet. If its controller should send some, check its address and secret.
-    :warning: No report came for staging yet. If its controller should send some, check its address and secret.
-    :warning: No report came for prod yet. If its controller should send some, check its address and secret.
+    :warning: No report has arrived for development yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for staging yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for prod yet. If its controller should send reports, check the address and the secret there.
     ");
 }
 
@@ -223,10 +223,10 @@ async fn doctor_warns_about_environments_without_a_secret_or_without_reports() {
     .await;
     assert_snapshot!(doctor(&world).await, @"
     4 things need a look:
-    :warning: No report came for development yet. If its controller should send some, check its address and secret.
-    :warning: No report came for qa yet. If its controller should send some, check its address and secret.
-    :warning: No report came for staging yet. If its controller should send some, check its address and secret.
-    :warning: prod has no secret: reports are refused. Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster.
+    :warning: No report has arrived for development yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for qa yet. If its controller should send reports, check the address and the secret there.
+    :warning: No report has arrived for staging yet. If its controller should send reports, check the address and the secret there.
+    :warning: prod has no webhook secret, so its reports are refused. Set its `webhook_secret`. Without reports, Gantry learns about deployments only from the cluster.
     ");
 }
 

@@ -98,33 +98,33 @@ async fn doctor_in_a_healthy_world_has_only_ticks_and_exit_code_0() {
         told,
         [
             "Slack",
-            "  \u{2713} I am @gantry in the workspace acme.",
+            "  \u{2713} The bot is @gantry in the workspace acme.",
             "  \u{2713} The token has all 10 scopes.",
-            "  \u{2713} I am in #deploys and #releases.",
-            "  \u{2713} The rules name @release-managers, known in this workspace.",
-            "  \u{2713} `SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes.",
+            "  \u{2713} The bot is in #deploys and #releases.",
+            "  \u{2713} The members in the rules exist in this workspace: @release-managers.",
+            "  \u{2713} `SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tests it through your public address.",
             "GitHub",
-            "  \u{2713} I am gantry, by a token.",
-            "  \u{2713} The token has the scopes that I need.",
+            "  \u{2713} The token belongs to gantry.",
+            "  \u{2713} The token has all scopes that Gantry needs.",
             "  \u{2713} `GITHUB_WEBHOOK_SECRET` is set.",
-            "  \u{2713} acme/checkout is there with develop, qa, staging and prod, and their rules let promotions in.",
-            "  \u{2713} acme/gitops is there with main, and its rules let promotions in.",
-            "  \u{2713} acme/search is there.",
-            "  \u{2713} acme/shop is there with develop, qa, staging and prod, and their rules let promotions in.",
+            "  \u{2713} acme/checkout exists with develop, qa, staging and prod, and their rules allow promotions.",
+            "  \u{2713} acme/gitops exists with main, and its rules allow promotions.",
+            "  \u{2713} acme/search exists.",
+            "  \u{2713} acme/shop exists with develop, qa, staging and prod, and their rules allow promotions.",
             "  \u{2713} 4 manifests name their images.",
             "Cluster",
             "  \u{2713} The cluster answers, v1.33.0+sim.",
-            "  \u{2713} Everything that I ask is granted in the namespaces development, prod, qa and staging.",
+            "  \u{2713} Gantry has all permissions that it needs in the namespaces development, prod, qa and staging.",
             "  \u{2713} 12 workloads run their images.",
-            "  \u{2713} The commit of what runs is known by the image's label: search.",
-            "  \u{2713} The commit of what runs is known by the image's tag: checkout and storefront.",
+            "  \u{2713} The commit of the running version is known by the image's label: search.",
+            "  \u{2713} The commit of the running version is known by the image's tag: checkout and storefront.",
             "Registry",
-            "  \u{2713} What runs is there: ghcr.io/acme/checkout, ghcr.io/acme/search and ghcr.io/acme/storefront.",
+            "  \u{2713} The running images are in the registry: ghcr.io/acme/checkout, ghcr.io/acme/search and ghcr.io/acme/storefront.",
             "Store",
-            "  \u{2713} `gantry.db` will be made at the first start, and can be.",
+            "  \u{2713} `gantry.db` does not exist yet and can be created at the first start.",
             "Clock",
-            "  \u{2713} My clock agrees with those of Slack, GitHub and the cluster.",
-            "22 good, 0 to look at, 0 broken",
+            "  \u{2713} The local clock agrees with those of Slack, GitHub and the cluster.",
+            "22 good, 0 to check, 0 broken",
         ]
     );
     assert_eq!(code, 0);
@@ -139,15 +139,15 @@ async fn doctor_with_warnings_has_exit_code_1() {
     assert_eq!(
         ill.pop(),
         Some(
-            "  ! qa has no secret: reports are refused. Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster."
+            "  ! qa has no webhook secret, so its reports are refused. Set its `webhook_secret`. Without reports, Gantry learns about deployments only from the cluster."
         )
     );
     assert_eq!(
         ill[0],
-        "  ! `GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused. Set it to the secret of the webhook; without webhooks I look once a minute."
+        "  ! `GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused. Set it to the secret of the webhook; without webhooks, Gantry checks once a minute."
     );
     // Only reports name the commits of mailer's images, and there was no report yet.
-    assert!(ill[1..].iter().all(|line| line.starts_with("  ! Nothing tells the commit of mailer ")), "{ill:#?}");
+    assert!(ill[1..].iter().all(|line| line.starts_with("  ! The commit of mailer ")), "{ill:#?}");
     assert_eq!(code, 1);
 }
 
@@ -160,8 +160,8 @@ async fn doctor_reports_missing_and_swapped_secrets_and_checks_the_rest() {
         list_problem_lines(&lines),
         [
             "  \u{2717} `SLACK_BOT_TOKEN` is not set. Set it, or `SLACK_BOT_TOKEN_FILE`, to the app's Bot User OAuth Token (`xoxb-...`).",
-            "  \u{2717} `SLACK_SIGNING_SECRET` is not set, so no request of Slack's can be let in. Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
-            "  \u{2717} I have no way in to GitHub. Set `GITHUB_TOKEN`, or `GITHUB_APP_ID`, `GITHUB_APP_PRIVATE_KEY` and `GITHUB_APP_INSTALLATION_ID`.",
+            "  \u{2717} `SLACK_SIGNING_SECRET` is not set, so all of Slack's requests are refused. Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
+            "  \u{2717} There are no credentials for GitHub. Set `GITHUB_TOKEN`, or `GITHUB_APP_ID`, `GITHUB_APP_PRIVATE_KEY` and `GITHUB_APP_INSTALLATION_ID`.",
         ]
     );
     assert!(lines.iter().any(|line| line.contains("The cluster answers")), "{lines:#?}");
@@ -172,7 +172,7 @@ async fn doctor_reports_missing_and_swapped_secrets_and_checks_the_rest() {
         list_problem_lines(&lines),
         [
             "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: keep one and unset the other.",
-            "  \u{2717} Slack does not take the token: invalid_auth. Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
+            "  \u{2717} Slack rejects the token: invalid_auth. Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
         ]
     );
     assert_eq!(code, 2);
@@ -203,7 +203,7 @@ async fn doctor_reports_each_service_that_cannot_be_reached() {
     fixture.server.abort();
     let (lines, code, _) = fixture.doctor(&[], &[]).await;
     for service in ["Slack", "GitHub", "The cluster"] {
-        let told = format!("  \u{2717} {service} cannot be asked: ");
+        let told = format!("  \u{2717} {service} cannot be reached: ");
         assert!(list_problem_lines(&lines).iter().any(|line| line.starts_with(&told)), "{service}: {lines:#?}");
     }
     assert_eq!(code, 2);
@@ -225,9 +225,9 @@ async fn doctor_checks_the_permissions_events_and_webhook_of_a_github_app() {
     let (lines, code, _) = fixture.doctor(&app, &[]).await;
     assert_eq!((list_problem_lines(&lines), code), (vec![], 0));
     for expected in [
-        "  \u{2713} I am the App gantry.",
-        "  \u{2713} The App has the permissions that I need.",
-        "  \u{2713} The rules name acme/release-managers, which I can see.",
+        "  \u{2713} The credentials belong to the App gantry.",
+        "  \u{2713} The App has all permissions that Gantry needs.",
+        "  \u{2713} The teams in the rules exist: acme/release-managers.",
     ] {
         assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
     }
@@ -240,7 +240,7 @@ async fn doctor_checks_the_permissions_events_and_webhook_of_a_github_app() {
         (list_problem_lines(&lines), code),
         (
             vec![
-                "  ! Where the App's webhooks go cannot be seen: it answered 502. See its Webhook URL and secret in the App's settings; without webhooks I look once a minute."
+                "  ! The address of the App's webhooks cannot be read: it answered 502. Check its Webhook URL and secret in the App's settings; without webhooks, Gantry checks once a minute."
             ],
             1
         )
@@ -255,7 +255,7 @@ async fn doctor_checks_the_permissions_events_and_webhook_of_a_github_app() {
         list_problem_lines(&lines),
         [
             "  \u{2717} The App lacks the permission `checks: read`. Add it in the App's settings, and accept it where the App is installed.",
-            "  ! The App is not subscribed to `status`. Subscribe it under Permissions & events; without webhooks I look once a minute.",
+            "  ! The App is not subscribed to `status`. Subscribe it under Permissions & events; without webhooks, Gantry checks once a minute.",
             "  ! The App's webhooks are not signed. Set the same Webhook secret there as in `GITHUB_WEBHOOK_SECRET`.",
         ]
     );
@@ -274,14 +274,13 @@ async fn doctor_in_socket_mode_tries_the_app_level_token_and_needs_no_signing_se
     let by_socket = [("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", APP_TOKEN)];
     let (lines, _, _) = fixture.doctor(&by_socket, &[]).await;
     assert!(
-        list_problem_lines(&lines)[0].contains("opens no socket: socket_mode_not_enabled. Turn Socket Mode on"),
+        list_problem_lines(&lines)[0].contains("cannot open a socket: socket_mode_not_enabled. Turn Socket Mode on"),
         "{lines:#?}"
     );
     fixture.world.slack.use_sockets();
     let (lines, code, _) = fixture.doctor(&by_socket, &[]).await;
     assert_eq!((list_problem_lines(&lines), code), (vec![], 0));
-    for expected in
-        ["  \u{2713} By Socket Mode nothing has to be signed.", "  \u{2713} The app-level token opens sockets."]
+    for expected in ["  \u{2713} Socket Mode needs no signing secret.", "  \u{2713} The app-level token opens sockets."]
     {
         assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
     }
@@ -289,7 +288,7 @@ async fn doctor_in_socket_mode_tries_the_app_level_token_and_needs_no_signing_se
     assert_eq!(
         list_problem_lines(&lines),
         [
-            "  ! By Socket Mode nothing has to be signed, so https://gantry.example.com/slack/events was not tried. Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
+            "  ! Socket Mode needs no signing secret, so https://gantry.example.com/slack/events was not tried. Omit `--url`, or set `SLACK_SIGNING_SECRET` if Slack also uses HTTP.",
         ]
     );
     assert_eq!(code, 1);
@@ -298,7 +297,7 @@ async fn doctor_in_socket_mode_tries_the_app_level_token_and_needs_no_signing_se
     assert_eq!(
         list_problem_lines(&lines),
         [
-            "  \u{2717} The app-level token opens no socket: invalid_auth. Turn Socket Mode on, and put an app-level token with `connections:write` into `SLACK_APP_TOKEN`.",
+            "  \u{2717} The app-level token cannot open a socket: invalid_auth. Turn Socket Mode on, and put an app-level token with `connections:write` into `SLACK_APP_TOKEN`.",
         ]
     );
     assert_eq!(code, 2);
@@ -314,9 +313,9 @@ async fn doctor_reports_services_that_hang_and_ends_in_time() {
     let (lines, code, took) = fixture.doctor(&[], &[]).await;
     assert!(took < Duration::from_secs(20), "{took:?}");
     let ill = list_problem_lines(&lines);
-    assert!(ill[0].starts_with("  \u{2717} Slack cannot be asked: no answer in 6 s. Ask again later"), "{ill:#?}");
-    assert!(ill[1].starts_with("  \u{2717} GitHub cannot be asked: no answer in 6 s. Ask again later"), "{ill:#?}");
-    assert!(ill[2].starts_with("  \u{2717} The cluster cannot be asked: no answer in 6 s."), "{ill:#?}");
+    assert!(ill[0].starts_with("  \u{2717} Slack cannot be reached: no answer in 6 s. Try again later"), "{ill:#?}");
+    assert!(ill[1].starts_with("  \u{2717} GitHub cannot be reached: no answer in 6 s. Try again later"), "{ill:#?}");
+    assert!(ill[2].starts_with("  \u{2717} The cluster cannot be reached: no answer in 6 s."), "{ill:#?}");
     assert!(ill[3..].iter().all(|line| line.contains("cannot be read: no answer in 6 s.")), "{ill:#?}");
     assert_eq!((ill.len(), code), (6, 2), "{ill:#?}");
 }
@@ -376,7 +375,7 @@ async fn doctor_reads_unmapped_reports_from_the_database() {
         );
         let silent = |name: &str| {
             format!(
-                "  ! No report came for {name} yet. If its controller should send some, check its address and secret."
+                "  ! No report has arrived for {name} yet. If its controller should send reports, check the address and the secret there."
             )
         };
         assert_eq!(told[1..], ["development", "staging", "prod"].map(silent));
@@ -399,13 +398,13 @@ async fn doctor_tests_the_public_address_with_a_signed_request() {
     let fixture = DoctorFixture::open(without_mailer).await;
     let url = format!("http://{}", harness.address);
     let (lines, _, _) = fixture.doctor(&[], &["--url", &url]).await;
-    let expected = format!("  \u{2713} {url}/slack/events let in a request that I signed myself.");
+    let expected = format!("  \u{2713} {url}/slack/events accepted a signed test request.");
     assert!(lines.contains(&expected), "{lines:#?}");
     let (lines, code, _) = fixture.doctor(&[("SLACK_SIGNING_SECRET", "another")], &["--url", &url]).await;
     assert_eq!(
         list_problem_lines(&lines),
         [format!(
-            "  \u{2717} {url}/slack/events does not let in what I sign. Give the Gantry that serves there the same `SLACK_SIGNING_SECRET`, or set its clock right."
+            "  \u{2717} {url}/slack/events rejects the signature of a test request. Give the Gantry at that address the same `SLACK_SIGNING_SECRET`, or correct its clock."
         )]
     );
     assert_eq!(code, 2);

@@ -108,7 +108,7 @@ mod tests {
     fn each_line_begins_with_its_mark_and_ends_with_what_to_do_and_what_is_well_is_counted() {
         let checks = [
             check(Health::Warning, "3 x Flux Kustomization flux-system/<!channel> for qa", Some("It applied nothing.")),
-            check(Health::Bad, "GitHub does not let me in", None),
+            check(Health::Bad, "GitHub rejects the credentials", None),
             check(Health::Good, "I am @gantry", None),
             check(Health::Good, "I am in #deploys", None),
             HealthCheck { service: Service::Registry, ..check(Health::Good, "The registry answers", None) },
@@ -117,7 +117,7 @@ mod tests {
             lines(&checks),
             [
                 "2 things need a look:",
-                ":x: GitHub does not let me in.",
+                ":x: GitHub rejects the credentials.",
                 ":warning: 3 x Flux Kustomization flux-system/&lt;!channel&gt; for qa, last 2 min ago: It applied nothing. Repair it.",
                 ":white_check_mark: 3 checks are well: Slack 2, Registry 1",
             ]

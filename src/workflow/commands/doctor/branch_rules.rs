@@ -51,7 +51,7 @@ pub(super) async fn check_branch(
             let from = usage.lower_branch.as_ref().map_or("HEAD".to_owned(), |lower| format!("origin/{lower}"));
             found.add_bad(
                 format!("{repository} has no branch {branch}"),
-                format!("Make it: `git push origin {from}:refs/heads/{branch}` in a clone of {repository}."),
+                format!("Create it: `git push origin {from}:refs/heads/{branch}` in a clone of {repository}."),
             );
         }
         (Err(error), _) => {
@@ -104,16 +104,16 @@ fn check_branch_rules(
     let of_kind = |kind: &'static str| rules.iter().filter(move |(rule, _)| rule.kind == kind);
     if of_kind("required_linear_history").next().is_some() {
         let summary = format!("{place} requires a linear history, and promotions are merge commits");
-        found.add_bad(summary, format!("Take that rule off {branch}."));
+        found.add_bad(summary, format!("Remove that rule from {branch}."));
     }
     if of_kind("merge_queue").next().is_some() {
         let summary = format!(
-            "{place} has a merge queue, which lets nothing in past it, and would merge something else than what was approved"
+            "{place} has a merge queue, which blocks other merges and would merge another commit than the approved one"
         );
-        found.add_bad(summary, format!("Take the merge queue off {branch}, or let Gantry bypass it."));
+        found.add_bad(summary, format!("Remove the merge queue from {branch}, or let Gantry bypass it."));
     }
     if of_kind("update").any(|(_, bypass)| has_merges || (has_pull_requests && *bypass == RulesetBypass::Never)) {
-        let summary = format!("{place} lets only some change it, by a pull request too, and I am not one of them");
+        let summary = format!("{place} restricts updates, also by pull request, and Gantry may not update it");
         found.add_bad(summary, "Let Gantry bypass that rule (Restrict updates).");
     }
     let required_checks =
@@ -121,17 +121,17 @@ fn check_branch_rules(
     let required_checks: Vec<&str> = required_checks.map(|check| check.context.as_str()).collect();
     let instead = format!("Let Gantry bypass it, or set `promote: pull_request` for `{merging}`.");
     if has_merges && of_kind("pull_request").next().is_some() {
-        let summary = format!("{place} takes changes by pull request only, and `promote: merge` goes straight in");
+        let summary = format!("{place} requires pull requests, but `promote: merge` merges directly");
         found.add_bad(summary, instead);
     } else if has_merges && !required_checks.is_empty() {
         let checks = required_checks.join("`, `");
-        let summary = format!("{place} requires `{checks}`, which cannot have run on a merge that is just being made");
+        let summary = format!("{place} requires `{checks}`, which cannot have run on a new merge commit");
         found.add_bad(summary, instead);
     }
     let methods =
         of_kind("pull_request").filter_map(|(rule, _)| rule.parameters.allowed_merge_methods.as_ref()).next_back();
     if has_pull_requests && methods.is_some_and(|methods| methods.iter().all(|method| method != "merge")) {
-        let summary = format!("{place} takes no merge commits, and a squash would lose what was promoted");
+        let summary = format!("{place} allows no merge commits, and a squash would lose the promoted commit");
         found.add_bad(summary, "Allow the merge method Merge in the rule that requires pull requests.");
     }
     let kinds = rules.iter().map(|(rule, _)| rule.kind.as_str()).filter(|kind| !KNOWN_RULES.contains(kind));
@@ -139,14 +139,14 @@ fn check_branch_rules(
     let kinds: Vec<String> = kinds.into_iter().map(|kind| format!("`{kind}`")).collect();
     if !kinds.is_empty() {
         let word = if kinds.len() == 1 { "a rule" } else { "rules" };
-        let summary = format!("{place} has {word} that I cannot judge: {}", format_list(&kinds));
-        found.add_warning(summary, "See that a promotion's merge commit can satisfy it, or let Gantry bypass it.");
+        let summary = format!("{place} has {word} that Gantry does not know: {}", format_list(&kinds));
+        found.add_warning(summary, "Make sure that a promotion's merge commit satisfies it, or let Gantry bypass it.");
     }
     if has_classic_protection && has_merges && worst_health(&found.checks) != Health::Bad {
         let repair = format!(
-            "See under Settings, Branches that Gantry may push, or set `promote: pull_request` for `{merging}`."
+            "Under Settings, Branches, check that Gantry may push, or set `promote: pull_request` for `{merging}`."
         );
-        found.add_warning(format!("{place} is protected, and I may not see how"), repair);
+        found.add_warning(format!("{place} is protected by rules that Gantry cannot read"), repair);
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(check_rules(false, &rule_of("merge_queue"))[0].0, Health::Bad);
         assert_eq!(check_rules(true, &rule_of("merge_queue"))[0].0, Health::Bad);
         for straight in [true, false] {
-            let said = "main of acme/shop has a rule that I cannot judge: `workflows`".to_owned();
+            let said = "main of acme/shop has a rule that Gantry does not know: `workflows`".to_owned();
             assert_eq!(check_rules(straight, &rule_of("workflows")), [(Health::Warning, said)]);
         }
         let methods = Some(vec!["squash".to_owned()]);

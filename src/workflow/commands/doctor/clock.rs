@@ -15,10 +15,10 @@ pub(super) fn check_clock(skews: &[(String, SignedDuration)]) -> ServiceFindings
     let mut agreeing = Vec::new();
     for (service, skew) in skews {
         let (seconds, way) = (skew.abs().as_secs(), if skew.is_positive() { "ahead of" } else { "behind" });
-        let summary = format!("My clock is {seconds} s {way} {service}'s");
+        let summary = format!("The local clock is {seconds} s {way} {service}'s");
         let repair = "Let NTP set this machine's clock.";
         if skew.abs() > MAX_ACCEPTED_SKEW {
-            let reason = "Slack's requests are refused when they are more than 300 s off";
+            let reason = "Slack's requests are refused if the clocks differ by more than 300 s";
             found.add_explained(Health::Bad, summary, reason, repair);
         } else if skew.abs() > MAX_UNREMARKED_SKEW {
             found.add_warning(summary, repair);
@@ -26,7 +26,7 @@ pub(super) fn check_clock(skews: &[(String, SignedDuration)]) -> ServiceFindings
             agreeing.push(service);
         }
     }
-    found.add_good_names(&agreeing, |names| format!("My clock agrees with those of {names}"));
+    found.add_good_names(&agreeing, |names| format!("The local clock agrees with those of {names}"));
     found
 }
 
@@ -42,9 +42,9 @@ mod tests {
         assert_eq!(
             said,
             [
-                (Health::Warning, "My clock is 31 s ahead of GitHub's"),
-                (Health::Bad, "My clock is 301 s behind the cluster's"),
-                (Health::Good, "My clock agrees with those of Slack"),
+                (Health::Warning, "The local clock is 31 s ahead of GitHub's"),
+                (Health::Bad, "The local clock is 301 s behind the cluster's"),
+                (Health::Good, "The local clock agrees with those of Slack"),
             ]
         );
         assert_eq!(check_clock(&[]).checks, []);

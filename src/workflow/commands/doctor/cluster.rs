@@ -42,8 +42,8 @@ pub(super) async fn check_clusters<'a>(run: &DoctorRun<'a>) -> (ServiceFindings,
             }
             Err(error) => {
                 places.retain(|(_, _, place)| place.namespace.context.as_ref() != *context);
-                let repair = "Check `kubeconfig`, the server's address in it, and its credentials: `kubectl version` tells the same.";
-                found.add_explained(Health::Bad, format!("The {name} cannot be asked"), error, repair);
+                let repair = "Check `kubeconfig`, the server's address in it, and its credentials. `kubectl version` shows the same error.";
+                found.add_explained(Health::Bad, format!("The {name} cannot be reached"), error, repair);
             }
         }
     }
@@ -84,22 +84,22 @@ async fn check_access(run: &DoctorRun<'_>, namespaces: BTreeSet<&Namespace>) -> 
         match refused {
             Ok(refused) if refused.is_empty() => usable.push(namespace),
             Ok(refused) if refused.len() == required.len() => found.add_bad(
-                format!("Nothing is granted to me in the namespace {namespace}"),
-                "Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.",
+                format!("Gantry has no permissions in the namespace {namespace}"),
+                "Create the chart's Role and RoleBinding there: run `helm upgrade` with this configuration.",
             ),
             Ok(refused) => found.add_bad(
-                format!("I may not {} in the namespace {namespace}", format_list(&refused)),
-                format!("Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i {} -n {}` tells.", refused[0], namespace.name),
+                format!("Gantry may not {} in the namespace {namespace}", format_list(&refused)),
+                format!("Grant it with a Role there, as in the chart's `files/rules.yaml`. `kubectl auth can-i {} -n {}` checks it.", refused[0], namespace.name),
             ),
             Err(error) => found.add_failure(
-                format!("What is granted in the namespace {namespace} cannot be learned"),
+                format!("The permissions in the namespace {namespace} cannot be read"),
                 &error,
-                "Let the service account review its own access, as every account may by default.",
+                "Allow the service account to review its own access, which every account may do by default.",
             ),
         }
     }
     let word = if usable.len() == 1 { "the namespace" } else { "the namespaces" };
-    found.add_good_names(&usable, |names| format!("Everything that I ask is granted in {word} {names}"));
+    found.add_good_names(&usable, |names| format!("Gantry has all permissions that it needs in {word} {names}"));
     found
 }
 
@@ -160,8 +160,8 @@ fn check_workload<'c>(
         (None, _) => found.add_bad(other_image, "Correct `image`, or `workload`."),
         (Some(_), 0) => {}
         (Some(_), others) => found.add_warning(
-            format!("{at} has {} containers with {image}: I look at the first", others + 1),
-            "Say which one is meant with `container`.",
+            format!("{at} has {} containers with {image}; Gantry uses the first", others + 1),
+            "Name one of them with `container`.",
         ),
     }
     first
@@ -185,18 +185,18 @@ pub(super) async fn check_commit_proofs(
                 }
             }
             Ok(None) => found.add_warning(
-                format!("Nothing tells the commit of {version}"),
-                "Let CI end the tag in the commit's SHA, or label the image `org.opencontainers.image.revision`; else only a report tells.",
+                format!("The commit of {version} is not known"),
+                "Let CI end the tag in the commit's SHA, or set the label `org.opencontainers.image.revision`. Otherwise only a report can supply it.",
             ),
             Err(error) => found.add_failure(
-                format!("The commit of {version} cannot be learned"),
+                format!("The commit of {version} cannot be looked up"),
                 &error,
-                "See what is said of GitHub and the registry.",
+                "See the findings about GitHub and the registry.",
             ),
         }
     }
     for (by, artefacts) in known {
-        found.add_good(format!("The commit of what runs is known {by}: {}", format_list(&artefacts)));
+        found.add_good(format!("The commit of the running version is known {by}: {}", format_list(&artefacts)));
     }
     found
 }
@@ -276,7 +276,7 @@ mod tests {
         let twice = check_containers(None, &[app, ("more", "acme/checkout")]).unwrap();
         assert_eq!(
             twice,
-            (Health::Warning, format!("{place} has 2 containers with acme/checkout: I look at the first"))
+            (Health::Warning, format!("{place} has 2 containers with acme/checkout; Gantry uses the first"))
         );
     }
 }

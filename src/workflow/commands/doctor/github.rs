@@ -44,7 +44,7 @@ pub(super) async fn check_github(run: &DoctorRun<'_>) -> ServiceFindings {
         // Credentials that cannot be used are among the findings on the configuration.
         if !secrets.is_any_set(&CREDENTIAL_VARIABLES) {
             found.add_bad(
-                "I have no way in to GitHub",
+                "There are no credentials for GitHub",
                 "Set `GITHUB_TOKEN`, or `GITHUB_APP_ID`, `GITHUB_APP_PRIVATE_KEY` and `GITHUB_APP_INSTALLATION_ID`.",
             );
         }
@@ -55,19 +55,19 @@ pub(super) async fn check_github(run: &DoctorRun<'_>) -> ServiceFindings {
         Ok(account) => account,
         Err(error) => {
             let summary = match error {
-                ProbeError::Refused(_) => "GitHub does not let me in",
-                ProbeError::Unreachable(_) => "GitHub cannot be asked",
+                ProbeError::Refused(_) => "GitHub rejects the credentials",
+                ProbeError::Unreachable(_) => "GitHub cannot be reached",
             };
             let repair =
-                "Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.";
+                "Create a new token for `GITHUB_TOKEN`, or set the App's id, private key and installation id again.";
             found.add_failure(summary, &error, repair);
             return found;
         }
     };
     match &account {
-        GithubIdentity::Token(TokenOwner { login, .. }) => found.add_good(format!("I am {login}, by a token")),
+        GithubIdentity::Token(TokenOwner { login, .. }) => found.add_good(format!("The token belongs to {login}")),
         GithubIdentity::App(AppInstallation { slug, suspended_at: None, .. }, _) => {
-            found.add_good(format!("I am the App {slug}"));
+            found.add_good(format!("The credentials belong to the App {slug}"));
         }
         GithubIdentity::App(AppInstallation { slug, .. }, _) => found.add_bad(
             format!("The installation of the App {slug} is suspended"),
@@ -102,10 +102,15 @@ async fn probe_account(run: &DoctorRun<'_>) -> ProbeResult<GithubIdentity> {
 fn check_request_quota(found: &mut ServiceFindings, rate_limit: ProbeResult<Option<GithubRateLimit>>) {
     let GithubRateLimit { limit, remaining, reset } = match rate_limit {
         Ok(Some(rate_limit)) => rate_limit,
-        Ok(None) => return found.add_good("My requests are not limited"),
+        Ok(None) => return found.add_good("The requests are not limited"),
         Err(error) => {
-            let repair = "Ask again later: when none are left, promotions wait.";
-            return found.add_explained(Health::Warning, "How many requests are left cannot be seen", error, repair);
+            let repair = "Try again later. Promotions wait while no requests are left.";
+            return found.add_explained(
+                Health::Warning,
+                "The number of remaining requests cannot be read",
+                error,
+                repair,
+            );
         }
     };
     let resets_at = Timestamp::from_second(reset).unwrap_or_default().strftime("%H:%M UTC");
@@ -113,7 +118,7 @@ fn check_request_quota(found: &mut ServiceFindings, rate_limit: ProbeResult<Opti
     if remaining == 0 {
         found.add_bad(summary, "Wait until then; a GitHub App has more than a person's token.");
     } else if remaining * 10 < limit {
-        found.add_warning(summary, "See who else uses this token; a GitHub App has requests of its own.");
+        found.add_warning(summary, "Find out who else uses this token. A GitHub App has its own rate limit.");
     } else {
         found.add_good(summary);
     }
@@ -128,7 +133,7 @@ fn check_permissions(found: &mut ServiceFindings, account: &GithubIdentity, has_
             let org = (has_teams && !has(&["read:org", "write:org", "admin:org"])).then(|| "`read:org`".to_owned());
             let missing: Vec<String> = repo.into_iter().chain(org).collect();
             let repair = "Add it in the settings of the token; it stays the same.";
-            ("The token lacks the scope", missing, repair, "The token has the scopes that I need")
+            ("The token lacks the scope", missing, repair, "The token has all scopes that Gantry needs")
         }
         GithubIdentity::App(AppInstallation { permissions, .. }, _) => {
             let needed = PERMISSIONS.into_iter().chain(has_teams.then_some(MEMBERS));
@@ -137,7 +142,7 @@ fn check_permissions(found: &mut ServiceFindings, account: &GithubIdentity, has_
             });
             let missing = missing.map(|(name, level)| format!("`{name}: {level}`")).collect();
             let repair = "Add it in the App's settings, and accept it where the App is installed.";
-            ("The App lacks the permission", missing, repair, "The App has the permissions that I need")
+            ("The App lacks the permission", missing, repair, "The App has all permissions that Gantry needs")
         }
     };
     if missing.is_empty() {
@@ -148,7 +153,7 @@ fn check_permissions(found: &mut ServiceFindings, account: &GithubIdentity, has_
 }
 
 fn check_webhooks(found: &mut ServiceFindings, account: &GithubIdentity, has_secret: bool) {
-    let look = "without webhooks I look once a minute.";
+    let look = "without webhooks, Gantry checks once a minute.";
     if !has_secret {
         let repair = format!("Set it to the secret of the webhook; {look}");
         return found.add_warning("`GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused", repair);
@@ -165,8 +170,8 @@ fn check_webhooks(found: &mut ServiceFindings, account: &GithubIdentity, has_sec
     let AppWebhookConfig { url, secret } = match webhook {
         Ok(webhook) => webhook,
         Err(error) => {
-            let repair = format!("See its Webhook URL and secret in the App's settings; {look}");
-            let summary = "Where the App's webhooks go cannot be seen";
+            let repair = format!("Check its Webhook URL and secret in the App's settings; {look}");
+            let summary = "The address of the App's webhooks cannot be read";
             return found.add_explained(Health::Warning, summary, error, repair);
         }
     };
@@ -176,7 +181,7 @@ fn check_webhooks(found: &mut ServiceFindings, account: &GithubIdentity, has_sec
             format!("Set its Webhook URL to `https://<your host>/webhooks/github`; {look}"),
         ),
         Some(at) if !at.ends_with("/webhooks/github") => found
-            .add_warning(format!("The App's webhooks go to {at}"), "Let its Webhook URL end in `/webhooks/github`."),
+            .add_warning(format!("The App's webhooks go to {at}"), "Its Webhook URL must end in `/webhooks/github`."),
         Some(_) if secret.as_ref().is_none_or(String::is_empty) => found.add_warning(
             "The App's webhooks are not signed",
             "Set the same Webhook secret there as in `GITHUB_WEBHOOK_SECRET`.",
@@ -200,7 +205,7 @@ async fn check_repositories(run: &DoctorRun<'_>, must_try_checks: bool) -> Servi
     }
     if let Some((_, error)) = hidden.first() {
         let names: Vec<&Repository> = hidden.iter().map(|(name, _)| *name).collect();
-        let repair = "Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.";
+        let repair = "Use a classic token with the scope `repo`, or an App. A fine-grained token cannot read checks.";
         found.add_failure(format!("The checks of {} cannot be read", format_list(&names)), error, repair);
     }
     found
@@ -246,7 +251,7 @@ async fn check_repository(
         Ok(Some(settings)) => settings,
         Ok(None) => {
             let repair = "Correct its name, or install the App on it (give the token access to it).";
-            found.add_bad(format!("{name} is not there, or hidden from me"), repair);
+            found.add_bad(format!("{name} does not exist, or Gantry has no access to it"), repair);
             return (found, Ok(()));
         }
         Err(error) => {
@@ -276,12 +281,12 @@ async fn check_repository(
     if settings.archived {
         found.add_bad(format!("{name} is archived"), "Unarchive it: nothing can be merged there.");
     } else if let Some(RepositoryPermissions { push: false }) = settings.permissions {
-        found.add_bad(format!("I may not push to {name}"), "Give the token's account the role Write there.");
+        found.add_bad(format!("Gantry may not push to {name}"), "Give the token's account the role Write there.");
     }
     let has_pull_requests = branches.iter().any(|(_, usage)| !usage.by_pull_request.is_empty());
     if has_pull_requests && settings.allow_merge_commit == Some(false) {
         found.add_bad(
-            format!("{name} allows no merge commits, and a squash would lose what was promoted"),
+            format!("{name} allows no merge commits, and a squash would lose the promoted commit"),
             "Tick Allow merge commits under Settings, General, Pull Requests.",
         );
     }
@@ -290,9 +295,9 @@ async fn check_repository(
     if found.checks.is_empty() {
         let names: Vec<&str> = branches.iter().map(|(branch, _)| *branch).collect();
         found.add_good(match names.as_slice() {
-            [] => format!("{name} is there"),
-            [one] => format!("{name} is there with {one}, and its rules let promotions in"),
-            _ => format!("{name} is there with {}, and their rules let promotions in", format_list(&names)),
+            [] => format!("{name} exists"),
+            [one] => format!("{name} exists with {one}, and its rules allow promotions"),
+            _ => format!("{name} exists with {}, and their rules allow promotions", format_list(&names)),
         });
     }
     (found, checks)
@@ -340,7 +345,7 @@ async fn read_manifest(
         let selector = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
         Ok(match text {
             Some(text) => manifest::read_version(&text, &selector).map(drop).map_err(|problem| problem.to_string()),
-            None => Err("it is not there: commit it, or correct `file`".to_owned()),
+            None => Err("it does not exist: commit it, or correct `file`".to_owned()),
         })
     };
     let read = read.await;
@@ -368,12 +373,14 @@ async fn check_teams(run: &DoctorRun<'_>, teams: &BTreeSet<(&str, &str)>) -> Ser
         let team = format!("{organisation}/{team}");
         match answer {
             Ok(true) => visible.push(team),
-            Ok(false) => found.add_bad(format!("The team {team} is not there, or hidden from me"), repair),
+            Ok(false) => {
+                found.add_bad(format!("The team {team} does not exist, or Gantry has no access to it"), repair)
+            }
             Err(error) => found.add_failure(format!("The team {team} cannot be read"), &error, repair),
         }
     }
     visible.sort_unstable();
-    found.add_good_names(&visible, |names| format!("The rules name {names}, which I can see"));
+    found.add_good_names(&visible, |names| format!("The teams in the rules exist: {names}"));
     found
 }
 
@@ -449,7 +456,7 @@ mod tests {
         assert_eq!(said(hook(None, false)), ["The App sends no webhooks"]);
         let elsewhere = hook(Some("https://me:secret@x/hook?token=secret"), true);
         assert_eq!(said(elsewhere), ["The App's webhooks go to https://x/hook"]);
-        assert_eq!(said(unseen()), ["Where the App's webhooks go cannot be seen"]);
+        assert_eq!(said(unseen()), ["The address of the App's webhooks cannot be read"]);
         let deaf = app(&[], &EVENTS[1..], hook(here, true));
         let deaf = collect_checks(|found| check_webhooks(found, &deaf, true));
         assert_eq!(deaf.len(), 1);

@@ -48,21 +48,24 @@ fn describe_images<'a>(images: impl IntoIterator<Item = (&'a str, ProbeResult<Im
             Ok(ImageUsage::InUse { missing }) if missing.is_empty() => present.push(image),
             Ok(ImageUsage::InUse { missing }) => found.add_warning(
                 format!("{image} runs as {}, which the registry does not have", format_list(&missing)),
-                "Keep what runs: a pod that is started anew could not be, and nobody could roll back to it.",
+                "Keep images that run: a new pod could not start, and a rollback to it would not be possible.",
             ),
             Ok(ImageUsage::Unused { has_tags: true }) => unused.push(image),
             Ok(ImageUsage::Unused { has_tags: false }) => {
-                found.add_bad(format!("The registry does not have {image}"), "Correct `image`, or push the first one.");
+                found.add_bad(
+                    format!("The registry does not have {image}"),
+                    "Correct `image`, or push the first image.",
+                );
             }
             Err(error) => found.add_failure(
                 format!("{image} cannot be read"),
                 &error,
-                "Give `registry.docker_config` a login that may read it.",
+                "Add a login that may read it to `registry.docker_config`.",
             ),
         }
     }
-    found.add_good_names(&present, |names| format!("What runs is there: {names}"));
-    found.add_good_names(&unused, |names| format!("Can be read, with nothing that runs to look for: {names}"));
+    found.add_good_names(&present, |names| format!("The running images are in the registry: {names}"));
+    found.add_good_names(&unused, |names| format!("The registry can be read, but no image runs yet: {names}"));
     found
 }
 
@@ -84,8 +87,8 @@ mod tests {
         let expected = [
             (Health::Bad, "The registry does not have mistyped"),
             (Health::Warning, "gone runs as 1.2.3, which the registry does not have"),
-            (Health::Good, "What runs is there: here"),
-            (Health::Good, "Can be read, with nothing that runs to look for: unused"),
+            (Health::Good, "The running images are in the registry: here"),
+            (Health::Good, "The registry can be read, but no image runs yet: unused"),
         ];
         assert_eq!(said, expected);
     }

@@ -30,8 +30,13 @@ pub(super) async fn check_reports(run: &DoctorRun<'_>, is_database_readable: boo
         Ok(summary) => summary,
         Err(error) => {
             let mut found = ServiceFindings::new(Service::Reports);
-            let repair = "Ask the Gantry that serves, with `/gantry doctor`.";
-            found.add_explained(Health::Warning, "What was reported cannot be read here", error, repair);
+            let repair = "Type `/gantry doctor` in Slack.";
+            found.add_explained(
+                Health::Warning,
+                "The reports are stored by the Gantry that serves and cannot be read here",
+                error,
+                repair,
+            );
             return found;
         }
     };
@@ -72,11 +77,12 @@ fn describe_reports(unmapped: &[UnmappedReportGroup], environments: &[WebhookSta
     }
     for WebhookStatus { environment, has_secret, last_report } in environments {
         if !has_secret {
-            let repair = "Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster.";
-            found.add_warning(format!("{environment} has no secret: reports are refused"), repair);
+            let repair =
+                "Set its `webhook_secret`. Without reports, Gantry learns about deployments only from the cluster.";
+            found.add_warning(format!("{environment} has no webhook secret, so its reports are refused"), repair);
         } else if last_report.is_none() {
-            let repair = "If its controller should send some, check its address and secret.";
-            found.add_warning(format!("No report came for {environment} yet"), repair);
+            let repair = "If its controller should send reports, check the address and the secret there.";
+            found.add_warning(format!("No report has arrived for {environment} yet"), repair);
         }
     }
     found
@@ -113,8 +119,8 @@ mod tests {
             collect_summaries(&checks),
             [
                 "Every report could be mapped; the last came from Flux for qa",
-                "No report came for staging yet",
-                "prod has no secret: reports are refused",
+                "No report has arrived for staging yet",
+                "prod has no webhook secret, so its reports are refused",
             ]
         );
         assert_eq!(checks[0].health, Health::Good);

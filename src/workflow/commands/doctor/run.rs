@@ -153,7 +153,7 @@ impl ServiceFindings {
     pub(super) fn add_failure(&mut self, summary: impl Into<String>, error: &ProbeError, repair: &str) {
         let repair = match error {
             ProbeError::Refused(_) => repair,
-            ProbeError::Unreachable(_) => "Ask again later; if it stays so, check the address and the way there.",
+            ProbeError::Unreachable(_) => "Try again later. If the error stays, check the address and the network.",
         };
         self.add_explained(Health::Bad, summary, error, repair);
     }

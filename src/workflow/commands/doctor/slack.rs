@@ -31,7 +31,7 @@ async fn check_workspace(run: &DoctorRun<'_>, client: &Client) -> ServiceFinding
     match run.limit_time(client.inspect_token()).await {
         Ok(TokenInfo { team, bot, scopes, date }) => {
             found.add_clock_skew("Slack", date, &run.doctor.clock);
-            found.add_good(format!("I am @{bot} in the workspace {team}"));
+            found.add_good(format!("The bot is @{bot} in the workspace {team}"));
             check_scopes(&mut found, scopes.as_deref(), &required_scopes());
             let (channels, members) =
                 tokio::join!(run.limit_time(client.list_joined_channels()), check_rule_members(run, client));
@@ -40,8 +40,8 @@ async fn check_workspace(run: &DoctorRun<'_>, client: &Client) -> ServiceFinding
         }
         Err(error) => {
             let summary = match error {
-                ProbeError::Refused(_) => "Slack does not take the token",
-                ProbeError::Unreachable(_) => "Slack cannot be asked",
+                ProbeError::Refused(_) => "Slack rejects the token",
+                ProbeError::Unreachable(_) => "Slack cannot be reached",
             };
             let repair = "Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.";
             found.add_failure(summary, &error, repair);
@@ -56,7 +56,7 @@ async fn check_app_token(run: &DoctorRun<'_>, client: &Client) -> ServiceFinding
         match run.limit_time(client.check_app_token(token)).await {
             Ok(()) => found.add_good("The app-level token opens sockets"),
             Err(error) => found.add_failure(
-                "The app-level token opens no socket",
+                "The app-level token cannot open a socket",
                 &error,
                 "Turn Socket Mode on, and put an app-level token with `connections:write` into `SLACK_APP_TOKEN`.",
             ),
@@ -68,7 +68,7 @@ async fn check_app_token(run: &DoctorRun<'_>, client: &Client) -> ServiceFinding
 fn check_scopes(found: &mut ServiceFindings, granted: Option<&[String]>, needed: &[String]) {
     let Some(granted) = granted else {
         let repair = "Compare the app's scopes with deploy/slack/manifest.yaml.";
-        return found.add_warning("Slack does not tell which scopes the token has", repair);
+        return found.add_warning("Slack did not return the scopes of the token", repair);
     };
     let missing: Vec<String> =
         needed.iter().filter(|scope| !granted.contains(scope)).map(|scope| format!("`{scope}`")).collect();
@@ -78,7 +78,7 @@ fn check_scopes(found: &mut ServiceFindings, granted: Option<&[String]>, needed:
     let word = if missing.len() == 1 { "scope" } else { "scopes" };
     found.add_bad(
         format!("The token lacks the {word} {}", format_list(&missing)),
-        "Add what is missing under OAuth & Permissions, or by deploy/slack/manifest.yaml, and install the app again.",
+        "Add the missing scopes under OAuth & Permissions, or from deploy/slack/manifest.yaml, and install the app again.",
     );
 }
 
@@ -98,7 +98,7 @@ fn check_channels(
         Ok(joined) => joined,
         Err(error) => {
             let repair = "Give the app the scopes `channels:read` and `groups:read`.";
-            return found.add_failure("I cannot see which channels I am in", error, repair);
+            return found.add_failure("Gantry cannot list the channels that it is a member of", error, repair);
         }
     };
     let mut usable = Vec::new();
@@ -111,14 +111,14 @@ fn check_channels(
             ),
             Some(_) => usable.push(channel),
             None => found.add_bad(
-                format!("I am not in {channel}"),
+                format!("The bot is not in {channel}"),
                 format!(
-                    "Type `/invite @{bot}` there, in a private channel too; if there is none of this name, create it."
+                    "Type `/invite @{bot}` in the channel, also in a private one. If the channel does not exist, create it."
                 ),
             ),
         }
     }
-    found.add_good_names(&usable, |names| format!("I am in {names}"));
+    found.add_good_names(&usable, |names| format!("The bot is in {names}"));
 }
 
 /// Sends a signed request to the Gantry at `url`, if there is a secret to sign it with.
@@ -133,15 +133,15 @@ async fn check_signing_secret(run: &DoctorRun<'_>, url: Option<&str>) -> Service
     match (&secrets.slack_signing_secret, url) {
         (Some(secret), Some(url)) => match probe_signature(&url, secret, clock).await {
             SignatureProbeResult::Accepted => {
-                found.add_good(format!("{shown} let in a request that I signed myself"));
+                found.add_good(format!("{shown} accepted a signed test request"));
             }
             SignatureProbeResult::Refused(401) => found.add_bad(
-                format!("{shown} does not let in what I sign"),
-                "Give the Gantry that serves there the same `SLACK_SIGNING_SECRET`, or set its clock right.",
+                format!("{shown} rejects the signature of a test request"),
+                "Give the Gantry at that address the same `SLACK_SIGNING_SECRET`, or correct its clock.",
             ),
             SignatureProbeResult::Refused(status) => found.add_bad(
-                format!("{shown} answered HTTP {status} to a request that I signed myself"),
-                "Let this address lead to Gantry: its path must end in `/slack/events`.",
+                format!("{shown} answered HTTP {status} to a signed test request"),
+                "Make this address reach Gantry. Its path must end in `/slack/events`.",
             ),
             SignatureProbeResult::Unreachable(reason) => {
                 let repair = "Check the address, its DNS name, certificate and ingress.";
@@ -149,19 +149,19 @@ async fn check_signing_secret(run: &DoctorRun<'_>, url: Option<&str>) -> Service
             }
         },
         (Some(_), None) => found.add_good(
-            "`SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes",
+            "`SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tests it through your public address",
         ),
         // A secret that cannot be used is among the findings on the configuration.
         (None, _) if secrets.is_any_set(&["SLACK_SIGNING_SECRET"]) => {}
         (None, None) if secrets.is_any_set(&["SLACK_APP_TOKEN"]) => {
-            found.add_good("By Socket Mode nothing has to be signed");
+            found.add_good("Socket Mode needs no signing secret");
         }
         (None, Some(_)) if secrets.is_any_set(&["SLACK_APP_TOKEN"]) => found.add_warning(
-            format!("By Socket Mode nothing has to be signed, so {shown} was not tried"),
-            "Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
+            format!("Socket Mode needs no signing secret, so {shown} was not tried"),
+            "Omit `--url`, or set `SLACK_SIGNING_SECRET` if Slack also uses HTTP.",
         ),
         (None, _) => found.add_bad(
-            "`SLACK_SIGNING_SECRET` is not set, so no request of Slack's can be let in",
+            "`SLACK_SIGNING_SECRET` is not set, so all of Slack's requests are refused",
             "Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
         ),
     }
@@ -203,24 +203,24 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
         };
         match (&people, member) {
             (Ok(Some(people)), _) if people.is_empty() => found.add_bad(
-                format!("Nobody is in {written}, which {rule} names"),
-                "Put people into the user group, or name another one.",
+                format!("The user group {written} in {rule} is empty"),
+                "Add people to the user group, or use another one.",
             ),
             (Ok(Some(_)), _) => drop(known.insert(written)),
             (Ok(None), Member::Handle(_)) => found.add_warning(
-                format!("No user group is called {written}, which {rule} names: I take it for a person"),
-                "Correct the handle, or write the person's member id (`U...`), which no other name can take over.",
+                format!("No user group is called {written}, which is in {rule}, so it counts as a person"),
+                "Correct the handle, or write the person's member id (`U...`), which no other person can take over.",
             ),
             (Ok(None), Member::Person(_)) => found.add_bad(
-                format!("{written}, whom {rule} names, is not in this workspace"),
+                format!("{written}, in {rule}, is not in this workspace"),
                 "Take the member id from the person's profile.",
             ),
             (Ok(None), _) => found.add_bad(
-                format!("There is no user group {written}, which {rule} names"),
+                format!("There is no user group {written}, which is in {rule}"),
                 "Write the group's handle, as in `@release-managers`.",
             ),
             (Err(error), _) => found.add_failure(
-                format!("I cannot see who {written} is, whom {rule} names"),
+                format!("{written}, in {rule}, cannot be looked up"),
                 error,
                 "Give the app the scopes `usergroups:read` and `users:read`.",
             ),
@@ -228,7 +228,7 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
         resolved.push((rule, people.ok().flatten()));
     }
     let known: Vec<String> = known.into_iter().collect();
-    found.add_good_names(&known, |names| format!("The rules name {names}, known in this workspace"));
+    found.add_good_names(&known, |names| format!("The members in the rules exist in this workspace: {names}"));
     for (environment, policy) in run.list_policies() {
         if let Some(approvals) = &policy.approvals {
             let rule = format!("{environment}'s approvals");
@@ -257,11 +257,11 @@ fn check_approver_count(
 ) {
     let Some(groups) = from.iter().copied().collect::<Option<Vec<_>>>() else { return };
     let (available, needed) = (groups.into_iter().flatten().collect::<BTreeSet<_>>().len(), required as usize);
-    let summary = format!("{environment} wants {required} approvals, and {available} may give one");
+    let summary = format!("Required approvals in {environment}: {required}; approvers: {available}");
     if !from.is_empty() && available < needed {
-        found.add_bad(summary, "Put more people into the groups under `approvals`, or require fewer.");
+        found.add_bad(summary, "Add people to the groups under `approvals`, or require fewer approvals.");
     } else if !from.is_empty() && available == needed {
-        let repair = "Nobody approves their own change, so theirs can never be approved: let one more person approve.";
+        let repair = "Requesters cannot approve their own changes, so a change of that person can never be approved. Add one more approver.";
         found.add_warning(summary, repair);
     }
 }
@@ -300,8 +300,8 @@ mod tests {
         let said: Vec<_> = found.checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         let expected = [
             (Health::Bad, "#old is archived"),
-            (Health::Bad, "I am not in #other"),
-            (Health::Good, "I am in #deploys and C1"),
+            (Health::Bad, "The bot is not in #other"),
+            (Health::Good, "The bot is in #deploys and C1"),
         ];
         assert_eq!(said, expected);
     }

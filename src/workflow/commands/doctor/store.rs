@@ -11,7 +11,7 @@ pub(super) async fn check_store(run: &DoctorRun<'_>) -> ServiceFindings {
     let Doctor { secrets, owns_database, .. } = run.doctor;
     match run.limit_time(store::probe(&secrets.database_url, *owns_database)).await {
         Ok(DatabaseProbe::New { file }) => {
-            found.add_good(format!("`{file}` will be made at the first start, and can be"));
+            found.add_good(format!("`{file}` does not exist yet and can be created at the first start"));
         }
         Ok(DatabaseProbe::InUse { file, by }) => {
             let by = by.map_or("another process".to_owned(), |by| format!("process {by}"));
@@ -20,7 +20,7 @@ pub(super) async fn check_store(run: &DoctorRun<'_>) -> ServiceFindings {
         Ok(DatabaseProbe::Writable { file, schema, ours }) => match schema.cmp(&ours) {
             Ordering::Greater => found.add_bad(
                 format!("`{file}` was written by a newer Gantry (schema {schema}; this one knows {ours})"),
-                "Start that one, or set DATABASE_URL to another file.",
+                "Start the newer version, or set DATABASE_URL to another file.",
             ),
             Ordering::Less => found.add_good(format!(
                 "`{file}` is writable; its schema {schema} is brought up to {ours} at the next start"
