@@ -39,17 +39,18 @@ pub struct FileSummary {
 
 impl FileSummary {
     fn from_files(files: &ChangedFiles, artefact: &Artefact) -> Self {
-        let concerned: Vec<&ChangedFile> = files.changed.iter().filter(|file| file.is_relevant_to(artefact)).collect();
-        let mut most: Vec<ChangedFile> = concerned.iter().map(|file| (*file).clone()).collect();
-        most.sort_by(|a, b| (b.additions + b.deletions).cmp(&(a.additions + a.deletions)).then(a.path.cmp(&b.path)));
-        most.truncate(MAX_FILES);
+        let relevant: Vec<&ChangedFile> = files.changed.iter().filter(|file| file.is_relevant_to(artefact)).collect();
+        let mut most_changed: Vec<ChangedFile> = relevant.iter().map(|file| (*file).clone()).collect();
+        most_changed
+            .sort_by(|a, b| (b.additions + b.deletions).cmp(&(a.additions + a.deletions)).then(a.path.cmp(&b.path)));
+        most_changed.truncate(MAX_FILES);
         Self {
             files: files.changed.len() as u64,
             additions: files.changed.iter().map(|file| file.additions).sum(),
             deletions: files.changed.iter().map(|file| file.deletions).sum(),
             cut: files.cut,
-            concern: (concerned.len() < files.changed.len()).then_some(concerned.len() as u64),
-            most,
+            concern: (relevant.len() < files.changed.len()).then_some(relevant.len() as u64),
+            most: most_changed,
         }
     }
 }
@@ -57,14 +58,14 @@ impl FileSummary {
 impl CommitSummary {
     pub fn from_pending(pending: &PendingCommits, artefact: &Artefact) -> Self {
         let mut commits = collapse_merges(&pending.commits);
-        let read: u64 = commits.iter().map(Commit::count_commits).sum();
+        let listed: u64 = commits.iter().map(Commit::count_commits).sum();
         // Commits that GitHub does not list are counted one by one.
         let unlisted = pending.ahead_by.saturating_sub(pending.commits.len() as u64);
         commits.truncate(MAX_COMMITS);
         let hotfixes: Vec<Commit> = pending.iter_hotfixes().cloned().collect();
         Self {
             commits,
-            commits_in_all: read + unlisted,
+            commits_in_all: listed + unlisted,
             hotfixes_in_all: hotfixes.len() as u64,
             hotfixes: hotfixes.into_iter().take(MAX_COMMITS).collect(),
             hotfixes_cut: pending.behind_by > pending.only_in_target.len() as u64,
@@ -90,22 +91,22 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_counted_as_people_count_them() {
+    fn a_merged_pull_request_counts_as_its_commits() {
         let catalogue = sample::catalogue();
         let checkout = catalogue.find_artefact("checkout").unwrap();
-        let lone = |name: char, subject: &str, parents: &[char], only_moves| {
+        let listed_commit = |name: char, subject: &str, parents: &[char], only_moves| {
             let commit = Commit { only_moves, ..sample::commit(name, subject) };
             ListedCommit::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
         };
         let commits = vec![
-            lone('d', "Promote checkout", &['0', 'c'], true),
-            lone('c', "Round (#42)", &['0', 'b'], false),
-            lone('b', "Two", &['a'], false),
-            lone('a', "One", &['0'], false),
+            listed_commit('d', "Promote checkout", &['0', 'c'], true),
+            listed_commit('c', "Round (#42)", &['0', 'b'], false),
+            listed_commit('b', "Two", &['a'], false),
+            listed_commit('a', "One", &['0'], false),
         ];
         let pending = PendingCommits { ahead_by: 4, commits: commits.clone(), ..PendingCommits::default() };
-        let drift = CommitSummary::from_pending(&pending, checkout);
-        assert_eq!((drift.commits.len(), drift.commits_in_all), (1, 2), "one pull request, which brings two");
+        let summary = CommitSummary::from_pending(&pending, checkout);
+        assert_eq!((summary.commits.len(), summary.commits_in_all), (1, 2), "one pull request with two commits");
         let cut = CommitSummary::from_pending(
             &PendingCommits { ahead_by: 304, commits, ..PendingCommits::default() },
             checkout,
@@ -114,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn files_are_counted_and_the_most_changed_that_concern_it_are_named() {
+    fn files_are_counted_and_the_most_changed_relevant_ones_are_listed() {
         let catalogue = sample::catalogue();
         let mailer = catalogue.find_artefact("mailer").unwrap();
         let mut changed = vec![file("mailer/b.rs", 2), file("storefront/a.rs", 50), file("mailer/a.rs", 9)];
-        changed.extend((0..20).map(|at| file(&format!("mailer/{at:02}.rs"), 1)));
-        let count = FileSummary::from_files(&ChangedFiles { changed, cut: false }, mailer);
-        assert_eq!((count.files, count.concern, count.additions, count.deletions), (23, Some(22), 81, 23));
-        let named: Vec<_> = count.most.iter().map(|file| file.path.as_str()).take(3).collect();
-        assert_eq!((count.most.len(), named), (10, vec!["mailer/a.rs", "mailer/b.rs", "mailer/00.rs"]));
+        changed.extend((0..20).map(|number| file(&format!("mailer/{number:02}.rs"), 1)));
+        let summary = FileSummary::from_files(&ChangedFiles { changed, cut: false }, mailer);
+        assert_eq!((summary.files, summary.concern, summary.additions, summary.deletions), (23, Some(22), 81, 23));
+        let paths: Vec<_> = summary.most.iter().map(|file| file.path.as_str()).take(3).collect();
+        assert_eq!((summary.most.len(), paths), (10, vec!["mailer/a.rs", "mailer/b.rs", "mailer/00.rs"]));
     }
 }

@@ -35,7 +35,7 @@ impl Comparison {
     }
 
     pub fn has_commit(&self, sha: &Sha) -> bool {
-        self.commits.iter().any(|lone| lone.commit.sha == *sha)
+        self.commits.iter().any(|listed| listed.commit.sha == *sha)
     }
 
     /// The comparison of the base with an earlier commit of the head's history; `None` if the list is incomplete. The
@@ -45,9 +45,9 @@ impl Comparison {
         if !self.is_complete() {
             return None;
         }
-        let reached = find_reachable(&self.commits, std::iter::once(sha));
+        let reachable = find_reachable(&self.commits, std::iter::once(sha));
         let commits: Vec<ListedCommit> =
-            self.commits.iter().filter(|lone| reached.contains(&lone.commit.sha)).cloned().collect();
+            self.commits.iter().filter(|listed| reachable.contains(&listed.commit.sha)).cloned().collect();
         let ahead_by = commits.len() as u64;
         Some(Self { head: sha.clone(), ahead_by, commits, ..self.clone() })
     }
@@ -72,9 +72,9 @@ impl ListedCommit {
             (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
             (Trailers::Reinstates { .. }, parents) => parents > 0,
         });
-        let merges = parents.len() > 1 && commit.parse_pull_request().is_none();
+        let is_plain_merge = parents.len() > 1 && commit.parse_pull_request().is_none();
         // Implausible trailers were dropped above, so that a person's work never counts as a commit by Gantry.
-        let commit = Commit { only_moves: trailers.is_some() || merges, ..commit };
+        let commit = Commit { only_moves: trailers.is_some() || is_plain_merge, ..commit };
         Self { commit, parents, tree, trailers }
     }
 
@@ -149,45 +149,49 @@ impl ChangedFiles {
 
 /// All listed commits that are reachable from the given ones.
 fn find_reachable<'a>(commits: &'a [ListedCommit], from: impl Iterator<Item = &'a Sha>) -> BTreeSet<&'a Sha> {
-    let known: HashMap<&Sha, &ListedCommit> = commits.iter().map(|lone| (&lone.commit.sha, lone)).collect();
-    let mut reached = BTreeSet::new();
-    let mut next: Vec<&Sha> = from.collect();
-    while let Some(sha) = next.pop() {
-        if let Some(lone) = known.get(sha)
-            && reached.insert(&lone.commit.sha)
+    let by_sha: HashMap<&Sha, &ListedCommit> = commits.iter().map(|listed| (&listed.commit.sha, listed)).collect();
+    let mut reachable = BTreeSet::new();
+    let mut unvisited: Vec<&Sha> = from.collect();
+    while let Some(sha) = unvisited.pop() {
+        if let Some(listed) = by_sha.get(sha)
+            && reachable.insert(&listed.commit.sha)
         {
-            next.extend(&lone.parents);
+            unvisited.extend(&listed.parents);
         }
     }
-    reached
+    reachable
 }
 
 /// The commits as people read them: the merge of a pull request stands for the commits that it brought, and commits
 /// that only move code are left out.
 pub fn collapse_merges(commits: &[ListedCommit]) -> Vec<Commit> {
-    let mut behind: HashMap<&Sha, &Sha> = HashMap::new();
-    for lone in commits {
-        if let [first, merged @ ..] = lone.parents.as_slice()
+    let mut merge_of: HashMap<&Sha, &Sha> = HashMap::new();
+    for listed in commits {
+        if let [first, merged @ ..] = listed.parents.as_slice()
             && !merged.is_empty()
-            && !lone.commit.only_moves
+            && !listed.commit.only_moves
         {
-            let before = find_reachable(commits, std::iter::once(first));
-            for sha in find_reachable(commits, merged.iter()).difference(&before) {
+            let reachable_before = find_reachable(commits, std::iter::once(first));
+            for sha in find_reachable(commits, merged.iter()).difference(&reachable_before) {
                 // The list begins with the newest merge, so commits that a pull request merged into its own branch
                 // belong to that pull request.
-                behind.entry(sha).or_insert(&lone.commit.sha);
+                merge_of.entry(sha).or_insert(&listed.commit.sha);
             }
         }
     }
-    let mut brought: HashMap<&Sha, Vec<Commit>> = HashMap::new();
-    for lone in commits.iter().filter(|lone| !lone.commit.only_moves) {
-        if let Some(merge) = behind.get(&lone.commit.sha) {
-            brought.entry(merge).or_default().push(lone.commit.clone());
+    let mut commits_of: HashMap<&Sha, Vec<Commit>> = HashMap::new();
+    for listed in commits.iter().filter(|listed| !listed.commit.only_moves) {
+        if let Some(merge) = merge_of.get(&listed.commit.sha) {
+            commits_of.entry(merge).or_default().push(listed.commit.clone());
         }
     }
-    let stands = commits.iter().filter(|lone| !lone.commit.only_moves && !behind.contains_key(&lone.commit.sha));
-    stands
-        .map(|lone| Commit { brings: brought.remove(&lone.commit.sha).unwrap_or_default(), ..lone.commit.clone() })
+    let visible =
+        commits.iter().filter(|listed| !listed.commit.only_moves && !merge_of.contains_key(&listed.commit.sha));
+    visible
+        .map(|listed| Commit {
+            brings: commits_of.remove(&listed.commit.sha).unwrap_or_default(),
+            ..listed.commit.clone()
+        })
         .collect()
 }
 
@@ -196,43 +200,47 @@ mod tests {
     use super::*;
     use crate::domain::sample::{self, sha};
 
-    fn lone(name: char, subject: &str, parents: &[char]) -> ListedCommit {
+    fn listed_commit(name: char, subject: &str, parents: &[char]) -> ListedCommit {
         let commit = Commit { only_moves: subject.starts_with("Promote"), ..sample::commit(name, subject) };
         ListedCommit::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
     }
 
-    fn read(commits: &[Commit]) -> Vec<(char, String)> {
-        let name = |commit: &Commit| commit.sha.as_str().chars().next().unwrap_or_default();
-        commits.iter().map(|commit| (name(commit), commit.brings.iter().map(name).collect())).collect()
+    fn summarise(commits: &[Commit]) -> Vec<(char, String)> {
+        let first_digit = |commit: &Commit| commit.sha.as_str().chars().next().unwrap_or_default();
+        commits.iter().map(|commit| (first_digit(commit), commit.brings.iter().map(first_digit).collect())).collect()
     }
 
     #[test]
-    fn what_a_pull_request_brought_stands_behind_it_and_what_only_moves_is_left_out() {
-        let straight = [lone('b', "Two", &['a']), lone('a', "One", &['0'])];
-        assert_eq!(read(&collapse_merges(&straight)), [('b', String::new()), ('a', String::new())]);
+    fn a_pull_request_stands_for_its_commits_and_plain_merges_are_left_out() {
+        let straight = [listed_commit('b', "Two", &['a']), listed_commit('a', "One", &['0'])];
+        assert_eq!(summarise(&collapse_merges(&straight)), [('b', String::new()), ('a', String::new())]);
         let by_pull = [
-            lone('d', "Round (#42)", &['c', 'b']),
-            lone('c', "Mine", &['0']),
-            lone('b', "Two", &['a']),
-            lone('a', "One", &['0']),
+            listed_commit('d', "Round (#42)", &['c', 'b']),
+            listed_commit('c', "Mine", &['0']),
+            listed_commit('b', "Two", &['a']),
+            listed_commit('a', "One", &['0']),
         ];
-        assert_eq!(read(&collapse_merges(&by_pull)), [('d', "ba".to_owned()), ('c', String::new())]);
-        let promoted = [vec![lone('e', "Promote it", &['9', 'd'])], by_pull.to_vec()].concat();
-        assert_eq!(read(&collapse_merges(&promoted)), [('d', "ba".to_owned()), ('c', String::new())]);
+        assert_eq!(summarise(&collapse_merges(&by_pull)), [('d', "ba".to_owned()), ('c', String::new())]);
+        let promoted = [vec![listed_commit('e', "Promote it", &['9', 'd'])], by_pull.to_vec()].concat();
+        assert_eq!(summarise(&collapse_merges(&promoted)), [('d', "ba".to_owned()), ('c', String::new())]);
         // The branch of the pull request was brought up to date before the merge.
         let updated = [
-            lone('f', "Round (#42)", &['c', 'e']),
-            lone('e', "Two", &['d']),
-            lone('d', "Promote main into it", &['a', 'c']),
-            lone('c', "Mine", &['0']),
-            lone('a', "One", &['0']),
+            listed_commit('f', "Round (#42)", &['c', 'e']),
+            listed_commit('e', "Two", &['d']),
+            listed_commit('d', "Promote main into it", &['a', 'c']),
+            listed_commit('c', "Mine", &['0']),
+            listed_commit('a', "One", &['0']),
         ];
-        assert_eq!(read(&collapse_merges(&updated)), [('f', "ea".to_owned()), ('c', String::new())]);
+        assert_eq!(summarise(&collapse_merges(&updated)), [('f', "ea".to_owned()), ('c', String::new())]);
     }
 
     #[test]
-    fn a_comparison_tells_of_earlier_commits_what_its_list_tells() {
-        let commits = vec![lone('c', "Three", &['b']), lone('b', "Two", &['0']), lone('a', "Other", &['0'])];
+    fn a_complete_comparison_can_be_restricted_to_an_ancestor() {
+        let commits = vec![
+            listed_commit('c', "Three", &['b']),
+            listed_commit('b', "Two", &['0']),
+            listed_commit('a', "Other", &['0']),
+        ];
         let comparison = Comparison {
             base: sha('0'),
             head: sha('c'),
@@ -252,11 +260,11 @@ mod tests {
             ),
             (1, true, false, false)
         );
-        assert_eq!(comparison.restrict_to_ancestor(&sha('0')).unwrap().ahead_by, 0, "what the base has as well");
+        assert_eq!(comparison.restrict_to_ancestor(&sha('0')).unwrap().ahead_by, 0, "the base has this commit too");
         assert_eq!(
             Comparison { ahead_by: 300, ..comparison }.restrict_to_ancestor(&sha('b')),
             None,
-            "the list was cut"
+            "the list is incomplete"
         );
     }
 }

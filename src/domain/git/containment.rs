@@ -23,7 +23,7 @@ pub struct CommitPair {
 /// Which commits contain the sought one, as far as known. All answers are correct if the recorded ones are.
 #[derive(Clone, Debug)]
 pub struct Containment {
-    known: HashMap<Sha, bool>,
+    answers: HashMap<Sha, bool>,
     /// If the first contains the sought commit, the second does too.
     implies: HashMap<Sha, Vec<Sha>>,
     /// If the first does not contain the sought commit, the second does not either.
@@ -32,64 +32,64 @@ pub struct Containment {
 
 impl Containment {
     pub fn from_pairs(sought: &Sha, pairs: &[CommitPair]) -> Self {
-        let mut found = Self { known: HashMap::new(), implies: HashMap::new(), denies: HashMap::new() };
+        let mut containment = Self { answers: HashMap::new(), implies: HashMap::new(), denies: HashMap::new() };
         for pair in pairs {
             // With `behind_by` 0 the head contains the base. If the complete list lacks the sought commit, the head can
             // have it only through the base.
             if pair.behind_by == 0 {
-                found.add_implication(&pair.base, &pair.head);
+                containment.add_implication(&pair.base, &pair.head);
             }
             if pair.is_complete && !pair.lists_sought {
-                found.add_implication(&pair.head, &pair.base);
+                containment.add_implication(&pair.head, &pair.base);
             }
         }
-        found.record_answer(sought, true);
+        containment.record_answer(sought, true);
         for pair in pairs {
             if pair.lists_sought {
-                found.record_answer(&pair.head, true);
-                found.record_answer(&pair.base, false);
+                containment.record_answer(&pair.head, true);
+                containment.record_answer(&pair.base, false);
             }
             if pair.base == *sought {
-                found.record_answer(&pair.head, pair.behind_by == 0);
+                containment.record_answer(&pair.head, pair.behind_by == 0);
             }
             if pair.head == *sought {
-                found.record_answer(&pair.base, pair.ahead_by == 0);
+                containment.record_answer(&pair.base, pair.ahead_by == 0);
             }
         }
-        found
+        containment
     }
 
     pub fn is_contained_in(&self, commit: &Sha) -> Option<bool> {
-        self.known.get(commit).copied()
+        self.answers.get(commit).copied()
     }
 
     /// Records an answer and everything that follows from it.
     pub fn record_answer(&mut self, commit: &Sha, has: bool) {
-        let news: Vec<Sha> = self.find_newly_decided(commit, has).into_iter().cloned().collect();
-        self.known.extend(news.into_iter().map(|commit| (commit, has)));
+        let decided: Vec<Sha> = self.find_newly_decided(commit, has).into_iter().cloned().collect();
+        self.answers.extend(decided.into_iter().map(|commit| (commit, has)));
     }
 
     /// The unknown commits that this answer would decide.
     fn find_newly_decided<'a>(&'a self, commit: &'a Sha, has: bool) -> HashSet<&'a Sha> {
-        let follow = if has { &self.implies } else { &self.denies };
-        let (mut news, mut next) = (HashSet::new(), vec![commit]);
-        while let Some(commit) = next.pop() {
-            if !self.known.contains_key(commit) && news.insert(commit) {
-                next.extend(follow.get(commit).into_iter().flatten());
+        let implications = if has { &self.implies } else { &self.denies };
+        let (mut decided, mut unvisited) = (HashSet::new(), vec![commit]);
+        while let Some(commit) = unvisited.pop() {
+            if !self.answers.contains_key(commit) && decided.insert(commit) {
+                unvisited.extend(implications.get(commit).into_iter().flatten());
             }
         }
-        news
+        decided
     }
 
     /// Chooses, among the commits that run on a ladder (lowest first), the one that probably decides most of the
     /// others; `None` if all are known.
     pub fn choose_next_commit<'a>(&self, ladder: &[&'a Sha]) -> Option<&'a Sha> {
         let mut best: Option<(usize, &'a Sha)> = None;
-        for (at, commit) in ladder.iter().enumerate().filter(|(_, commit)| self.is_contained_in(commit).is_none()) {
-            let news = self.find_newly_decided(commit, self.presume_answer(ladder, at));
-            let decided = ladder.iter().filter(|other| news.contains(**other)).count();
-            if best.is_none_or(|(most, _)| decided > most) {
-                best = Some((decided, commit));
+        for (index, commit) in ladder.iter().enumerate().filter(|(_, commit)| self.is_contained_in(commit).is_none()) {
+            let decided = self.find_newly_decided(commit, self.presume_answer(ladder, index));
+            let count = ladder.iter().filter(|other| decided.contains(**other)).count();
+            if best.is_none_or(|(most, _)| count > most) {
+                best = Some((count, commit));
             }
         }
         best.map(|(_, commit)| commit)
@@ -97,10 +97,10 @@ impl Containment {
 
     /// The likely answer. Commits climb the ladder from below, so an environment has the sought commit if one above has
     /// it, or if nothing is known about those below.
-    fn presume_answer(&self, ladder: &[&Sha], at: usize) -> bool {
-        let above = ladder[at + 1..].iter().any(|commit| self.is_contained_in(commit) == Some(true));
-        let known = ladder[..at].iter().any(|commit| self.is_contained_in(commit).is_some());
-        above || !known
+    fn presume_answer(&self, ladder: &[&Sha], index: usize) -> bool {
+        let has_commit_above = ladder[index + 1..].iter().any(|commit| self.is_contained_in(commit) == Some(true));
+        let is_known_below = ladder[..index].iter().any(|commit| self.is_contained_in(commit).is_some());
+        has_commit_above || !is_known_below
     }
 
     fn add_implication(&mut self, from: &Sha, to: &Sha) {
@@ -121,14 +121,14 @@ mod tests {
     struct Graph(Vec<BTreeSet<usize>>);
 
     impl Graph {
-        fn of(parents: &[(usize, usize, bool)]) -> Self {
+        fn from_parents(parents: &[(usize, usize, bool)]) -> Self {
             let mut all: Vec<BTreeSet<usize>> = Vec::new();
-            for (at, (first, second, merges)) in parents.iter().enumerate() {
-                let mut contains = BTreeSet::from([at]);
-                if at > 0 {
-                    contains.extend(&all[first % at]);
+            for (index, (first, second, merges)) in parents.iter().enumerate() {
+                let mut contains = BTreeSet::from([index]);
+                if index > 0 {
+                    contains.extend(&all[first % index]);
                     if *merges {
-                        contains.extend(&all[second % at]);
+                        contains.extend(&all[second % index]);
                     }
                 }
                 all.push(contains);
@@ -136,19 +136,19 @@ mod tests {
             Self(all)
         }
 
-        fn name(at: usize) -> Sha {
-            format!("{at:040x}").parse().unwrap()
+        fn name(index: usize) -> Sha {
+            format!("{index:040x}").parse().unwrap()
         }
 
-        fn pair(&self, sought: usize, base: usize, head: usize, most: usize) -> CommitPair {
-            let only: Vec<usize> = self.0[head].difference(&self.0[base]).copied().collect();
-            let listed = &only[only.len().saturating_sub(most)..];
+        fn pair(&self, sought: usize, base: usize, head: usize, max_listed: usize) -> CommitPair {
+            let only_head: Vec<usize> = self.0[head].difference(&self.0[base]).copied().collect();
+            let listed = &only_head[only_head.len().saturating_sub(max_listed)..];
             CommitPair {
                 base: Self::name(base),
                 head: Self::name(head),
-                ahead_by: only.len() as u64,
+                ahead_by: only_head.len() as u64,
                 behind_by: self.0[base].difference(&self.0[head]).count() as u64,
-                is_complete: listed.len() == only.len(),
+                is_complete: listed.len() == only_head.len(),
                 lists_sought: listed.contains(&sought),
             }
         }
@@ -159,16 +159,16 @@ mod tests {
     }
 
     /// Asks until all answers are known, and returns the commits that were asked about.
-    fn ask_all(graph: &Graph, known: &mut Containment, ladder: &[usize], sought: usize) -> Vec<usize> {
-        let names: Vec<Sha> = ladder.iter().map(|at| Graph::name(*at)).collect();
+    fn ask_all(graph: &Graph, containment: &mut Containment, ladder: &[usize], sought: usize) -> Vec<usize> {
+        let names: Vec<Sha> = ladder.iter().map(|index| Graph::name(*index)).collect();
         let names: Vec<&Sha> = names.iter().collect();
-        let mut asked = Vec::new();
-        while let Some(name) = known.choose_next_commit(&names) {
-            let at = ladder[names.iter().position(|other| *other == name).unwrap()];
-            known.record_answer(name, graph.has(at, sought));
-            asked.push(at);
+        let mut questions = Vec::new();
+        while let Some(name) = containment.choose_next_commit(&names) {
+            let index = ladder[names.iter().position(|other| *other == name).unwrap()];
+            containment.record_answer(name, graph.has(index, sought));
+            questions.push(index);
         }
-        asked
+        questions
     }
 
     fn parents() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
@@ -177,44 +177,47 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_is_inferred_is_wrong(
+        fn inferred_answers_are_correct(
             parents in parents(),
             picks in prop::collection::vec(0..100_usize, 4),
             sought in 0..100_usize,
             compared in prop::collection::vec((0..100_usize, 0..100_usize, 0..6_usize), 0..12),
         ) {
-            let graph = Graph::of(&parents);
+            let graph = Graph::from_parents(&parents);
             let count = parents.len();
-            let (sought, ladder) = (sought % count, picks.iter().map(|at| at % count).collect::<Vec<_>>());
-            let pairs: Vec<CommitPair> =
-                compared.iter().map(|(base, head, most)| graph.pair(sought, base % count, head % count, *most)).collect();
-            let mut known = Containment::from_pairs(&Graph::name(sought), &pairs);
-            let right = |known: &Containment| {
-                (0..count).all(|at| known.is_contained_in(&Graph::name(at)).is_none_or(|has| has == graph.has(at, sought)))
+            let (sought, ladder) = (sought % count, picks.iter().map(|index| index % count).collect::<Vec<_>>());
+            let pair = |(base, head, max_listed): &(usize, usize, usize)| {
+                graph.pair(sought, base % count, head % count, *max_listed)
             };
-            prop_assert!(right(&known));
-            let asked = ask_all(&graph, &mut known, &ladder, sought);
-            prop_assert!(right(&known));
-            prop_assert!(asked.len() <= ladder.iter().collect::<BTreeSet<_>>().len());
-            prop_assert!(ladder.iter().all(|at| known.is_contained_in(&Graph::name(*at)).is_some()));
+            let pairs: Vec<CommitPair> = compared.iter().map(pair).collect();
+            let mut containment = Containment::from_pairs(&Graph::name(sought), &pairs);
+            let is_correct = |containment: &Containment| {
+                let answer = |index: usize| containment.is_contained_in(&Graph::name(index));
+                (0..count).all(|index| answer(index).is_none_or(|has| has == graph.has(index, sought)))
+            };
+            prop_assert!(is_correct(&containment));
+            let questions = ask_all(&graph, &mut containment, &ladder, sought);
+            prop_assert!(is_correct(&containment));
+            prop_assert!(questions.len() <= ladder.iter().collect::<BTreeSet<_>>().len());
+            prop_assert!(ladder.iter().all(|index| containment.is_contained_in(&Graph::name(*index)).is_some()));
         }
 
         #[test]
-        fn one_answer_decides_all_where_neighbours_were_compared_both_ways(
+        fn one_answer_decides_all_if_neighbours_were_compared_in_both_directions(
             parents in parents(),
             picks in prop::collection::vec(0..100_usize, 2..6),
             sought in 0..100_usize,
         ) {
-            let graph = Graph::of(&parents);
+            let graph = Graph::from_parents(&parents);
             let count = parents.len();
-            let (sought, ladder) = (sought % count, picks.iter().map(|at| at % count).collect::<Vec<_>>());
-            let both = |two: &[usize]| {
+            let (sought, ladder) = (sought % count, picks.iter().map(|index| index % count).collect::<Vec<_>>());
+            let compare_both_ways = |two: &[usize]| {
                 [graph.pair(sought, two[0], two[1], 100), graph.pair(sought, two[1], two[0], 100)]
             };
-            let pairs: Vec<CommitPair> = ladder.windows(2).flat_map(both).collect();
-            let mut known = Containment::from_pairs(&Graph::name(sought), &pairs);
-            let asked = ask_all(&graph, &mut known, &ladder, sought);
-            prop_assert!(asked.len() <= 1, "{asked:?}");
+            let pairs: Vec<CommitPair> = ladder.windows(2).flat_map(compare_both_ways).collect();
+            let mut containment = Containment::from_pairs(&Graph::name(sought), &pairs);
+            let questions = ask_all(&graph, &mut containment, &ladder, sought);
+            prop_assert!(questions.len() <= 1, "{questions:?}");
         }
     }
 
@@ -235,11 +238,11 @@ mod tests {
         ];
         let graph = Graph(contains.into_iter().map(BTreeSet::from_iter).collect());
         let ladder = [4, 5, 6, 7];
-        for (sought, most) in [(0, 1), (1, 1), (2, 2), (3, 1), (4, 1)] {
+        for (sought, max_questions) in [(0, 1), (1, 1), (2, 2), (3, 1), (4, 1)] {
             let pairs: Vec<CommitPair> = ladder.windows(2).map(|two| graph.pair(sought, two[1], two[0], 250)).collect();
-            let mut known = Containment::from_pairs(&Graph::name(sought), &pairs);
-            let asked = ask_all(&graph, &mut known, &ladder, sought);
-            assert!(asked.len() <= most, "push {sought} asked {asked:?}");
+            let mut containment = Containment::from_pairs(&Graph::name(sought), &pairs);
+            let questions = ask_all(&graph, &mut containment, &ladder, sought);
+            assert!(questions.len() <= max_questions, "push {sought} asked {questions:?}");
         }
     }
 }

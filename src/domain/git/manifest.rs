@@ -27,17 +27,17 @@ pub struct ManifestVersion {
 
 /// Reads the version. It also reads values that [`write_version`] refuses to change: lines that Flux writes, aliases, a
 /// digest instead of a pinned tag.
-pub fn read_version(text: &str, place: &ImageSelector<'_>) -> Result<ManifestVersion, ManifestError> {
+pub fn read_version(text: &str, selector: &ImageSelector<'_>) -> Result<ManifestVersion, ManifestError> {
     let tree = ManifestTree::parse_yaml(text)?;
-    let spot = find::find_location(&tree, place)?;
-    Ok(ManifestVersion { version: spot.read_version(&tree)?, format: spot.format })
+    let location = find::find_location(&tree, selector)?;
+    Ok(ManifestVersion { version: location.read_version(&tree)?, format: location.format })
 }
 
 /// Returns the file with the version in it, or the same text if it is there already. Writes the tag, or for `pin:
 /// digest` the digest (and the tag, if both are in one scalar).
-pub fn write_version(text: &str, place: &ImageSelector<'_>, version: &Version) -> Result<String, ManifestError> {
+pub fn write_version(text: &str, selector: &ImageSelector<'_>, version: &Version) -> Result<String, ManifestError> {
     let tree = ManifestTree::parse_yaml(text)?;
-    let spot = find::find_location(&tree, place)?;
-    let (scalar, said) = edit::compute_edit(&tree, &spot, place, version)?;
-    edit::replace_scalar(text, &tree, scalar, &said)
+    let location = find::find_location(&tree, selector)?;
+    let (scalar, value) = edit::compute_edit(&tree, &location, selector, version)?;
+    edit::replace_scalar(text, &tree, scalar, &value)
 }

@@ -30,11 +30,11 @@ pub struct PendingCommits {
 }
 
 impl PendingCommits {
-    /// `there` compares the target with the commit to promote. `back` is the reverse, if the target has commits of its
-    /// own.
-    pub fn from_comparisons(there: Comparison, back: Option<Comparison>) -> Self {
-        let mut sources = vec![there.head.clone()];
-        for ListedCommit { commit, parents, .. } in &there.commits {
+    /// `forward` compares the target with the commit to promote. `backward` is the reverse, if the target has commits of
+    /// its own.
+    pub fn from_comparisons(forward: Comparison, backward: Option<Comparison>) -> Self {
+        let mut sources = vec![forward.head.clone()];
+        for ListedCommit { commit, parents, .. } in &forward.commits {
             // The list is sorted newest first: a merged commit comes after its merge.
             if sources.last() == Some(&commit.sha)
                 && let [_, merged] = parents.as_slice()
@@ -42,40 +42,40 @@ impl PendingCommits {
                 sources.push(merged.clone());
             }
         }
-        let pinned = there.commits.iter().find(|lone| lone.commit.sha == there.head);
+        let to_promote = forward.commits.iter().find(|listed| listed.commit.sha == forward.head);
         Self {
-            tree: pinned.and_then(|lone| lone.tree.clone()),
-            is_rollback: pinned.is_some_and(ListedCommit::is_rollback),
-            carries_rollback: there.commits.iter().any(ListedCommit::is_rollback),
+            tree: to_promote.and_then(|listed| listed.tree.clone()),
+            is_rollback: to_promote.is_some_and(ListedCommit::is_rollback),
+            carries_rollback: forward.commits.iter().any(ListedCommit::is_rollback),
             sources,
-            ahead_by: there.ahead_by,
-            commits: there.commits,
-            files: there.files,
-            head: Some(there.base),
-            behind_by: there.behind_by,
-            only_in_target: back.map(|back| back.commits).unwrap_or_default(),
-            url: there.url,
+            ahead_by: forward.ahead_by,
+            commits: forward.commits,
+            files: forward.files,
+            head: Some(forward.base),
+            behind_by: forward.behind_by,
+            only_in_target: backward.map(|backward| backward.commits).unwrap_or_default(),
+            url: forward.url,
         }
     }
 
     /// Whether an earlier merge brought code to the target that the commit to promote does not have.
     pub fn is_target_newer(&self) -> bool {
-        let find = |sha: &Sha| self.only_in_target.iter().find(|lone| lone.commit.sha == *sha);
-        let (mut own, mut merged) = (BTreeSet::new(), Vec::new());
-        let mut at = self.head.as_ref().and_then(find);
-        while let Some(lone) = at {
-            own.insert(&lone.commit.sha);
-            merged.extend(lone.parents.iter().skip(1));
-            at = lone.parents.first().and_then(find);
+        let find = |sha: &Sha| self.only_in_target.iter().find(|listed| listed.commit.sha == *sha);
+        let (mut visited, mut merged) = (BTreeSet::new(), Vec::new());
+        let mut next = self.head.as_ref().and_then(find);
+        while let Some(listed) = next {
+            visited.insert(&listed.commit.sha);
+            merged.extend(listed.parents.iter().skip(1));
+            next = listed.parents.first().and_then(find);
         }
         // A merge by Gantry may merge another commit by Gantry. Only the commits that people made count.
         while let Some(sha) = merged.pop() {
             match find(sha) {
-                Some(lone) if own.insert(sha) => {
-                    if !lone.is_gantry_commit() {
+                Some(listed) if visited.insert(sha) => {
+                    if !listed.is_gantry_commit() {
                         return true;
                     }
-                    merged.extend(&lone.parents);
+                    merged.extend(&listed.parents);
                 }
                 _ => {}
             }
@@ -91,7 +91,7 @@ impl PendingCommits {
 
     /// The commits that only the target has and that people made. Merges are earlier promotions.
     pub fn iter_hotfixes(&self) -> impl Iterator<Item = &Commit> {
-        self.only_in_target.iter().filter(|lone| lone.is_human_commit()).map(|lone| &lone.commit)
+        self.only_in_target.iter().filter(|listed| listed.is_human_commit()).map(|listed| &listed.commit)
     }
 }
 
@@ -104,58 +104,69 @@ mod tests {
     use crate::domain::model::ids::ChangeId;
     use crate::domain::sample::{self, sha};
 
-    fn lone(digit: char, parents: &[char]) -> ListedCommit {
+    fn listed_commit(digit: char, parents: &[char]) -> ListedCommit {
         ListedCommit::new(sample::commit(digit, ""), parents.iter().map(|parent| sha(*parent)).collect(), None, None)
     }
 
-    fn ours(digit: char, parents: &[char], trailers: &Trailers) -> ListedCommit {
-        let ListedCommit { commit, parents, .. } = lone(digit, parents);
+    fn gantry_commit(digit: char, parents: &[char], trailers: &Trailers) -> ListedCommit {
+        let ListedCommit { commit, parents, .. } = listed_commit(digit, parents);
         ListedCommit::new(commit, parents, None, Some(trailers.clone()))
     }
 
-    fn pending(head: char, only_there: Vec<ListedCommit>) -> PendingCommits {
-        PendingCommits { head: Some(sha(head)), only_in_target: only_there, ..PendingCommits::default() }
+    fn pending(head: char, only_in_target: Vec<ListedCommit>) -> PendingCommits {
+        PendingCommits { head: Some(sha(head)), only_in_target, ..PendingCommits::default() }
     }
 
     /// The commit to promote contains `0`. Only the target contains the other commits.
     #[test]
     fn a_target_is_newer_if_an_earlier_merge_brought_more() {
-        let promoted = pending('a', vec![lone('a', &['0', '0'])]);
+        let promoted = pending('a', vec![listed_commit('a', &['0', '0'])]);
         assert!(!promoted.is_target_newer(), "the same was merged before");
-        let hotfixed = pending('b', vec![lone('b', &['a']), lone('a', &['0', '0'])]);
+        let hotfixed = pending('b', vec![listed_commit('b', &['a']), listed_commit('a', &['0', '0'])]);
         assert!(!hotfixed.is_target_newer(), "a hotfix is no promotion");
         assert_eq!(hotfixed.iter_hotfixes().count(), 1);
-        let newer = pending('a', vec![lone('a', &['0', 'c']), lone('c', &['0'])]);
+        let newer = pending('a', vec![listed_commit('a', &['0', 'c']), listed_commit('c', &['0'])]);
         assert!(newer.is_target_newer());
-        let buried = pending('b', vec![lone('b', &['a']), lone('a', &['0', 'c']), lone('c', &['0'])]);
+        let buried =
+            pending('b', vec![listed_commit('b', &['a']), listed_commit('a', &['0', 'c']), listed_commit('c', &['0'])]);
         assert!(buried.is_target_newer(), "also below a hotfix");
         assert!(!PendingCommits::default().is_target_newer());
     }
 
     #[test]
-    fn what_we_made_ourselves_is_neither_a_hotfix_nor_newer() {
+    fn a_commit_by_gantry_is_neither_a_hotfix_nor_newer_code() {
         let (change, rollback) = (ChangeId::new(Timestamp::UNIX_EPOCH), ChangeId::new(Timestamp::UNIX_EPOCH));
         let promotion = Trailers::Change(change);
-        let back = Trailers::Rollback { change: rollback, restores: Some(sha('0')) };
-        let again = Trailers::Reinstates { change, rollback };
+        let rolled_back = Trailers::Rollback { change: rollback, restores: Some(sha('0')) };
+        let reinstates = Trailers::Reinstates { change, rollback };
         // The promotion `a`, its rollback `b`, a hotfix `c`, and the next result: `d` undoes the rollback, `e` and `f`
         // are merges.
-        let until_hotfix = || vec![lone('c', &['b']), ours('b', &['a'], &back), ours('a', &['0', '0'], &promotion)];
-        let result = || {
-            let made = [ours('f', &['e', '0'], &promotion), ours('e', &['c', 'd'], &again), ours('d', &['b'], &again)];
-            made.into_iter().chain(until_hotfix()).collect::<Vec<_>>()
+        let until_hotfix = || {
+            vec![
+                listed_commit('c', &['b']),
+                gantry_commit('b', &['a'], &rolled_back),
+                gantry_commit('a', &['0', '0'], &promotion),
+            ]
         };
-        let by_pull = || std::iter::once(lone('9', &['c', 'f'])).chain(result()).collect::<Vec<_>>();
-        for (head, only_there) in [('c', until_hotfix()), ('f', result()), ('9', by_pull())] {
-            let pending = pending(head, only_there);
+        let result = || {
+            let gantry_commits = [
+                gantry_commit('f', &['e', '0'], &promotion),
+                gantry_commit('e', &['c', 'd'], &reinstates),
+                gantry_commit('d', &['b'], &reinstates),
+            ];
+            gantry_commits.into_iter().chain(until_hotfix()).collect::<Vec<_>>()
+        };
+        let by_pull_request = || std::iter::once(listed_commit('9', &['c', 'f'])).chain(result()).collect::<Vec<_>>();
+        for (head, only_in_target) in [('c', until_hotfix()), ('f', result()), ('9', by_pull_request())] {
+            let pending = pending(head, only_in_target);
             assert_eq!(pending.iter_hotfixes().map(|commit| &commit.sha).collect::<Vec<_>>(), [&sha('c')], "{head}");
             assert!(!pending.is_target_newer(), "{head}");
         }
-        let mut brought_more = by_pull();
-        brought_more.push(lone('8', &['0']));
+        let mut brought_more = by_pull_request();
+        brought_more.push(listed_commit('8', &['0']));
         brought_more[1].parents[1] = sha('8');
-        assert!(pending('9', brought_more).is_target_newer(), "our own merge brought it");
-        let copied = pending('7', vec![ours('7', &['0'], &promotion)]);
-        assert_eq!(copied.iter_hotfixes().count(), 1, "somebody took our message over");
+        assert!(pending('9', brought_more).is_target_newer(), "a merge by Gantry brought it");
+        let copied = pending('7', vec![gantry_commit('7', &['0'], &promotion)]);
+        assert_eq!(copied.iter_hotfixes().count(), 1, "a person copied Gantry's message");
     }
 }

@@ -46,8 +46,8 @@ impl LineDiff {
         if old == new {
             return Self::default();
         }
-        if let Some(unseen) = find_omission_reason(old).or_else(|| find_omission_reason(new)) {
-            return Self { omitted: Some(unseen), ..Self::default() };
+        if let Some(reason) = find_omission_reason(old).or_else(|| find_omission_reason(new)) {
+            return Self { omitted: Some(reason), ..Self::default() };
         }
         // `similar` ends a line at a lone carriage return; Git and patches do not. So the lines are split here.
         let (old, new): (Vec<&str>, Vec<&str>) =
@@ -61,7 +61,7 @@ impl LineDiff {
     /// a truncated patch ends where it was cut.
     pub fn from_patch(patch: &str) -> Self {
         match find_omission_reason(patch) {
-            Some(unseen) => Self { omitted: Some(unseen), ..Self::default() },
+            Some(reason) => Self { omitted: Some(reason), ..Self::default() },
             None => Self::from_hunks(patch::parse_hunks(patch)),
         }
     }
@@ -118,46 +118,48 @@ fn find_omission_reason(text: &str) -> Option<OmissionReason> {
 
 /// Compares removed lines with the lines that replace them, word by word.
 fn emphasise_differences(hunks: &mut [Hunk]) {
-    let mut left = WORD_DIFF_BUDGET;
+    let mut budget = WORD_DIFF_BUDGET;
     for hunk in hunks {
         let mut rest = hunk.lines.as_mut_slice();
         while !rest.is_empty() {
-            let run = |lines: &[DiffLine], mark| lines.iter().take_while(|line| line.mark == mark).count();
-            let gone = run(rest, DiffMark::Removed);
-            let come = run(&rest[gone..], DiffMark::Added);
-            let (changed, behind) = rest.split_at_mut((gone + come).max(1));
-            if gone > 0 && come > 0 {
+            let count_run = |lines: &[DiffLine], mark| lines.iter().take_while(|line| line.mark == mark).count();
+            let removed = count_run(rest, DiffMark::Removed);
+            let added = count_run(&rest[removed..], DiffMark::Added);
+            let (changed, after) = rest.split_at_mut((removed + added).max(1));
+            if removed > 0 && added > 0 {
                 let size: usize =
                     changed.iter().flat_map(|line| &line.segments).map(|segment| segment.text.len()).sum();
-                if size <= MAX_WORD_DIFF_BYTES.min(left) {
-                    left -= size;
-                    compare_words(changed, gone);
-                } else if gone == come {
-                    let (old, new) = changed.split_at_mut(gone);
+                if size <= MAX_WORD_DIFF_BYTES.min(budget) {
+                    budget -= size;
+                    compare_words(changed, removed);
+                } else if removed == added {
+                    let (old, new) = changed.split_at_mut(removed);
                     old.iter_mut().zip(new).for_each(|(old, new)| compare_ends(old, new));
                 }
             }
-            rest = behind;
+            rest = after;
         }
     }
 }
 
-/// The first `gone` lines were removed, the others were added.
-fn compare_words(lines: &mut [DiffLine], gone: usize) {
+/// The first `removed` lines were removed, the others were added.
+fn compare_words(lines: &mut [DiffLine], removed: usize) {
     // The line break is included, so that an empty line counts too.
     let texts: Vec<String> = lines.iter().map(|line| line.to_text() + "\n").collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let (old, new) = texts.split_at(gone);
+    let (old, new) = texts.split_at(removed);
     let diff = TextDiff::from_slices(old, new);
-    let all = DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() };
-    for change in diff.iter_inline_changes(&all) {
-        let index = change.old_index().or_else(|| change.new_index().map(|index| gone + index));
-        let Some((line, text)) = index.and_then(|at| Some((lines.get_mut(at)?, texts.get(at)?))) else { continue };
+    let replacement = DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() };
+    for change in diff.iter_inline_changes(&replacement) {
+        let index = change.old_index().or_else(|| change.new_index().map(|index| removed + index));
+        let Some((line, text)) = index.and_then(|index| Some((lines.get_mut(index)?, texts.get(index)?))) else {
+            continue;
+        };
         let mut segments: Vec<Segment> = Vec::new();
-        let mut left = text.len() - 1;
+        let mut remaining = text.len() - 1;
         for (emphasised, text) in change.values() {
-            let text = text.get(..text.len().min(left)).unwrap_or_default();
-            left -= text.len();
+            let text = text.get(..text.len().min(remaining)).unwrap_or_default();
+            remaining -= text.len();
             match segments.last_mut() {
                 _ if text.is_empty() => {}
                 Some(last) if last.emphasised == *emphasised => last.text.push_str(text),
@@ -165,7 +167,7 @@ fn compare_words(lines: &mut [DiffLine], gone: usize) {
             }
         }
         // If the whole line differs, its mark says so already.
-        if left == 0 && segments.iter().any(|segment| !segment.emphasised) {
+        if remaining == 0 && segments.iter().any(|segment| !segment.emphasised) {
             line.segments = segments;
         }
     }
@@ -175,12 +177,12 @@ fn compare_words(lines: &mut [DiffLine], gone: usize) {
 /// common end.
 fn compare_ends(old: &mut DiffLine, new: &mut DiffLine) {
     let (before, after) = (old.to_text(), new.to_text());
-    let alike = |(a, b): &(char, char)| a == b;
-    let length = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
-        pairs.take_while(alike).map(|(c, _)| c.len_utf8()).sum()
+    let is_equal = |(a, b): &(char, char)| a == b;
+    let common_length = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        pairs.take_while(is_equal).map(|(c, _)| c.len_utf8()).sum()
     };
-    let start = length(&mut before.chars().zip(after.chars()));
-    let end = length(&mut before[start..].chars().rev().zip(after[start..].chars().rev()));
+    let start = common_length(&mut before.chars().zip(after.chars()));
+    let end = common_length(&mut before[start..].chars().rev().zip(after[start..].chars().rev()));
     // As in the comparison by words, lines that share less than half are not treated as versions of the same line.
     if 2 * (start + end) < before.len().max(after.len()) {
         return;

@@ -48,7 +48,7 @@ impl Trailers {
         let change = parse_id(change?)?;
         match (rollback, restores, reinstates) {
             (None, None, None) => Some(Self::Change(change)),
-            (Some(own), restores, None) if parse_id(own)? == change => {
+            (Some(rollback), restores, None) if parse_id(rollback)? == change => {
                 let restores = match restores {
                     Some(text) => Some(text.parse().ok().filter(|sha: &Sha| sha.as_str() == text)?),
                     None => None,
@@ -96,7 +96,7 @@ mod tests {
     const OTHER: &str = "01939f3e-5c00-7000-8000-00000000beef";
     const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 
-    fn all() -> [Trailers; 4] {
+    fn all_trailers() -> [Trailers; 4] {
         let (change, rollback) = (parse_id(ID).unwrap(), parse_id(OTHER).unwrap());
         [
             Trailers::Change(change),
@@ -107,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
-        for trailers in all() {
+    fn written_trailers_are_parsed_again() {
+        for trailers in all_trailers() {
             for message in [
                 format!("Subject\n\nWhy.\n\n{trailers}\n"),
                 format!("Subject\r\n\r\n{}\r\n\r\n", trailers.to_string().replace('\n', "\r\n")),
@@ -120,30 +120,30 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_ours_is_not() {
-        let of = |lines: &str| format!("Subject\n\n{lines}\n");
+    fn similar_messages_have_no_trailers_of_gantry() {
+        let with_subject = |lines: &str| format!("Subject\n\n{lines}\n");
         let rollback = format!("Gantry-Change: {ID}\nGantry-Rollback: {ID}\nGantry-Restores: {SHA}");
         let cases = [
             String::new(),
             "\n\n".to_owned(),
             format!("Gantry-Change: {ID}"),
             format!("Gantry-Change: {ID}\nGantry-Rollback: {ID}"),
-            of(&format!("{rollback}\n\nand a word behind")),
-            of(&format!("{rollback}\nand a word behind")),
-            of(&format!("A word before:\n{rollback}")),
-            of(&format!("{rollback}\nGantry-Change: {ID}")),
-            of(&format!("{rollback}\nGantry-Reinstates: {OTHER}")),
-            of(&format!("Gantry-Rollback: {ID}\nGantry-Restores: {SHA}")),
-            of(&format!("Gantry-Change: {ID}\nGantry-Restores: {SHA}")),
-            of(&format!("Gantry-Change: {ID}\nGantry-Reinstates: {OTHER}\nGantry-Restores: {SHA}")),
-            of(&rollback.replace(&format!("Rollback: {ID}"), &format!("Rollback: {OTHER}"))),
-            of(&rollback.replace(SHA, &SHA.to_uppercase())),
-            of(&rollback.replace(SHA, "9be01d7")),
-            of(&rollback.replace(ID, &ID.replace('-', ""))),
-            of(&rollback.replace(ID, &format!("{{{ID}}}"))),
-            of(&rollback.replace("Gantry-Change", "gantry-change")),
-            of(&rollback.replace("Gantry-Change: ", "Gantry-Change:")),
-            of(&rollback.replace("Gantry-Change: ", " Gantry-Change: ")),
+            with_subject(&format!("{rollback}\n\nand a word behind")),
+            with_subject(&format!("{rollback}\nand a word behind")),
+            with_subject(&format!("A word before:\n{rollback}")),
+            with_subject(&format!("{rollback}\nGantry-Change: {ID}")),
+            with_subject(&format!("{rollback}\nGantry-Reinstates: {OTHER}")),
+            with_subject(&format!("Gantry-Rollback: {ID}\nGantry-Restores: {SHA}")),
+            with_subject(&format!("Gantry-Change: {ID}\nGantry-Restores: {SHA}")),
+            with_subject(&format!("Gantry-Change: {ID}\nGantry-Reinstates: {OTHER}\nGantry-Restores: {SHA}")),
+            with_subject(&rollback.replace(&format!("Rollback: {ID}"), &format!("Rollback: {OTHER}"))),
+            with_subject(&rollback.replace(SHA, &SHA.to_uppercase())),
+            with_subject(&rollback.replace(SHA, "9be01d7")),
+            with_subject(&rollback.replace(ID, &ID.replace('-', ""))),
+            with_subject(&rollback.replace(ID, &format!("{{{ID}}}"))),
+            with_subject(&rollback.replace("Gantry-Change", "gantry-change")),
+            with_subject(&rollback.replace("Gantry-Change: ", "Gantry-Change:")),
+            with_subject(&rollback.replace("Gantry-Change: ", " Gantry-Change: ")),
         ];
         for message in cases {
             assert_eq!(Trailers::parse_message(&message), None, "{message}");
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_message_is_read_without_a_panic(message in "(?s).*", tail in "(Gantry-[A-Z][a-z]+: [0-9a-f-]{0,40}\r?\n| \n|\n){0,6}") {
+        fn any_message_is_parsed_without_a_panic(message in "(?s).*", tail in "(Gantry-[A-Z][a-z]+: [0-9a-f-]{0,40}\r?\n| \n|\n){0,6}") {
             for text in [message.clone(), format!("{message}\n\n{tail}")] {
                 if let Some(trailers) = Trailers::parse_message(&text) {
                     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();

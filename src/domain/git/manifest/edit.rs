@@ -14,37 +14,38 @@ use crate::domain::model::version::{Pin, Version, is_valid_digest, is_valid_tag}
 /// The scalar to change and its new text.
 pub(super) fn compute_edit(
     tree: &ManifestTree<'_>,
-    spot: &ImageLocation,
-    place: &ImageSelector<'_>,
+    location: &ImageLocation,
+    selector: &ImageSelector<'_>,
     version: &Version,
 ) -> Result<(NodeId, String), ManifestError> {
     let (tag, digest) = (version.tag.as_deref(), version.digest.as_deref());
-    for (said, what, fits) in [(tag, "tag", is_valid_tag as fn(&str) -> bool), (digest, "digest", is_valid_digest)] {
-        if let Some(said) = said.filter(|said| !fits(said)) {
-            return Err(ManifestError::BadVersion { said: said.to_owned(), what });
+    for (part, kind, is_valid) in [(tag, "tag", is_valid_tag as fn(&str) -> bool), (digest, "digest", is_valid_digest)]
+    {
+        if let Some(value) = part.filter(|value| !is_valid(value)) {
+            return Err(ManifestError::BadVersion { value: value.to_owned(), kind });
         }
     }
-    let current_version = spot.read_version(tree)?;
-    match place.pin {
+    let current_version = location.read_version(tree)?;
+    match selector.pin {
         Pin::Tag => {
             let tag = tag.ok_or(ManifestError::VersionHasNoTag)?;
-            let id = find_tag_scalar(tree, spot, place, &current_version)?;
-            let said = if spot.reference.is_some() { format!("{}:{tag}", place.image) } else { tag.to_owned() };
-            Ok((id, said))
+            let id = find_tag_scalar(tree, location, selector, &current_version)?;
+            let value = if location.reference.is_some() { format!("{}:{tag}", selector.image) } else { tag.to_owned() };
+            Ok((id, value))
         }
         Pin::Digest => {
             let digest = digest.ok_or(ManifestError::VersionHasNoDigest)?;
-            let (id, form) = find_digest_scalar(tree, spot, place)?;
-            let said = match (form, tag) {
+            let (id, form) = find_digest_scalar(tree, location, selector)?;
+            let value = match (form, tag) {
                 (DigestForm::Alone, _) => digest.to_owned(),
                 (DigestForm::WithTag, Some(tag)) => format!("{tag}@{digest}"),
                 (DigestForm::WithTag, None) => return Err(ManifestError::VersionHasNoTagForBoth),
                 (DigestForm::Reference, Some(tag)) if current_version.tag.is_some() => {
-                    format!("{}:{tag}@{digest}", place.image)
+                    format!("{}:{tag}@{digest}", selector.image)
                 }
-                (DigestForm::Reference, _) => format!("{}@{digest}", place.image),
+                (DigestForm::Reference, _) => format!("{}@{digest}", selector.image),
             };
-            Ok((id, said))
+            Ok((id, value))
         }
     }
 }
@@ -58,50 +59,52 @@ enum DigestForm {
 
 fn find_tag_scalar(
     tree: &ManifestTree<'_>,
-    spot: &ImageLocation,
-    place: &ImageSelector<'_>,
+    location: &ImageLocation,
+    selector: &ImageSelector<'_>,
     current_version: &Version,
 ) -> Result<NodeId, ManifestError> {
     let line = |id: NodeId| tree.node(id).line;
-    if let (ManifestFormat::Path, Some(path), true) = (spot.format, place.path, spot.digest == Some(spot.node)) {
-        return Err(ManifestError::PathToDigest { path: path.to_owned(), line: line(spot.node) });
+    if let (ManifestFormat::Path, Some(path), true) =
+        (location.format, selector.path, location.digest == Some(location.node))
+    {
+        return Err(ManifestError::PathToDigest { path: path.to_owned(), line: line(location.node) });
     }
     if let Some(digest) = current_version.digest.as_deref() {
-        let mut scalars = [spot.reference, spot.tag, spot.digest].into_iter().flatten();
+        let mut scalars = [location.reference, location.tag, location.digest].into_iter().flatten();
         let holder = scalars.find(|id| tree.scalar_text(*id).is_some_and(|text| text.ends_with(digest)));
-        return Err(ManifestError::PinnedByDigest { line: line(holder.unwrap_or(spot.node)) });
+        return Err(ManifestError::PinnedByDigest { line: line(holder.unwrap_or(location.node)) });
     }
-    let key = if spot.format == ManifestFormat::Kustomize { "newTag" } else { "tag" };
-    let no_tag = || ManifestError::NoTag { image: place.image.to_owned(), line: line(spot.node), key };
-    spot.reference.or(spot.tag).ok_or_else(no_tag)
+    let key = if location.format == ManifestFormat::Kustomize { "newTag" } else { "tag" };
+    let no_tag = || ManifestError::NoTag { image: selector.image.to_owned(), line: line(location.node), key };
+    location.reference.or(location.tag).ok_or_else(no_tag)
 }
 
 fn find_digest_scalar(
     tree: &ManifestTree<'_>,
-    spot: &ImageLocation,
-    place: &ImageSelector<'_>,
+    location: &ImageLocation,
+    selector: &ImageSelector<'_>,
 ) -> Result<(NodeId, DigestForm), ManifestError> {
-    if let Some(id) = spot.reference {
+    if let Some(id) = location.reference {
         return Ok((id, DigestForm::Reference));
     }
-    let combined = spot.tag.filter(|id| {
-        spot.format != ManifestFormat::Kustomize
+    let combined = location.tag.filter(|id| {
+        location.format != ManifestFormat::Kustomize
             && tree.scalar_text(*id).and_then(split_tag_and_digest).is_some_and(|(_, digest)| digest.is_some())
     });
     if let Some(id) = combined {
         // The path leads to an empty `digest`. Filling it would give a second digest.
-        if place.path.is_some() && id != spot.node {
-            return Err(ManifestError::TwoDigests { lines: [tree.node(id).line, tree.node(spot.node).line] });
+        if selector.path.is_some() && id != location.node {
+            return Err(ManifestError::TwoDigests { lines: [tree.node(id).line, tree.node(location.node).line] });
         }
         return Ok((id, DigestForm::WithTag));
     }
-    let line = tree.node(spot.node).line;
-    match (spot.digest, place.path) {
-        (digest, Some(path)) if digest != Some(spot.node) => {
+    let line = tree.node(location.node).line;
+    match (location.digest, selector.path) {
+        (digest, Some(path)) if digest != Some(location.node) => {
             Err(ManifestError::PathToTag { path: path.to_owned(), line })
         }
         (Some(id), _) => Ok((id, DigestForm::Alone)),
-        (None, _) => Err(ManifestError::NoDigest { image: place.image.to_owned(), line }),
+        (None, _) => Err(ManifestError::NoDigest { image: selector.image.to_owned(), line }),
     }
 }
 
@@ -110,12 +113,12 @@ pub(super) fn replace_scalar(
     text: &str,
     tree: &ManifestTree<'_>,
     id: NodeId,
-    said: &str,
+    value: &str,
 ) -> Result<String, ManifestError> {
     let node = tree.node(id);
     let line = node.line;
-    if let Some(mark) = tree.find_flux_marker(line) {
-        return Err(ManifestError::Automated { line, policy: parse_policy_name(mark) });
+    if let Some(marker) = tree.find_flux_marker(line) {
+        return Err(ManifestError::Automated { line, policy: parse_policy_name(marker) });
     }
     match tree.find_sharing(id) {
         Some(NodeSharing::Alias) => return Err(ManifestError::Alias { line }),
@@ -123,7 +126,7 @@ pub(super) fn replace_scalar(
         Some(NodeSharing::Merge(merge)) => return Err(ManifestError::MergeKey { line, merge }),
         None => {}
     }
-    let ManifestValue::Scalar(now, style) = &node.value else { return Err(ManifestError::UnsafeEdit { line }) };
+    let ManifestValue::Scalar(current, style) = &node.value else { return Err(ManifestError::UnsafeEdit { line }) };
     if node.has_non_string_tag {
         return Err(ManifestError::NonStringTag { line });
     }
@@ -131,40 +134,42 @@ pub(super) fn replace_scalar(
     let quoted = match style {
         ScalarStyle::Literal | ScalarStyle::Folded => return Err(ManifestError::Multiline { line }),
         _ if source.contains(['\n', '\r']) => return Err(ManifestError::Multiline { line }),
-        ScalarStyle::SingleQuoted => format!("'{said}'"),
-        ScalarStyle::Plain if is_safe_unquoted(said) => said.to_owned(),
-        ScalarStyle::Plain | ScalarStyle::DoubleQuoted => format!("\"{said}\""),
+        ScalarStyle::SingleQuoted => format!("'{value}'"),
+        ScalarStyle::Plain if is_safe_unquoted(value) => value.to_owned(),
+        ScalarStyle::Plain | ScalarStyle::DoubleQuoted => format!("\"{value}\""),
     };
     // A quoted scalar may spell the same text with escapes. Then the file stays as it is.
-    if now == said && (*style != ScalarStyle::Plain || quoted == source) {
+    if current == value && (*style != ScalarStyle::Plain || quoted == source) {
         return Ok(text.to_owned());
     }
     let (before, after) = (&text[..node.bytes.start], &text[node.bytes.end..]);
     let changed = [before, &quoted, after].concat();
-    let proven = is_parsed_as_string(&quoted, said)
-        && is_only_scalar_changed(text, &changed, &node.bytes, said)
+    let is_proven = is_parsed_as_string(&quoted, value)
+        && is_only_scalar_changed(text, &changed, &node.bytes, value)
         && is_only_line_changed(text, &changed, &node.bytes);
-    if proven { Ok(changed) } else { Err(ManifestError::UnsafeEdit { line }) }
+    if is_proven { Ok(changed) } else { Err(ManifestError::UnsafeEdit { line }) }
 }
 
 /// The policy's namespace and name in Flux's marker. The marker may also say whether it sets the tag, the name or the
 /// digest.
-fn parse_policy_name(mark: &str) -> String {
-    let said = serde_json::from_str::<serde_json::Value>(mark.trim()).ok();
-    let policy = said.as_ref().and_then(|said| said.get("$imagepolicy")?.as_str());
+fn parse_policy_name(marker: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(marker.trim()).ok();
+    let policy = value.as_ref().and_then(|value| value.get("$imagepolicy")?.as_str());
     policy.map_or("unknown".to_owned(), |policy| policy.split(':').take(2).collect::<Vec<_>>().join(":"))
 }
 
 /// Whether every YAML reader takes the unquoted text for a string. kustomize and Helm read YAML 1.1, in which `on` is a
 /// boolean, `1_000` and `12:30` are numbers, and `2026-11-16` is a date.
-fn is_safe_unquoted(said: &str) -> bool {
+fn is_safe_unquoted(value: &str) -> bool {
     const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"];
-    let bare = said.replace('_', "").to_ascii_lowercase();
-    let number = bare.is_empty() || bare.parse::<f64>().is_ok();
-    let based = ["0x", "0o", "0b"].iter().any(|base| bare.starts_with(base)) && !bare.contains(['-', '/', ':', '@']);
-    let in_sixties = bare.contains(':') && bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.'));
-    let is_day = || {
-        let mut parts = bare.splitn(3, '-');
+    let normalised = value.replace('_', "").to_ascii_lowercase();
+    let is_number = normalised.is_empty() || normalised.parse::<f64>().is_ok();
+    let has_base_prefix = ["0x", "0o", "0b"].iter().any(|base| normalised.starts_with(base))
+        && !normalised.contains(['-', '/', ':', '@']);
+    let is_sexagesimal =
+        normalised.contains(':') && normalised.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.'));
+    let is_date = || {
+        let mut parts = normalised.splitn(3, '-');
         let digits = |part: Option<&str>| part.map(|part| part.bytes().take_while(u8::is_ascii_digit).count());
         let (year, month, day) = (parts.next(), parts.next(), parts.next());
         year.is_some_and(|year| year.len() == 4)
@@ -172,32 +177,32 @@ fn is_safe_unquoted(said: &str) -> bool {
             && matches!(digits(month), Some(1 | 2))
             && digits(day).is_some_and(|digits| digits > 0)
     };
-    said.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-        && !said.ends_with(':')
-        && said.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b))
-        && !(WORDS.contains(&&*bare) || number || based || in_sixties || is_day())
+    value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && !value.ends_with(':')
+        && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b))
+        && !(WORDS.contains(&&*normalised) || is_number || has_base_prefix || is_sexagesimal || is_date())
 }
 
 /// Asks the library that resolves scalars, so that the check does not rest on the list above alone.
-fn is_parsed_as_string(quoted: &str, said: &str) -> bool {
-    serde_saphyr::from_str::<serde_json::Value>(quoted).is_ok_and(|value| value.as_str() == Some(said))
+fn is_parsed_as_string(quoted: &str, expected: &str) -> bool {
+    serde_saphyr::from_str::<serde_json::Value>(quoted).is_ok_and(|value| value.as_str() == Some(expected))
 }
 
-fn is_only_scalar_changed(before: &str, after: &str, at: &Range<usize>, said: &str) -> bool {
-    let mut met = false;
+fn is_only_scalar_changed(before: &str, after: &str, range: &Range<usize>, value: &str) -> bool {
+    let mut found = false;
     let (mut old, mut new) = (new_parser(before), new_parser(after));
     loop {
         let (old, new) = match (old.next(), new.next()) {
-            (None, None) => return met,
+            (None, None) => return found,
             (Some(Ok(old)), Some(Ok(new))) => (old, new),
             _ => return false,
         };
         let same = match (&old, &new) {
             ((Event::Scalar(_, _, anchor, tag), span), (Event::Scalar(text, _, new_anchor, new_tag), _))
-                if !met && span.byte_range().as_ref() == Some(at) =>
+                if !found && span.byte_range().as_ref() == Some(range) =>
             {
-                met = true;
-                text == said && anchor == new_anchor && tag == new_tag
+                found = true;
+                text == value && anchor == new_anchor && tag == new_tag
             }
             ((old, _), (new, _)) => old == new,
         };
@@ -207,24 +212,24 @@ fn is_only_scalar_changed(before: &str, after: &str, at: &Range<usize>, said: &s
     }
 }
 
-fn is_only_line_changed(before: &str, after: &str, at: &Range<usize>) -> bool {
+fn is_only_line_changed(before: &str, after: &str, range: &Range<usize>) -> bool {
     let diff = TextDiff::from_lines(before, after);
     let mut start = 0;
-    let (mut gone, mut come) = (0, 0);
+    let (mut removed, mut added) = (0, 0);
     for change in diff.iter_all_changes() {
         let line = start..start + change.value().len();
         match change.tag() {
             ChangeTag::Insert => {
-                come += 1;
+                added += 1;
                 continue;
             }
-            ChangeTag::Delete if line.start <= at.start && at.end <= line.end => gone += 1,
+            ChangeTag::Delete if line.start <= range.start && range.end <= line.end => removed += 1,
             ChangeTag::Delete => return false,
             ChangeTag::Equal => {}
         }
         start = line.end;
     }
-    (gone, come) == (1, 1)
+    (removed, added) == (1, 1)
 }
 
 #[cfg(test)]
@@ -232,8 +237,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_some_reader_would_take_for_a_number_a_truth_or_a_day_is_not_left_bare() {
-        for said in [
+    fn text_that_a_reader_could_take_for_a_number_a_boolean_or_a_date_needs_quotes() {
+        for text in [
             "1",
             "1.10",
             "1.",
@@ -267,9 +272,9 @@ mod tests {
             "a#b",
             "12e03",
         ] {
-            assert!(!is_safe_unquoted(said), "{said}");
+            assert!(!is_safe_unquoted(text), "{text}");
         }
-        for said in [
+        for text in [
             "1.2.3",
             "v1",
             "v1.10",
@@ -285,15 +290,15 @@ mod tests {
             "20261116-1",
             "2026-w1",
         ] {
-            assert!(is_safe_unquoted(said), "{said}");
+            assert!(is_safe_unquoted(text), "{text}");
         }
     }
 
     #[test]
-    fn the_proof_fails_for_whatever_else_changed() {
+    fn the_proof_fails_if_anything_else_changed() {
         let before = "a: 1 # one\nb: 2\n";
-        let at = 3..4;
-        for (after, holds) in [
+        let range = 3..4;
+        for (after, expected) in [
             ("a: x # one\nb: 2\n", true),
             ("a: y # one\nb: 2\n", false),
             ("a: x # two\nb: 2\n", false),
@@ -304,16 +309,16 @@ mod tests {
             ("a: x # one\n", false),
             ("a: [x # one\nb: 2\n", false),
         ] {
-            assert_eq!(is_only_scalar_changed(before, after, &at, "x"), holds, "{after}");
+            assert_eq!(is_only_scalar_changed(before, after, &range, "x"), expected, "{after}");
         }
-        for (after, holds) in [
+        for (after, expected) in [
             ("a: x # one\nb: 2\n", true),
             ("a: x # one\nb: 2", false),
             ("a: x # one\r\nb: 2\r\n", false),
             ("a: x # one\n\nb: 2\n", false),
             (before, false),
         ] {
-            assert_eq!(is_only_line_changed(before, after, &at), holds, "{after}");
+            assert_eq!(is_only_line_changed(before, after, &range), expected, "{after}");
         }
     }
 }

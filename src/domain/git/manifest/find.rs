@@ -20,32 +20,32 @@ pub(super) struct ImageLocation {
 
 pub(super) fn find_location(
     tree: &ManifestTree<'_>,
-    place: &ImageSelector<'_>,
+    selector: &ImageSelector<'_>,
 ) -> Result<ImageLocation, ManifestError> {
-    if let Some(path) = place.path {
-        return find_by_path(tree, place, path);
+    if let Some(path) = selector.path {
+        return find_by_path(tree, selector, path);
     }
-    let mut spots = find_kustomize_entries(tree, place.image);
+    let mut locations = find_kustomize_entries(tree, selector.image);
     // A mapping that names the image without a version.
-    let mut bare = None;
+    let mut without_version = None;
     for id in tree.node_ids() {
-        match match_helm_values(tree, id, place.image) {
-            Some(spot) if spot.tag.is_some() || spot.digest.is_some() => spots.push(spot),
-            Some(spot) => bare = bare.or(Some(spot)),
+        match match_helm_values(tree, id, selector.image) {
+            Some(location) if location.tag.is_some() || location.digest.is_some() => locations.push(location),
+            Some(location) => without_version = without_version.or(Some(location)),
             None => {}
         }
-        spots.extend(match_image_field(tree, id, place.image));
+        locations.extend(match_image_field(tree, id, selector.image));
     }
-    if spots.len() > 1 {
-        spots.sort_by_key(|spot| spot.node);
-        let named = |spot: &ImageLocation| (tree.format_path(spot.node), tree.node(spot.node).line);
-        let first = spots.iter().take(MAX_NAMED).map(named).collect();
-        return Err(ManifestError::AmbiguousImage { image: place.image.to_owned(), all: spots.len(), first });
+    if locations.len() > 1 {
+        locations.sort_by_key(|location| location.node);
+        let describe = |location: &ImageLocation| (tree.format_path(location.node), tree.node(location.node).line);
+        let first = locations.iter().take(MAX_NAMED).map(describe).collect();
+        return Err(ManifestError::AmbiguousImage { image: selector.image.to_owned(), all: locations.len(), first });
     }
-    spots.pop().or(bare).ok_or_else(|| {
-        let image = place.image.to_owned();
+    locations.pop().or(without_version).ok_or_else(|| {
+        let image = selector.image.to_owned();
         if tree.documents.iter().any(|root| find_kustomization_images(tree, *root).is_some()) {
-            let key = if place.pin == Pin::Digest { "digest" } else { "newTag" };
+            let key = if selector.pin == Pin::Digest { "digest" } else { "newTag" };
             return ManifestError::NoEntry { image, key };
         }
         ManifestError::ImageNotFound { image }
@@ -75,10 +75,10 @@ fn find_kustomization_images<'a>(tree: &'a ManifestTree<'_>, root: NodeId) -> Op
 
 fn find_kustomize_entries(tree: &ManifestTree<'_>, image: &str) -> Vec<ImageLocation> {
     let lists = tree.documents.iter().filter_map(|root| find_kustomization_images(tree, *root));
-    let named = |entry: &NodeId| ["name", "newName"].iter().any(|key| tree.find_text(*entry, key) == Some(image));
+    let is_named = |entry: &NodeId| ["name", "newName"].iter().any(|key| tree.find_text(*entry, key) == Some(image));
     lists
         .flatten()
-        .filter(|entry| named(entry))
+        .filter(|entry| is_named(entry))
         .map(|entry| ImageLocation {
             format: ManifestFormat::Kustomize,
             node: *entry,
@@ -91,13 +91,13 @@ fn find_kustomize_entries(tree: &ManifestTree<'_>, image: &str) -> Vec<ImageLoca
 
 fn match_helm_values(tree: &ManifestTree<'_>, map: NodeId, image: &str) -> Option<ImageLocation> {
     let repository = tree.find_text(map, "repository")?;
-    let named = match tree.find_text(map, "registry").filter(|registry| !registry.is_empty()) {
+    let is_named = match tree.find_text(map, "registry").filter(|registry| !registry.is_empty()) {
         Some(registry) => {
             image.strip_prefix(registry).and_then(|rest| rest.strip_prefix('/')).is_some_and(|rest| rest == repository)
         }
         None => repository == image,
     };
-    named.then(|| ImageLocation {
+    is_named.then(|| ImageLocation {
         format: ManifestFormat::Helm,
         node: map,
         tag: find_scalar(tree, map, "tag"),
@@ -107,9 +107,9 @@ fn match_helm_values(tree: &ManifestTree<'_>, map: NodeId, image: &str) -> Optio
 }
 
 fn match_image_field(tree: &ManifestTree<'_>, id: NodeId, image: &str) -> Option<ImageLocation> {
-    let whole =
+    let is_reference =
         tree.key(id) == Some("image") && tree.scalar_text(id).is_some_and(|text| &*Image::parse(text).name == image);
-    whole.then_some(ImageLocation {
+    is_reference.then_some(ImageLocation {
         format: ManifestFormat::Raw,
         node: id,
         tag: None,
@@ -120,7 +120,7 @@ fn match_image_field(tree: &ManifestTree<'_>, id: NodeId, image: &str) -> Option
 
 fn find_by_path(
     tree: &ManifestTree<'_>,
-    place: &ImageSelector<'_>,
+    selector: &ImageSelector<'_>,
     path: &str,
 ) -> Result<ImageLocation, ManifestError> {
     let id = path::find_node(tree, path)?;
@@ -134,30 +134,34 @@ fn find_by_path(
     if tree.is_null(id) {
         return Err(ManifestError::PathEmpty { path: path.to_owned(), line });
     }
-    let beside = |key| tree.parent(id).and_then(|map| find_scalar(tree, map, key)).filter(|other| *other != id);
-    let spot = ImageLocation { format: ManifestFormat::Path, node: id, tag: None, digest: None, reference: None };
-    let for_tags = matches!(tree.key(id), Some("tag" | "newTag"));
-    if !for_tags && &*Image::parse(text).name == place.image {
-        return Ok(ImageLocation { reference: Some(id), ..spot });
+    let find_sibling = |key| tree.parent(id).and_then(|map| find_scalar(tree, map, key)).filter(|other| *other != id);
+    let location = ImageLocation { format: ManifestFormat::Path, node: id, tag: None, digest: None, reference: None };
+    let is_tag_key = matches!(tree.key(id), Some("tag" | "newTag"));
+    if !is_tag_key && &*Image::parse(text).name == selector.image {
+        return Ok(ImageLocation { reference: Some(id), ..location });
     }
-    if is_valid_digest(text) || (text.is_empty() && place.pin == Pin::Digest) {
-        return Ok(ImageLocation { tag: beside("newTag").or_else(|| beside("tag")), digest: Some(id), ..spot });
+    if is_valid_digest(text) || (text.is_empty() && selector.pin == Pin::Digest) {
+        return Ok(ImageLocation {
+            tag: find_sibling("newTag").or_else(|| find_sibling("tag")),
+            digest: Some(id),
+            ..location
+        });
     }
     if split_tag_and_digest(text).is_some() {
-        return Ok(ImageLocation { tag: Some(id), digest: beside("digest"), ..spot });
+        return Ok(ImageLocation { tag: Some(id), digest: find_sibling("digest"), ..location });
     }
     if text.contains('/') && !text.contains('\n') {
-        return Err(ManifestError::OtherImage { line, said: text.to_owned(), image: place.image.to_owned() });
+        return Err(ManifestError::OtherImage { line, value: text.to_owned(), image: selector.image.to_owned() });
     }
     Err(explain_no_version(tree, id, text))
 }
 
-fn explain_no_version(tree: &ManifestTree<'_>, id: NodeId, said: &str) -> ManifestError {
+fn explain_no_version(tree: &ManifestTree<'_>, id: NodeId, value: &str) -> ManifestError {
     let line = tree.node(id).line;
-    if said.contains('\n') {
+    if value.contains('\n') {
         ManifestError::Multiline { line }
     } else {
-        ManifestError::NoVersion { line, said: said.to_owned() }
+        ManifestError::NoVersion { line, value: value.to_owned() }
     }
 }
 

@@ -3,20 +3,20 @@
 
 use std::fmt::Write as _;
 
-pub(super) const MOST_BYTES: usize = 1024 * 1024;
-pub(super) const MOST_NODES: usize = 200_000;
+pub(super) const MAX_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_NODES: usize = 200_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    #[error("it has more than {MOST_BYTES} bytes or {MOST_NODES} values: is this the right file?")]
+    #[error("it has more than {MAX_BYTES} bytes or {MAX_NODES} values: is this the right file?")]
     TooLarge,
     #[error("it nests deeper than a manifest does: is this the right file?")]
     TooDeep,
     #[error(
-        "it cannot be read as YAML (line {line}, column {column}: {said}): repair it there, or, if it is a template, \
+        "it cannot be read as YAML (line {line}, column {column}: {message}): repair it there, or, if it is a template, \
          name the file that holds its values"
     )]
-    NotYaml { line: usize, column: usize, said: String },
+    NotYaml { line: usize, column: usize, message: String },
     #[error(
         "the key `{}` stands twice in one mapping (lines {} and {}): keep one of them", shorten_text(key), lines[0], lines[1]
     )]
@@ -39,8 +39,8 @@ pub enum ManifestError {
     PathToDigest { path: String, line: usize },
     #[error("`path: {path}` leads to a tag (line {line}): let it lead to the digest, or set `pin: tag`")]
     PathToTag { path: String, line: usize },
-    #[error("line {line} names `{}`, not {image}: correct the path, or the artefact's image", shorten_text(said))]
-    OtherImage { line: usize, said: String, image: String },
+    #[error("line {line} names `{}`, not {image}: correct the path, or the artefact's image", shorten_text(value))]
+    OtherImage { line: usize, value: String, image: String },
 
     #[error(
         "it names {image} nowhere: an entry in a kustomization's `images:`, a `repository:` with a `tag:`, or an \
@@ -58,8 +58,8 @@ pub enum ManifestError {
     NoDigest { image: String, line: usize },
     #[error("{image} stands in {all} places ({}): keep one, or say which one counts with `path:`", format_places(first, *all))]
     AmbiguousImage { image: String, all: usize, first: Vec<(String, usize)> },
-    #[error("line {line} says `{}`, which is no version: name the file in which it is filled in", shorten_text(said))]
-    NoVersion { line: usize, said: String },
+    #[error("line {line} says `{}`, which is no version: name the file in which it is filled in", shorten_text(value))]
+    NoVersion { line: usize, value: String },
     #[error("line {line} pins a digest, beside which a tag means nothing: remove the digest, or set `pin: digest`")]
     PinnedByDigest { line: usize },
     #[error("both the tag and `digest` are to hold a digest (lines {} and {}): keep one of them", lines[0], lines[1])]
@@ -93,8 +93,8 @@ pub enum ManifestError {
     VersionHasNoTagForBoth,
     #[error("the version to write has no digest: choose one that has, or set `pin: tag`")]
     VersionHasNoDigest,
-    #[error("`{}` is no {what} that a registry can have: choose another version", shorten_text(said))]
-    BadVersion { said: String, what: &'static str },
+    #[error("`{}` is no {kind} that a registry can have: choose another version", shorten_text(value))]
+    BadVersion { value: String, kind: &'static str },
     /// The check of Gantry's own edit failed. No file is expected to lead here.
     #[error(
         "the change to line {line} would have changed more than the version, so nothing was written: change it by hand"
@@ -103,10 +103,10 @@ pub enum ManifestError {
 }
 
 /// Shortens a value of a file to one line for a sentence.
-fn shorten_text(said: &str) -> String {
-    const MOST_LETTERS: usize = 60;
-    let line: String = said.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_LETTERS + 1).collect();
-    match line.char_indices().nth(MOST_LETTERS) {
+fn shorten_text(value: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    let line: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_CHARS + 1).collect();
+    match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line,
     }
@@ -119,22 +119,22 @@ fn format_lines(lines: &[usize]) -> String {
     join_items(lines.iter().map(ToString::to_string), lines.len())
 }
 
-fn format_places(first: &[(String, usize)], all: usize) -> String {
-    join_items(first.iter().map(|(path, line)| format!("`{}` in line {line}", shorten_text(path))), all)
+fn format_places(first: &[(String, usize)], total: usize) -> String {
+    join_items(first.iter().map(|(path, line)| format!("`{}` in line {line}", shorten_text(path))), total)
 }
 
-fn join_items(items: impl Iterator<Item = String>, all: usize) -> String {
+fn join_items(items: impl Iterator<Item = String>, total: usize) -> String {
     let mut text = String::new();
-    for (at, item) in items.take(MAX_NAMED).enumerate() {
-        text.push_str(match at {
+    for (index, item) in items.take(MAX_NAMED).enumerate() {
+        text.push_str(match index {
             0 => "",
-            _ if at + 1 == all => " and ",
+            _ if index + 1 == total => " and ",
             _ => ", ",
         });
         text.push_str(&item);
     }
-    if all > MAX_NAMED {
-        let _ = write!(text, " and {} more", all - MAX_NAMED);
+    if total > MAX_NAMED {
+        let _ = write!(text, " and {} more", total - MAX_NAMED);
     }
     text
 }

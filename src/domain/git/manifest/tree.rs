@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StrInput};
 
-use super::problem::{MOST_BYTES, MOST_NODES, ManifestError};
+use super::problem::{MAX_BYTES, MAX_NODES, ManifestError};
 
 /// The number of a node, in the order of the file.
 pub(super) type NodeId = usize;
@@ -52,7 +52,7 @@ pub(super) enum NodeSharing {
 pub(super) fn new_parser(text: &str) -> Parser<'_, StrInput<'_>> {
     let options: Options = granit_parser::options! {
         // A values file may begin with a page of comments. The size of the file bounds their number.
-        max_buffered_comment_events: MOST_BYTES,
+        max_buffered_comment_events: MAX_BYTES,
     };
     Parser::new_from_str_with_options(text, options)
 }
@@ -61,27 +61,27 @@ pub(super) fn new_parser(text: &str) -> Parser<'_, StrInput<'_>> {
 struct OpenCollection {
     id: NodeId,
     key: Option<NodeId>,
-    seen: HashMap<String, usize>,
+    key_lines: HashMap<String, usize>,
 }
 
 impl<'t> ManifestTree<'t> {
     pub(super) fn parse_yaml(text: &'t str) -> Result<Self, ManifestError> {
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(ManifestError::TooLarge);
         }
         let mut tree = Self::default();
         let mut open: Vec<OpenCollection> = Vec::new();
         let mut anchors: HashMap<usize, NodeId> = HashMap::new();
-        for next in new_parser(text) {
-            let (event, span) = next.map_err(|error| match error.kind() {
+        for event in new_parser(text) {
+            let (event, span) = event.map_err(|error| match error.kind() {
                 ErrorKind::RecursionLimitExceeded => ManifestError::TooDeep,
                 _ => ManifestError::NotYaml {
                     line: error.marker().line(),
                     column: error.marker().col() + 1,
-                    said: error.info(),
+                    message: error.info(),
                 },
             })?;
-            let odd_tag = event.tag().is_some_and(|tag| !tag.is_yaml_core_schema_tag("str"));
+            let has_non_string_tag = event.tag().is_some_and(|tag| !tag.is_yaml_core_schema_tag("str"));
             let anchor = event.anchor_id();
             let (value, opens) = match event {
                 Event::Scalar(text, style, ..) => (ManifestValue::Scalar(text, style), false),
@@ -104,13 +104,13 @@ impl<'t> ManifestTree<'t> {
                 _ => continue,
             };
             let id = tree.add_node(value, &span, open.last_mut())?;
-            tree.nodes[id].has_non_string_tag = odd_tag;
+            tree.nodes[id].has_non_string_tag = has_non_string_tag;
             if let Some(anchor) = anchor {
                 tree.nodes[id].anchor = Some(anchor);
                 anchors.insert(anchor, id);
             }
             if opens {
-                open.push(OpenCollection { id, key: None, seen: HashMap::new() });
+                open.push(OpenCollection { id, key: None, key_lines: HashMap::new() });
             }
         }
         Ok(tree)
@@ -123,7 +123,7 @@ impl<'t> ManifestTree<'t> {
         open: Option<&mut OpenCollection>,
     ) -> Result<NodeId, ManifestError> {
         let id = self.nodes.len();
-        if id >= MOST_NODES {
+        if id >= MAX_NODES {
             return Err(ManifestError::TooLarge);
         }
         let bytes = span.byte_range().unwrap_or_default();
@@ -149,7 +149,7 @@ impl<'t> ManifestTree<'t> {
             }
             open.key = Some(id);
             if let Some(text) = self.scalar_text(id)
-                && let Some(first) = open.seen.insert(text.to_owned(), line)
+                && let Some(first) = open.key_lines.insert(text.to_owned(), line)
             {
                 return Err(ManifestError::DuplicateKey { key: text.to_owned(), lines: [first, line] });
             }
@@ -236,23 +236,23 @@ impl<'t> ManifestTree<'t> {
 
     /// Flux's marker on a line, without the `#`.
     pub(super) fn find_flux_marker(&self, line: usize) -> Option<&str> {
-        self.flux_markers.iter().find(|(at, _)| *at == line).map(|(_, text)| &**text)
+        self.flux_markers.iter().find(|(marked_line, _)| *marked_line == line).map(|(_, text)| &**text)
     }
 
     /// The path to a node, in the syntax of a configured path.
     pub(super) fn format_path(&self, id: NodeId) -> String {
-        let mut steps: Vec<String> = Vec::new();
+        let mut segments: Vec<String> = Vec::new();
         for id in self.iter_ancestors(id) {
             let Some(parent) = self.nodes[id].parent else { break };
             match &self.nodes[parent].value {
                 ManifestValue::List(items) => {
                     let index = items.iter().position(|item| *item == id).unwrap_or_default();
-                    steps.push(format!("[{index}]"));
+                    segments.push(format!("[{index}]"));
                 }
-                _ => steps.push(format_key(self.key(id).unwrap_or("?"))),
+                _ => segments.push(format_key(self.key(id).unwrap_or("?"))),
             }
         }
-        let path: String = steps.iter().rev().map(String::as_str).collect();
+        let path: String = segments.iter().rev().map(String::as_str).collect();
         path.strip_prefix('.').unwrap_or(&path).to_owned()
     }
 }

@@ -50,8 +50,8 @@ impl Hunk {
                     ChangeTag::Insert => DiffMark::Added,
                 };
                 let text: &str = change.value();
-                let ended = text.strip_suffix('\n');
-                DiffLine::new_plain(mark, ended.unwrap_or(text), ended.is_some())
+                let without_newline = text.strip_suffix('\n');
+                DiffLine::new_plain(mark, without_newline.unwrap_or(text), without_newline.is_some())
             })
             .collect();
         let (old, new) = ops.first().map_or((0, 0), |op| (op.old_range().start, op.new_range().start));
@@ -78,8 +78,8 @@ impl Hunk {
 
     /// The number of lines on the old side and on the new side.
     pub(super) fn count_sides(&self) -> (usize, usize) {
-        let (gone, come) = (self.count_marked(DiffMark::Removed), self.count_marked(DiffMark::Added));
-        (self.lines.len() - come, self.lines.len() - gone)
+        let (removed, added) = (self.count_marked(DiffMark::Removed), self.count_marked(DiffMark::Added));
+        (self.lines.len() - added, self.lines.len() - removed)
     }
 
     pub(super) fn count_marked(&self, mark: DiffMark) -> usize {
@@ -88,12 +88,12 @@ impl Hunk {
 }
 
 impl DiffLine {
-    pub(super) fn new_plain(mark: DiffMark, text: &str, ends: bool) -> Self {
+    pub(super) fn new_plain(mark: DiffMark, text: &str, has_newline: bool) -> Self {
         let segments = match text {
             "" => vec![],
             text => vec![Segment { emphasised: false, text: text.to_owned() }],
         };
-        Self { mark, segments, has_newline: ends }
+        Self { mark, segments, has_newline }
     }
 
     pub fn to_text(&self) -> String {

@@ -23,16 +23,16 @@ pub(super) fn parse_hunks(patch: &str) -> Vec<Hunk> {
             }
             continue;
         }
-        if let Some(mut reading) = open.take() {
-            if reading.accept_line(line) {
-                if reading.old_left > 0 || reading.new_left > 0 {
-                    open = Some(reading);
+        if let Some(mut current) = open.take() {
+            if current.accept_line(line) {
+                if current.old_left > 0 || current.new_left > 0 {
+                    open = Some(current);
                 } else {
-                    hunks.push(reading.hunk);
+                    hunks.push(current.hunk);
                 }
                 continue;
             }
-            hunks.push(reading.hunk);
+            hunks.push(current.hunk);
         }
         open = parse_header(line);
     }

@@ -8,42 +8,42 @@ use proptest::prelude::*;
 use super::*;
 
 /// Applies a difference as `patch` does: lines outside the hunks stay.
-fn applied(old: &str, difference: &LineDiff) -> Option<String> {
+fn apply_diff(old: &str, diff: &LineDiff) -> Option<String> {
     let lines: Vec<&str> = old.split_inclusive('\n').collect();
-    let (mut new, mut at) = (String::new(), 0);
-    for hunk in &difference.hunks {
+    let (mut new, mut index) = (String::new(), 0);
+    for hunk in &diff.hunks {
         let start = hunk.old_start.saturating_sub(usize::from(hunk.count_sides().0 > 0));
-        new.extend(lines.get(at..start)?.iter().copied());
-        at = start;
+        new.extend(lines.get(index..start)?.iter().copied());
+        index = start;
         for line in &hunk.lines {
             let text = line.to_text() + if line.has_newline { "\n" } else { "" };
             if line.mark != DiffMark::Added {
-                if *lines.get(at)? != text {
+                if *lines.get(index)? != text {
                     return None;
                 }
-                at += 1;
+                index += 1;
             }
             if line.mark != DiffMark::Removed {
                 new.push_str(&text);
             }
         }
     }
-    new.extend(lines.get(at..)?.iter().copied());
+    new.extend(lines.get(index..)?.iter().copied());
     Some(new)
 }
 
 /// Renders a difference with emphasised segments in brackets.
-fn render_diff(difference: &LineDiff) -> String {
-    let mut shown = String::new();
-    for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
-        shown.push(line.mark.as_char());
+fn render_diff(diff: &LineDiff) -> String {
+    let mut rendered = String::new();
+    for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
+        rendered.push(line.mark.as_char());
         for Segment { emphasised, text } in &line.segments {
             let (open, close) = if *emphasised { ("[", "]") } else { ("", "") };
-            shown.extend([open, text.as_str(), close]);
+            rendered.extend([open, text.as_str(), close]);
         }
-        shown.push('\n');
+        rendered.push('\n');
     }
-    shown
+    rendered
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -63,12 +63,12 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn what_differs_is_marked_line_by_line_and_word_by_word() {
+fn differences_are_marked_by_line_and_by_word() {
     let old = "kind: Deployment\nspec:\n  replicas: 2\n  image: acme/checkout:1.4.2\n  підпис: стара кава ☕\n";
     let new =
         "kind: Deployment\nspec:\n  replicas: 3\n  image: acme/checkout:1.5.0\n  підпис: нова кава ☕\n  more: true\n";
-    let difference = LineDiff::from_texts(old, new);
-    assert_snapshot!(render_diff(&difference), @"
+    let diff = LineDiff::from_texts(old, new);
+    assert_snapshot!(render_diff(&diff), @"
      kind: Deployment
      spec:
     -  replicas: [2]
@@ -79,29 +79,29 @@ fn what_differs_is_marked_line_by_line_and_word_by_word() {
     +  підпис: [нова] кава ☕
     +  more: true
     ");
-    assert_eq!((difference.added, difference.removed, difference.count_lines()), (4, 3, 9));
+    assert_eq!((diff.added, diff.removed, diff.count_lines()), (4, 3, 9));
 }
 
 #[test]
-fn lines_that_are_too_long_for_their_words_show_what_lies_between_their_ends() {
+fn lines_too_long_for_a_word_diff_emphasise_the_text_between_their_common_ends() {
     let same = "мініфікат; ".repeat(500);
-    let difference = LineDiff::from_texts(&format!("{same}one{same}\n"), &format!("{same}oбe{same}"));
-    let segments = |at: usize| {
-        let line = &difference.hunks[0].lines[at];
+    let diff = LineDiff::from_texts(&format!("{same}one{same}\n"), &format!("{same}oбe{same}"));
+    let emphasised_texts = |index: usize| {
+        let line = &diff.hunks[0].lines[index];
         line.segments
             .iter()
             .filter(|segment| segment.emphasised)
             .map(|segment| segment.text.as_str())
             .collect::<Vec<_>>()
     };
-    assert_eq!((segments(0), segments(1)), (vec!["n"], vec!["б"]));
-    assert_eq!(difference.hunks[0].lines[1].to_text(), format!("{same}oбe{same}"));
+    assert_eq!((emphasised_texts(0), emphasised_texts(1)), (vec!["n"], vec!["б"]));
+    assert_eq!(diff.hunks[0].lines[1].to_text(), format!("{same}oбe{same}"));
     let others = LineDiff::from_texts(&"a".repeat(9_000), &format!("a{}", "b".repeat(9_000)));
     assert_eq!(others.hunks[0].lines[0].segments.len(), 1);
 }
 
 #[test]
-fn far_changes_are_hunks_of_their_own_and_the_patch_is_as_git_writes_it() {
+fn distant_changes_are_separate_hunks_and_the_patch_has_the_format_of_git() {
     let old = (1..=30).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     let new = old.replace("line 4\n", "line four\n").replace("line 30\n", "line 30");
     let patch = LineDiff::from_texts(&old, &new).to_unified_patch("a b/notes\n.txt");
@@ -134,15 +134,15 @@ fn far_changes_are_hunks_of_their_own_and_the_patch_is_as_git_writes_it() {
 }
 
 #[test]
-fn a_patch_of_github_is_read_with_its_headings_and_its_ends() {
+fn a_patch_of_github_is_parsed_with_headings_and_line_ends() {
     let patch = "@@ -16,7 +16,7 @@ fn total(basket: &Basket) -> Money {\n     let sum = basket.sum();\n \n-    sum.round()\n+    sum.round_per_line()\n }\n\n // end\n \n\\ No newline at end of file\n@@ -90 +90,0 @@\n-gone";
-    let difference = LineDiff::from_patch(patch);
-    assert_eq!(difference.hunks[0].heading, "fn total(basket: &Basket) -> Money {");
+    let diff = LineDiff::from_patch(patch);
+    assert_eq!(diff.hunks[0].heading, "fn total(basket: &Basket) -> Money {");
     assert_eq!(
-        difference.hunks.iter().map(Hunk::to_range_header).collect::<Vec<_>>(),
+        diff.hunks.iter().map(Hunk::to_range_header).collect::<Vec<_>>(),
         ["@@ -16,7 +16,7 @@", "@@ -90 +90,0 @@"]
     );
-    assert_snapshot!(render_diff(&difference), @"
+    assert_snapshot!(render_diff(&diff), @"
          let sum = basket.sum();
      
     -    [sum.round]()
@@ -153,12 +153,12 @@ fn a_patch_of_github_is_read_with_its_headings_and_its_ends() {
      
     -gone
     ");
-    assert!(!difference.hunks[0].lines.last().unwrap().has_newline);
-    assert_eq!((difference.added, difference.removed), (1, 2));
+    assert!(!diff.hunks[0].lines.last().unwrap().has_newline);
+    assert_eq!((diff.added, diff.removed), (1, 2));
 }
 
 #[test]
-fn a_patch_that_was_cut_or_is_none_gives_what_it_holds() {
+fn a_truncated_or_invalid_patch_gives_the_hunks_that_it_has() {
     let cut = LineDiff::from_patch("@@ -1,9 +1,9 @@\n a\n-b");
     assert_eq!((cut.hunks[0].to_range_header().as_str(), cut.removed), ("@@ -1,2 +1 @@", 1));
     let whole = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39\n";
@@ -175,10 +175,10 @@ fn a_patch_that_was_cut_or_is_none_gives_what_it_holds() {
 }
 
 #[test]
-fn what_is_no_text_or_too_long_is_said_to_be() {
+fn binary_and_too_long_texts_are_omitted_with_a_reason() {
     let long = "x".repeat(MAX_TEXT_BYTES + 1);
     let lines = "\n".repeat(MAX_LINES + 1);
-    for (old, new, unseen) in [
+    for (old, new, reason) in [
         ("a\0b", "a", Some(OmissionReason::Binary)),
         ("a", "a\0b", Some(OmissionReason::Binary)),
         ("a", &long, Some(OmissionReason::TooLong)),
@@ -187,8 +187,8 @@ fn what_is_no_text_or_too_long_is_said_to_be() {
         ("a\0b", "a\0b", None),
         ("a", "a", None),
     ] {
-        let difference = LineDiff::from_texts(old, new);
-        assert_eq!((difference.omitted, difference.hunks.len()), (unseen, 0));
+        let diff = LineDiff::from_texts(old, new);
+        assert_eq!((diff.omitted, diff.hunks.len()), (reason, 0));
     }
     assert_eq!(LineDiff::from_texts("\0", "").to_unified_patch("x"), "Binary files a/x and b/x differ\n");
     assert_eq!(LineDiff::from_texts("", &long).to_unified_patch("x"), "Files a/x and b/x differ\n");
@@ -197,34 +197,40 @@ fn what_is_no_text_or_too_long_is_said_to_be() {
 }
 
 #[test]
-fn the_longest_texts_take_a_moment_and_no_more() {
-    let of = |lines: usize, line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
+fn the_longest_texts_are_compared_in_bounded_time() {
+    let repeat_lines = |lines: usize, line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
     let cases: [(String, String); 4] = [
-        (of(99_000, &|n| format!("{n:09}\n")), of(99_000, &|n| format!("{:09}\n", n * 7919 % 99_991))),
-        (of(99_000, &|n| format!("{}\n", n % 2)), of(99_000, &|n| format!("{}\n", n % 3))),
+        (
+            repeat_lines(99_000, &|n| format!("{n:09}\n")),
+            repeat_lines(99_000, &|n| format!("{:09}\n", n * 7919 % 99_991)),
+        ),
+        (repeat_lines(99_000, &|n| format!("{}\n", n % 2)), repeat_lines(99_000, &|n| format!("{}\n", n % 3))),
         ("a b ".repeat(MAX_TEXT_BYTES / 4), "b a ".repeat(MAX_TEXT_BYTES / 4)),
-        (of(700, &|n| format!("{}\n", "a.b ".repeat(n % 300))), of(700, &|n| format!("{}\n", "b.a ".repeat(n % 299)))),
+        (
+            repeat_lines(700, &|n| format!("{}\n", "a.b ".repeat(n % 300))),
+            repeat_lines(700, &|n| format!("{}\n", "b.a ".repeat(n % 299))),
+        ),
     ];
-    for (at, (old, new)) in cases.iter().enumerate() {
-        let begun = Instant::now();
-        let difference = LineDiff::from_texts(old, new);
-        let took = begun.elapsed();
+    for (index, (old, new)) in cases.iter().enumerate() {
+        let started = Instant::now();
+        let diff = LineDiff::from_texts(old, new);
+        let elapsed = started.elapsed();
         // The limit is far above the usual time, because tests share their machine.
-        assert!(took.as_secs() < 20, "{at}: {took:?}");
-        assert_eq!(applied(old, &difference).as_ref(), Some(new), "{at}");
+        assert!(elapsed.as_secs() < 20, "{index}: {elapsed:?}");
+        assert_eq!(apply_diff(old, &diff).as_ref(), Some(new), "{index}");
     }
 }
 
 proptest! {
     #[test]
-    fn applied_to_the_old_text_it_gives_the_new_one(old in text(), new in text()) {
-        let difference = LineDiff::from_texts(&old, &new);
-        let applied = applied(&old, &difference);
+    fn a_diff_applied_to_the_old_text_gives_the_new_one(old in text(), new in text()) {
+        let diff = LineDiff::from_texts(&old, &new);
+        let applied = apply_diff(&old, &diff);
         prop_assert_eq!(applied.as_ref(), Some(&new));
-        let read = LineDiff::from_patch(&difference.to_unified_patch("x"));
-        prop_assert_eq!(&read, &difference);
-        prop_assert_eq!(difference.hunks.is_empty(), old == new);
-        for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
+        let parsed = LineDiff::from_patch(&diff.to_unified_patch("x"));
+        prop_assert_eq!(&parsed, &diff);
+        prop_assert_eq!(diff.hunks.is_empty(), old == new);
+        for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
             prop_assert!(line.segments.iter().all(|segment| !segment.text.is_empty()));
             prop_assert!(line.mark != DiffMark::Unchanged || line.segments.iter().all(|segment| !segment.emphasised));
             prop_assert!(!line.to_text().contains('\n'));
@@ -233,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn the_ends_of_any_two_lines_are_found(start in "\\PC{0,9}", one in "\\PC{0,9}", two in "\\PC{0,9}", end in "\\PC{0,9}") {
+    fn comparing_the_ends_keeps_the_text_of_any_two_lines(start in "\\PC{0,9}", one in "\\PC{0,9}", two in "\\PC{0,9}", end in "\\PC{0,9}") {
         let line = |mark, middle: &str| DiffLine::new_plain(mark, &format!("{start}{middle}{end}"), true);
         let (mut old, mut new) = (line(DiffMark::Removed, &one), line(DiffMark::Added, &two));
         compare_ends(&mut old, &mut new);
@@ -242,17 +248,17 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_strange(old in any::<String>(), new in any::<String>(), patch in any::<String>()) {
-        let difference = LineDiff::from_texts(&old, &new);
-        if difference.omitted.is_none() {
-            let applied = applied(&old, &difference);
+    fn any_texts_can_be_compared(old in any::<String>(), new in any::<String>(), patch in any::<String>()) {
+        let diff = LineDiff::from_texts(&old, &new);
+        if diff.omitted.is_none() {
+            let applied = apply_diff(&old, &diff);
             prop_assert_eq!(applied, Some(new));
         }
         let _ = LineDiff::from_patch(&patch).to_unified_patch(&old);
     }
 
     #[test]
-    fn any_patch_is_read_and_read_again_alike(
+    fn any_patch_survives_a_round_trip(
         lines in prop::collection::vec("[ +\\\\@-][a-z@ ]{0,6}|@@ -[0-9]{0,3}(,[0-9])? \\+[0-9]{1,3}(,[0-9])? @@( x)?", 0..20),
     ) {
         let once = LineDiff::from_patch(&lines.join("\n"));

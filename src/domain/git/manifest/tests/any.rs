@@ -10,7 +10,7 @@ struct File {
     before: String,
     after: String,
     /// The scalar contains the whole reference.
-    whole: bool,
+    is_reference: bool,
 }
 
 fn tag() -> impl Strategy<Value = String> {
@@ -65,31 +65,45 @@ fn file(forms: &'static [Form]) -> impl Strategy<Value = File> {
     let form = prop::sample::select(forms);
     let document = prop::sample::select(vec!["", "---\n", "kind: Service\n---\n"]);
     let parts = (form, document, other(), other(), comment(), any::<bool>(), any::<bool>(), any::<bool>());
-    parts.prop_map(|((open, close, whole), document, above, below, comment, windows, marked, cut)| {
-        let behind = if comment.is_empty() { String::new() } else { format!("  {comment}") };
-        let close =
-            if let Some(rest) = close.strip_prefix('\n') { format!("{behind}\n{rest}") } else { close.to_owned() };
-        let below = if above == below { String::new() } else { below };
-        // Two parts of the same kind would repeat a key.
-        let below = if above.split(':').next() == below.split(':').next() { String::new() } else { below };
-        let mut before = format!("{document}{above}{open}");
-        let mut after = format!("{close}{below}");
-        if cut {
-            after.truncate(after.trim_end().len());
-        }
-        if windows {
-            (before, after) = (before.replace('\n', "\r\n"), after.replace('\n', "\r\n"));
-        }
-        if marked {
-            before.insert(0, '\u{feff}');
-        }
-        File { before, after, whole }
-    })
+    parts.prop_map(
+        |(
+            (open, close, is_reference),
+            document,
+            above,
+            below,
+            comment,
+            has_windows_line_ends,
+            has_byte_order_mark,
+            ends_without_newline,
+        )| {
+            let trailing_comment = if comment.is_empty() { String::new() } else { format!("  {comment}") };
+            let close = if let Some(rest) = close.strip_prefix('\n') {
+                format!("{trailing_comment}\n{rest}")
+            } else {
+                close.to_owned()
+            };
+            let below = if above == below { String::new() } else { below };
+            // Two parts of the same kind would repeat a key.
+            let below = if above.split(':').next() == below.split(':').next() { String::new() } else { below };
+            let mut before = format!("{document}{above}{open}");
+            let mut after = format!("{close}{below}");
+            if ends_without_newline {
+                after.truncate(after.trim_end().len());
+            }
+            if has_windows_line_ends {
+                (before, after) = (before.replace('\n', "\r\n"), after.replace('\n', "\r\n"));
+            }
+            if has_byte_order_mark {
+                before.insert(0, '\u{feff}');
+            }
+            File { before, after, is_reference }
+        },
+    )
 }
 
 impl File {
     fn with(&self, quote: &str, tag: &str) -> String {
-        let reference = if self.whole { format!("{SEARCH}:{tag}") } else { tag.to_owned() };
+        let reference = if self.is_reference { format!("{SEARCH}:{tag}") } else { tag.to_owned() };
         format!("{}{quote}{reference}{quote}{}", self.before, self.after)
     }
 }
@@ -100,56 +114,57 @@ fn quote() -> impl Strategy<Value = &'static str> {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read_and_every_other_byte_stays(
+    fn a_written_tag_is_read_again_and_every_other_byte_stays(
         file in file(&FORMS), quote in quote(), old in tag(), new in tag()
     ) {
         let text = file.with(quote, &old);
-        let place = place(None, Pin::Tag);
+        let selector = selector(None, Pin::Tag);
         // Without quotes, some tags mean null.
-        prop_assume!(!(quote.is_empty() && old == "Null" && !file.whole));
-        let said = read_version(&text, &place);
-        prop_assert_eq!(said.map(|said| said.version), Ok(version(Some(&old), None)), "{}", text);
-        let written = write_version(&text, &place, &version(Some(&new), None)).unwrap();
-        prop_assert_eq!(read_version(&written, &place).map(|said| said.version), Ok(version(Some(&new), None)));
+        prop_assume!(!(quote.is_empty() && old == "Null" && !file.is_reference));
+        let read = read_version(&text, &selector);
+        prop_assert_eq!(read.map(|read| read.version), Ok(version(Some(&old), None)), "{}", text);
+        let written = write_version(&text, &selector, &version(Some(&new), None)).unwrap();
+        prop_assert_eq!(read_version(&written, &selector).map(|read| read.version), Ok(version(Some(&new), None)));
         let bare = file.with("", &new);
         let quoted = file.with(if quote.is_empty() { "\"" } else { quote }, &new);
         prop_assert!(written == quoted || (quote.is_empty() && written == bare), "{}", written);
-        let back = write_version(&written, &place, &version(Some(&old), None)).unwrap();
+        let back = write_version(&written, &selector, &version(Some(&old), None)).unwrap();
         if written == file.with(quote, &new) {
             let requoted = quote.is_empty() && back == file.with("\"", &old);
             prop_assert!(back == text || requoted, "{}", back);
         }
-        prop_assert_eq!(write_version(&written, &place, &version(Some(&new), None)), Ok(written.clone()));
+        prop_assert_eq!(write_version(&written, &selector, &version(Some(&new), None)), Ok(written.clone()));
     }
 
     #[test]
-    fn what_was_written_is_text_for_whoever_reads_it(tag in tag(), quote in quote()) {
+    fn a_written_tag_is_a_string_for_every_reader(tag in tag(), quote in quote()) {
         let text = format!("image: {{repository: {SEARCH}, tag: {quote}v1{quote}}}\n");
-        let written = write_version(&text, &place(None, Pin::Tag), &version(Some(&tag), None)).unwrap();
+        let written = write_version(&text, &selector(None, Pin::Tag), &version(Some(&tag), None)).unwrap();
         let values: serde_json::Value = serde_saphyr::from_str(&written).unwrap();
         prop_assert_eq!(&values["image"]["tag"], &serde_json::Value::from(tag));
     }
 
     #[test]
-    fn a_digest_comes_and_goes(file in file(&FORMS[5..]), quote in quote(), tag in tag(), with_tag: bool) {
+    fn a_digest_can_be_written_and_replaced(file in file(&FORMS[5..]), quote in quote(), tag in tag(), with_tag: bool) {
         let text = file.with(quote, &tag);
-        let place = place(None, Pin::Digest);
+        let selector = selector(None, Pin::Digest);
         let (one, two) = (digest("1"), digest("2"));
-        let kept = Some(&*tag).filter(|_| with_tag);
-        let first = write_version(&text, &place, &version(kept, Some(&one))).unwrap();
-        let second = write_version(&first, &place, &version(kept, Some(&two))).unwrap();
-        prop_assert_eq!(read_version(&second, &place).map(|said| said.version), Ok(version(kept, Some(&two))));
-        prop_assert_eq!(write_version(&second, &place, &version(kept, Some(&one))), Ok(first));
+        let tag_to_write = Some(&*tag).filter(|_| with_tag);
+        let first = write_version(&text, &selector, &version(tag_to_write, Some(&one))).unwrap();
+        let second = write_version(&first, &selector, &version(tag_to_write, Some(&two))).unwrap();
+        let read = read_version(&second, &selector).map(|read| read.version);
+        prop_assert_eq!(read, Ok(version(tag_to_write, Some(&two))));
+        prop_assert_eq!(write_version(&second, &selector, &version(tag_to_write, Some(&one))), Ok(first));
     }
 
     #[test]
-    fn no_text_panics(text in "[ \\-:\\[\\]{}&*!|>'\"%@`#,?a\n\r\t\u{feff}é]{0,40}", path in "[a.\\[\\]0\"']{0,6}") {
+    fn no_text_causes_a_panic(text in "[ \\-:\\[\\]{}&*!|>'\"%@`#,?a\n\r\t\u{feff}é]{0,40}", path in "[a.\\[\\]0\"']{0,6}") {
         let version = version(Some("v2"), Some(&digest("b")));
         for pin in [Pin::Tag, Pin::Digest] {
             for path in [None, Some(&*path), Some("a")] {
-                let place = ImageSelector { image: "a", path, pin };
-                let _ = read_version(&text, &place);
-                let _ = write_version(&text, &place, &version);
+                let selector = ImageSelector { image: "a", path, pin };
+                let _ = read_version(&text, &selector);
+                let _ = write_version(&text, &selector, &version);
             }
         }
     }
@@ -162,19 +177,19 @@ proptest! {
         )
     ) {
         let mut chars: Vec<char> = file.with(quote, "v1").chars().collect();
-        for (at, insert, remove) in edits {
-            let at = at.index(chars.len().max(1)).min(chars.len());
-            let end = (at + remove).min(chars.len());
-            chars.splice(at..end, insert.chars());
+        for (index, insert, remove) in edits {
+            let start = index.index(chars.len().max(1)).min(chars.len());
+            let end = (start + remove).min(chars.len());
+            chars.splice(start..end, insert.chars());
         }
         let text: String = chars.into_iter().collect();
-        if let Ok(written) = write_version(&text, &place(None, Pin::Tag), &version(Some("v22"), None)) {
-            let said = read_version(&written, &place(None, Pin::Tag)).unwrap();
-            prop_assert_eq!(said.version, version(Some("v22"), None));
+        if let Ok(written) = write_version(&text, &selector(None, Pin::Tag), &version(Some("v22"), None)) {
+            let read = read_version(&written, &selector(None, Pin::Tag)).unwrap();
+            prop_assert_eq!(read.version, version(Some("v22"), None));
             let head = text.bytes().zip(written.bytes()).take_while(|(a, b)| a == b).count();
             let tail = text.bytes().rev().zip(written.bytes().rev()).take_while(|(a, b)| a == b).count();
-            let gone = text.as_bytes().get(head..text.len() - tail).unwrap_or_default();
-            prop_assert!(!gone.contains(&b'\n') && gone.len() < 40, "{text} {written}");
+            let replaced = text.as_bytes().get(head..text.len() - tail).unwrap_or_default();
+            prop_assert!(!replaced.contains(&b'\n') && replaced.len() < 40, "{text} {written}");
         }
     }
 }

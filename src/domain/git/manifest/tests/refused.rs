@@ -5,36 +5,36 @@ use std::fmt::Write as _;
 use crate::domain::git::manifest::tests::*;
 
 #[track_caller]
-fn refused(text: &str, path: Option<&'static str>, pin: Pin, sentence: &str) {
+fn assert_refused(text: &str, path: Option<&'static str>, pin: Pin, sentence: &str) {
     let version = version(Some("v2"), Some(&digest("b")));
-    let said = write_version(text, &place(path, pin), &version).map_err(|problem| problem.to_string());
-    assert_eq!(said, Err(sentence.to_owned()), "{text}");
+    let result = write_version(text, &selector(path, pin), &version).map_err(|problem| problem.to_string());
+    assert_eq!(result, Err(sentence.to_owned()), "{text}");
 }
 
 #[test]
 fn a_file_that_is_no_manifest_is_refused() {
-    refused(
+    assert_refused(
         "image:\n  tag: \"1\n",
         None,
         Pin::Tag,
         "it cannot be read as YAML (line 3, column 1: invalid indentation in multiline quoted scalar): \
          repair it there, or, if it is a template, name the file that holds its values",
     );
-    refused(
+    assert_refused(
         "image:\n  tag: 1\n  x: 2\n  tag: 2\n",
         None,
         Pin::Tag,
         "the key `tag` stands twice in one mapping (lines 2 and 4): keep one of them",
     );
     let large = "#".repeat(1024 * 1024 + 1);
-    refused(&large, None, Pin::Tag, "it has more than 1048576 bytes or 200000 values: is this the right file?");
+    assert_refused(&large, None, Pin::Tag, "it has more than 1048576 bytes or 200000 values: is this the right file?");
     let many = format!("[{}]", "a,".repeat(200_000));
-    refused(&many, None, Pin::Tag, "it has more than 1048576 bytes or 200000 values: is this the right file?");
+    assert_refused(&many, None, Pin::Tag, "it has more than 1048576 bytes or 200000 values: is this the right file?");
 }
 
 #[test]
-fn an_image_that_is_not_there_is_told_how_to_be_added() {
-    refused(
+fn a_missing_image_is_refused_with_how_to_add_it() {
+    assert_refused(
         "kind: Deployment\nspec: {image: \"ghcr.io/acme/other:1\"}\n",
         None,
         Pin::Tag,
@@ -43,7 +43,7 @@ fn an_image_that_is_not_there_is_told_how_to_be_added() {
     );
     for text in ["kind: Kustomization\n", "kind: Kustomization\nimages: []\n", "images:\n- name: other\n  newTag: v1\n"]
     {
-        refused(
+        assert_refused(
             text,
             None,
             Pin::Tag,
@@ -56,7 +56,7 @@ fn an_image_that_is_not_there_is_told_how_to_be_added() {
         "images:\n- name: ghcr.io/acme/search\n  newTag:\n",
         "images:\n- name: ghcr.io/acme/search\n  newTag: ~\n",
     ] {
-        refused(
+        assert_refused(
             text,
             None,
             Pin::Tag,
@@ -64,7 +64,7 @@ fn an_image_that_is_not_there_is_told_how_to_be_added() {
              \"1.0\"`",
         );
     }
-    refused(
+    assert_refused(
         "image:\n  repository: ghcr.io/acme/search\n",
         None,
         Pin::Tag,
@@ -72,7 +72,7 @@ fn an_image_that_is_not_there_is_told_how_to_be_added() {
     );
     for text in ["images:\n- name: ghcr.io/acme/search\n  newTag: v1\n", "\nrepository: ghcr.io/acme/search\ntag: v1\n"]
     {
-        refused(
+        assert_refused(
             text,
             None,
             Pin::Digest,
@@ -82,16 +82,16 @@ fn an_image_that_is_not_there_is_told_how_to_be_added() {
 }
 
 #[test]
-fn what_a_sentence_quotes_is_short_and_on_one_line() {
+fn quoted_text_is_short_and_on_one_line() {
     let text = format!("tag: \"a\\tb{}\"", "x".repeat(1000));
     let sentence =
         format!("line 1 says `a b{}...`, which is no version: name the file in which it is filled in", "x".repeat(57));
-    refused(&text, Some("tag"), Pin::Tag, &sentence);
+    assert_refused(&text, Some("tag"), Pin::Tag, &sentence);
 }
 
 #[test]
-fn two_places_are_refused_and_named() {
-    refused(
+fn two_locations_are_refused_and_listed() {
+    assert_refused(
         "spec:\n  initContainers:\n  - image: ghcr.io/acme/search:v1\n  containers:\n  - image: \
          ghcr.io/acme/search:v1\n",
         None,
@@ -99,14 +99,14 @@ fn two_places_are_refused_and_named() {
         "ghcr.io/acme/search stands in 2 places (`spec.initContainers[0].image` in line 3 and \
          `spec.containers[0].image` in line 5): keep one, or say which one counts with `path:`",
     );
-    refused(
+    assert_refused(
         "images:\n- name: ghcr.io/acme/search\n- name: x\n  newName: ghcr.io/acme/search\n  newTag: v1\n",
         None,
         Pin::Tag,
         "ghcr.io/acme/search stands in 2 places (`images[0]` in line 2 and `images[1]` in line 3): keep one, or say \
          which one counts with `path:`",
     );
-    refused(
+    assert_refused(
         "image: ghcr.io/acme/search:v1\n---\n\"a.b\": {repository: ghcr.io/acme/search, tag: v1}\n",
         None,
         Pin::Tag,
@@ -116,14 +116,14 @@ fn two_places_are_refused_and_named() {
 }
 
 #[test]
-fn many_places_are_counted() {
+fn many_locations_are_counted() {
     let text = "- image: ghcr.io/acme/search:v1\n".repeat(20_000);
     let named = "`[0].image` in line 1, `[1].image` in line 2, `[2].image` in line 3, `[3].image` in line 4";
     let sentence = format!(
         "ghcr.io/acme/search stands in 20000 places ({named} and 19996 more): keep one, or say which one counts with \
          `path:`"
     );
-    refused(&text, None, Pin::Tag, &sentence);
+    assert_refused(&text, None, Pin::Tag, &sentence);
 }
 
 #[test]
@@ -175,16 +175,16 @@ fn a_path_that_does_not_lead_to_one_version_is_refused() {
         ),
     ];
     for (text, path, sentence) in cases {
-        refused(text, Some(path), Pin::Tag, sentence);
+        assert_refused(text, Some(path), Pin::Tag, sentence);
     }
     let text = format!("image:\n  tag: v1\n  digest: {}\n", digest("a"));
-    refused(
+    assert_refused(
         &text,
         Some("image.digest"),
         Pin::Tag,
         "`path: image.digest` leads to a digest (line 3): let it lead to the tag, or set `pin: digest`",
     );
-    refused(
+    assert_refused(
         &text,
         Some("image.tag"),
         Pin::Digest,
@@ -193,7 +193,7 @@ fn a_path_that_does_not_lead_to_one_version_is_refused() {
 }
 
 #[test]
-fn a_tag_beside_a_digest_means_nothing_and_is_refused() {
+fn a_tag_beside_a_digest_is_refused() {
     let old = digest("a");
     for (text, line, path) in [
         (format!("images:\n- name: {SEARCH}\n  newTag: v1\n  digest: {old}\n"), 4, None),
@@ -207,12 +207,12 @@ fn a_tag_beside_a_digest_means_nothing_and_is_refused() {
         let sentence = format!(
             "line {line} pins a digest, beside which a tag means nothing: remove the digest, or set `pin: digest`"
         );
-        refused(&text, path, Pin::Tag, &sentence);
+        assert_refused(&text, path, Pin::Tag, &sentence);
     }
     let text = format!("image:\n  repository: {SEARCH}\n  tag: v1@{old}\n  digest: {old}\n");
     let sentence = "both the tag and `digest` are to hold a digest (lines 3 and 4): keep one of them";
-    refused(&text, None, Pin::Digest, sentence);
-    refused(&text.replace(&format!("digest: {old}"), "digest: ''"), Some("image.digest"), Pin::Digest, sentence);
+    assert_refused(&text, None, Pin::Digest, sentence);
+    assert_refused(&text.replace(&format!("digest: {old}"), "digest: ''"), Some("image.digest"), Pin::Digest, sentence);
 }
 
 #[test]
@@ -231,10 +231,10 @@ fn a_line_that_flux_writes_is_refused_with_how_to_stop_it() {
         );
         for end in ["\n", "\r\n"] {
             let text = format!("images:{end}- name: {SEARCH}{end}  newTag: v1 # {mark}{end}- name: x{end}");
-            refused(&text, None, Pin::Tag, &sentence);
+            assert_refused(&text, None, Pin::Tag, &sentence);
             let text = format!("# x{end}# y{end}image: {SEARCH}:v1 # {mark}{end}");
-            refused(&text, None, Pin::Tag, &sentence);
-            refused(&text, Some("image"), Pin::Digest, &sentence);
+            assert_refused(&text, None, Pin::Tag, &sentence);
+            assert_refused(&text, Some("image"), Pin::Digest, &sentence);
         }
     }
 }
@@ -261,12 +261,12 @@ fn a_value_that_is_used_elsewhere_too_is_refused() {
         ),
     ];
     for (text, sentence) in cases {
-        refused(text, None, Pin::Tag, &sentence);
+        assert_refused(text, None, Pin::Tag, &sentence);
     }
     // An alias of the whole reference is a second location.
     let twice = "- image: &i ghcr.io/acme/search:v1\n- image: *i\n";
     assert!(matches!(
-        write_version(twice, &place(None, Pin::Tag), &version(Some("v2"), None)),
+        write_version(twice, &selector(None, Pin::Tag), &version(Some("v2"), None)),
         Err(ManifestError::AmbiguousImage { .. })
     ));
 }
@@ -276,11 +276,11 @@ fn a_value_over_several_lines_or_with_a_strange_tag_is_refused() {
     let lines = "is written over several lines: put it on one, in quotes";
     for text in ["tag: |\n  v1\n", "tag: |-\n  v1\n", "tag: >-\n  v1\n", "tag: \"v\\\n  1\"\n"] {
         let line = if text.contains('"') { 1 } else { 2 };
-        refused(text, Some("tag"), Pin::Tag, &format!("the value in line {line} {lines}"));
+        assert_refused(text, Some("tag"), Pin::Tag, &format!("the value in line {line} {lines}"));
     }
     for text in ["tag: !!int 1\n", "tag: !env v1\n"] {
         let sentence = "the value in line 1 has a YAML tag that makes it something else than text: remove the tag";
-        refused(text, Some("tag"), Pin::Tag, sentence);
+        assert_refused(text, Some("tag"), Pin::Tag, sentence);
     }
 }
 
@@ -307,30 +307,30 @@ fn a_version_that_cannot_be_written_is_refused() {
         ),
     ];
     for (pin, version, sentence) in cases {
-        let said = write_version(&text, &place(None, pin), &version).map_err(|problem| problem.to_string());
-        assert_eq!(said, Err(sentence.to_owned()));
+        let result = write_version(&text, &selector(None, pin), &version).map_err(|problem| problem.to_string());
+        assert_eq!(result, Err(sentence.to_owned()));
     }
 }
 
 #[test]
-fn a_text_made_to_hurt_is_refused_or_read_within_a_blink() {
-    let laughs = {
+fn a_malicious_file_is_refused_or_read_quickly() {
+    let many_aliases = {
         let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for level in 1..30 {
-            let before = format!("*a{}, ", level - 1).repeat(9);
-            let _ = writeln!(text, "a{level}: &a{level} [{before}]");
+            let aliases = format!("*a{}, ", level - 1).repeat(9);
+            let _ = writeln!(text, "a{level}: &a{level} [{aliases}]");
         }
         text + "image: ghcr.io/acme/search:v1\n"
     };
-    let written = write_version(&laughs, &place(None, Pin::Tag), &version(Some("v2"), None));
-    assert_eq!(written, Ok(laughs.replace(":v1", ":v2")));
-    let deep = "it nests deeper than a manifest does: is this the right file?";
-    refused(&"[".repeat(100_000), None, Pin::Tag, deep);
-    refused(&"{a: ".repeat(100_000), None, Pin::Tag, deep);
-    refused(&"- ".repeat(100_000), None, Pin::Tag, deep);
-    let stairs: Vec<String> = (0..1_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
-    refused(&stairs.concat(), None, Pin::Tag, deep);
+    let written = write_version(&many_aliases, &selector(None, Pin::Tag), &version(Some("v2"), None));
+    assert_eq!(written, Ok(many_aliases.replace(":v1", ":v2")));
+    let too_deep = "it nests deeper than a manifest does: is this the right file?";
+    assert_refused(&"[".repeat(100_000), None, Pin::Tag, too_deep);
+    assert_refused(&"{a: ".repeat(100_000), None, Pin::Tag, too_deep);
+    assert_refused(&"- ".repeat(100_000), None, Pin::Tag, too_deep);
+    let nested_lines: Vec<String> = (0..1_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+    assert_refused(&nested_lines.concat(), None, Pin::Tag, too_deep);
     let commented = "# a long preface\n".repeat(20_000) + "image: ghcr.io/acme/search:v1\n";
-    let written = write_version(&commented, &place(None, Pin::Tag), &version(Some("v2"), None));
+    let written = write_version(&commented, &selector(None, Pin::Tag), &version(Some("v2"), None));
     assert_eq!(written, Ok(commented.replace(":v1", ":v2")));
 }
