@@ -20,7 +20,7 @@ pub struct ConflictingChange {
     pub merged: bool,
 }
 
-/// A change in progress that holds the change lock of the planned one.
+/// A change in progress that holds the change lock which the planned one needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeInProgress {
     pub id: ChangeId,

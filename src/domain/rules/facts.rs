@@ -52,7 +52,7 @@ pub struct GateInputs {
     pub healthy_since: Option<HealthySince>,
     /// The quarantines that cover the version.
     pub quarantines: Vec<Quarantine>,
-    /// `None` if no commit is known, or if its checks do not matter.
+    /// `None` if no commit is known, or if its checks are not evaluated.
     pub checked_commit: Option<CheckedCommit>,
     /// A commit without a green check is refused.
     pub checks_required: bool,

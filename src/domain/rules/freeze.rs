@@ -48,8 +48,8 @@ impl Freeze {
                 let today = self.timezone.to_datetime(at).date();
                 let since = i64::from(today.weekday().since(from.weekday));
                 // A repeated hour can make two occurrences overlap.
-                let begun = [since, since + 7].into_iter().filter_map(|days| today.checked_sub(days.days()).ok());
-                begun
+                let starts = [since, since + 7].into_iter().filter_map(|days| today.checked_sub(days.days()).ok());
+                starts
                     .filter_map(|day| self.resolve_weekly_occurrence(day, from, to))
                     .filter(covers)
                     .max_by_key(|(_, until)| *until)

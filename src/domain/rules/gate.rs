@@ -247,9 +247,9 @@ mod tests {
         Timestamp::from_second(seconds).unwrap()
     }
 
-    fn watch(well: Option<HealthySince>, soak: i64) -> GateInputs {
+    fn gate_inputs(healthy_since: Option<HealthySince>, soak: i64) -> GateInputs {
         GateInputs {
-            healthy_since: well,
+            healthy_since,
             soak: Some(SignedDuration::from_secs(soak)),
             now: at(1_000),
             ..GateInputs::default()
@@ -263,18 +263,18 @@ mod tests {
         let cases = [
             ("long enough", since(400), 600, None),
             ("to the second", since(401), 600, Some(Some(at(1_001)))),
-            ("it does not run well now", None, 600, Some(None)),
-            ("it ran long enough before", Some(HealthySince { since: at(100), until: Some(at(800)) }), 600, None),
-            ("it ran too short before", Some(HealthySince { since: at(300), until: Some(at(800)) }), 600, Some(None)),
+            ("not healthy now", None, 600, Some(None)),
+            ("healthy long enough before", Some(HealthySince { since: at(100), until: Some(at(800)) }), 600, None),
+            ("healthy too short before", Some(HealthySince { since: at(300), until: Some(at(800)) }), 600, Some(None)),
         ];
-        for (name, well, soak, shut) in cases {
-            let facts = sample::facts(&catalogue, watch(well, soak));
+        for (name, healthy_since, soak, expected) in cases {
+            let facts = sample::facts(&catalogue, gate_inputs(healthy_since, soak));
             let refused = match promotion::check_promotion(&facts, &mut Obstacles::new_first_only()) {
                 Ok(_) => None,
                 Err(Refusal::Soaking { until, .. }) => Some(until),
                 Err(other) => panic!("{name}: {other:?}"),
             };
-            assert_eq!(refused, shut, "{name}");
+            assert_eq!(refused, expected, "{name}");
         }
     }
 
@@ -288,7 +288,7 @@ mod tests {
                 commit: sample::sha('a'),
                 checks: CiChecks { red: vec!["build".to_owned()], ..CiChecks::default() },
             }),
-            ..watch(None, 60)
+            ..gate_inputs(None, 60)
         }
     }
 
@@ -302,11 +302,11 @@ mod tests {
         let frozen = MergeCondition::Frozen { until: at(2_000), reason: None };
         assert_eq!(find_gate_conditions(&inputs, None), [red, locked.clone(), quarantined, frozen.clone()]);
         let overriding = |gates| GateOverride { by: PersonId::new("U0BOB"), reason: "it burns".to_owned(), gates };
-        let some = overriding(vec![Gate::Checks, Gate::Quarantine { change: quarantine.change }]);
-        assert_eq!(find_gate_conditions(&inputs, Some(&some)), [locked, frozen.clone()]);
+        let gate_override = overriding(vec![Gate::Checks, Gate::Quarantine { change: quarantine.change }]);
+        assert_eq!(find_gate_conditions(&inputs, Some(&gate_override)), [locked, frozen.clone()]);
         let by_another = Gate::Lock { id: lock.id, by: PersonId::new("U0ALICE") };
-        let some = overriding([some.gates, vec![by_another]].concat());
-        assert_eq!(find_gate_conditions(&inputs, Some(&some)), [frozen], "a lock is known by its id");
+        let gate_override = overriding([gate_override.gates, vec![by_another]].concat());
+        assert_eq!(find_gate_conditions(&inputs, Some(&gate_override)), [frozen], "a lock is compared by its id");
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
                 promotion::check_promotion(&facts, &mut Obstacles::new_first_only()),
                 Err(Refusal::Quarantined { .. })
             ),
-            "the first of them is told"
+            "the first closed gate is the refusal"
         );
         facts.overriding = Some((PersonId::new("U0BOB"), "people cannot pay".into()));
         let overridden = promotion::check_promotion(&facts, &mut Obstacles::new_first_only())
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(
             promotion::check_promotion(&facts, &mut Obstacles::new_first_only()).unwrap().into_gate_override(),
             None,
-            "where nothing is shut, nothing is overridden"
+            "without a closed gate nothing is overridden"
         );
     }
 }

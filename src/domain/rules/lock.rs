@@ -35,7 +35,7 @@ impl Lock {
 
 /// Parses the duration of a lock: `2h`, `30m`, `1h30m`, `2d`.
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {
-    let mut whole = SignedDuration::ZERO;
+    let mut total = SignedDuration::ZERO;
     let mut rest = text;
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -46,10 +46,10 @@ pub fn parse_duration(text: &str) -> Option<SignedDuration> {
             b'm' | b'M' => 1,
             _ => return None,
         };
-        whole = whole.checked_add(SignedDuration::from_secs(number.checked_mul(minutes * 60)?))?;
+        total = total.checked_add(SignedDuration::from_secs(number.checked_mul(minutes * 60)?))?;
         rest = &rest[digits + 1..];
     }
-    (whole.is_positive() && whole <= MAX_DURATION).then_some(whole)
+    (total.is_positive() && total <= MAX_DURATION).then_some(total)
 }
 
 #[cfg(test)]
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_is_read_as_people_type_it_and_nothing_else_is_one() {
-        let minutes = |text| parse_duration(text).map(|length| length.as_mins());
+    fn a_duration_is_parsed_as_people_type_it_and_other_text_is_refused() {
+        let minutes = |text| parse_duration(text).map(|duration| duration.as_mins());
         for (text, expected) in [("2h", 120), ("30m", 30), ("1h30m", 90), ("2d", 2880), ("1D12H", 2160), ("90m", 90)] {
             assert_eq!(minutes(text), Some(expected), "{text}");
         }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_ends_at_its_time_and_one_on_the_environment_covers_all() {
+    fn a_lock_ends_on_time_and_a_lock_on_the_environment_covers_every_artefact() {
         let now: Timestamp = "2026-11-16T09:00:00Z".parse().unwrap();
         let mut lock = Lock {
             id: LockId::new(now),

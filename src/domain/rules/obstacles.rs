@@ -68,16 +68,16 @@ mod tests {
         Timestamp::from_second(seconds).unwrap()
     }
 
-    fn watch() -> impl Strategy<Value = GateInputs> {
+    fn gate_inputs() -> impl Strategy<Value = GateInputs> {
         let counts = (0..3_usize, 0..3_usize);
         let checked = (checks(), any::<bool>());
         (counts, any::<bool>(), any::<bool>(), prop::option::of(0..1_000_i64), checked).prop_map(
-            |((locks, quarantines), frozen, soaks, well, (checks, checks_required))| GateInputs {
+            |((locks, quarantines), frozen, soaks, healthy_since, (checks, checks_required))| GateInputs {
                 locks: vec![sample::lock(); locks],
                 quarantines: vec![sample::quarantine(); quarantines],
                 freeze: frozen.then(|| FreezeWindow { from: at(0), until: at(2_000), reason: None }),
                 soak: soaks.then(|| SignedDuration::from_secs(500)),
-                healthy_since: well.map(|since| HealthySince { since: at(since), until: None }),
+                healthy_since: healthy_since.map(|since| HealthySince { since: at(since), until: None }),
                 holds: Vec::new(),
                 checked_commit: Some(CheckedCommit { commit: sample::sha('a'), checks }),
                 checks_required,
@@ -103,10 +103,10 @@ mod tests {
     proptest! {
         /// The first obstacle of the collecting mode is the refusal of the first-only mode.
         #[test]
-        fn the_first_of_all_is_the_first(
-            watch in watch(),
+        fn the_first_collected_obstacle_is_the_refusal(
+            gate_inputs in gate_inputs(),
             pending in pending(),
-            (by_manifest, overrides, may) in any::<(bool, bool, bool)>(),
+            (by_manifest, overrides, is_permitted) in any::<(bool, bool, bool)>(),
         ) {
             let catalogue = sample::catalogue();
             let manifest = by_manifest.then(|| ManifestFile {
@@ -115,18 +115,18 @@ mod tests {
                 file: "tag.yaml".to_owned(),
             });
             let overriding = overrides.then(|| (PersonId::new("U0BOB"), "it burns".into()));
-            let facts = PromotionFacts { manifest, pending, overriding, ..sample::facts(&catalogue, watch) };
+            let facts = PromotionFacts { manifest, pending, overriding, ..sample::facts(&catalogue, gate_inputs) };
             // An obstacle that was found before the facts were gathered.
-            let before = sample::blockers("").swap_remove(0);
-            let judged = |mut blockers: Obstacles| {
-                let added = if may { Ok(()) } else { blockers.record_refusal(before.clone()) };
-                let end = added.and_then(|()| promotion::check_promotion(&facts, &mut blockers).map(drop));
-                (end.clone().err(), [blockers.into_parts().1, end.err().into_iter().collect()].concat())
+            let earlier = sample::blockers("").swap_remove(0);
+            let check = |mut obstacles: Obstacles| {
+                let recorded = if is_permitted { Ok(()) } else { obstacles.record_refusal(earlier.clone()) };
+                let end = recorded.and_then(|()| promotion::check_promotion(&facts, &mut obstacles).map(drop));
+                (end.clone().err(), [obstacles.into_parts().1, end.err().into_iter().collect()].concat())
             };
-            let (refused, one) = judged(Obstacles::new_first_only());
-            let (_, all) = judged(Obstacles::new_collecting_all());
+            let (refused, first_only) = check(Obstacles::new_first_only());
+            let (_, all) = check(Obstacles::new_collecting_all());
             prop_assert_eq!(refused.as_ref(), all.first(), "{:?}", all);
-            prop_assert_eq!(one.len(), all.len().min(1));
+            prop_assert_eq!(first_only.len(), all.len().min(1));
         }
     }
 }

@@ -19,12 +19,15 @@ pub fn require_environment_below<'a>(
     ladder: &'a Ladder,
 ) -> Result<&'a Environment, Refusal> {
     if !artefact.places.contains_key(&target.name) {
-        let there =
-            ladder.environments().iter().map(|rung| &rung.name).filter(|name| artefact.places.contains_key(*name));
+        let environments = ladder
+            .environments()
+            .iter()
+            .map(|environment| &environment.name)
+            .filter(|name| artefact.places.contains_key(*name));
         return Err(Refusal::NotInEnvironment {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
-            environments: there.cloned().collect(),
+            environments: environments.cloned().collect(),
         });
     }
     let Some(below) = ladder.find_next_below(&target.name, artefact) else {
@@ -32,7 +35,9 @@ pub fn require_environment_below<'a>(
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
             branch: target.branch.clone(),
-            next_environment: ladder.find_next_above(&target.name, artefact).map(|rung| rung.name.clone()),
+            next_environment: ladder
+                .find_next_above(&target.name, artefact)
+                .map(|environment| environment.name.clone()),
         });
     };
     Ok(below)
@@ -78,19 +83,19 @@ pub fn require_healthy_version(
 pub fn check_has_effect(facts: &PromotionFacts<'_>) -> Result<(), Refusal> {
     let PromotionFacts { artefact, target, pending, .. } = facts;
     let (name, environment) = (artefact.name.clone(), target.name.clone());
-    let (version, runs) = (facts.version.clone(), facts.from.clone());
+    let (version, running) = (facts.version.clone(), facts.from.clone());
     // Delivery by manifest promotes the image itself. The same commit can have another image.
-    if facts.manifest.is_some() && runs.as_ref().is_some_and(|runs| runs.is_same_image(&version)) {
-        return Err(Refusal::NothingNew { artefact: name, environment, version, running: runs });
+    if facts.manifest.is_some() && running.as_ref().is_some_and(|running| running.is_same_image(&version)) {
+        return Err(Refusal::NothingNew { artefact: name, environment, version, running });
     }
     if facts.manifest.is_some() && pending.ahead_by == 0 && pending.behind_by > 0 {
-        return Err(Refusal::Downgrade { artefact: name, environment, version, running: runs });
+        return Err(Refusal::Downgrade { artefact: name, environment, version, running });
     }
     if pending.is_target_newer() && pending.ahead_by == 0 {
-        return Err(Refusal::Downgrade { artefact: name, environment, version, running: runs });
+        return Err(Refusal::Downgrade { artefact: name, environment, version, running });
     }
     if pending.ahead_by == 0 && facts.manifest.is_none() {
-        return Err(Refusal::NothingNew { artefact: name, environment, version, running: runs });
+        return Err(Refusal::NothingNew { artefact: name, environment, version, running });
     }
     if pending.ahead_by > 0 && !pending.files.may_be_relevant_to(artefact) {
         let paths = artefact.paths.clone();
@@ -101,8 +106,8 @@ pub fn check_has_effect(facts: &PromotionFacts<'_>) -> Result<(), Refusal> {
 
 /// The final check of a promotion. It gives a permit only if there is no obstacle.
 pub fn check_promotion(facts: &PromotionFacts<'_>, obstacles: &mut Obstacles) -> Result<Permit, Refusal> {
-    if let Err(nothing) = check_has_effect(facts) {
-        obstacles.record_refusal(nothing)?;
+    if let Err(refusal) = check_has_effect(facts) {
+        obstacles.record_refusal(refusal)?;
         // Without an effect, the other gates do not matter, but the gates of the environment are reported too.
         check_environment_gates(&facts.gate_inputs, facts.target, obstacles)?;
     }
@@ -157,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_names_what_stands_in_the_way() {
+    fn the_final_check_names_the_obstacle() {
         let catalogue = sample::catalogue();
         let newer = {
             let (sha, commit) = (sample::sha, |digit| sample::commit(digit, ""));
@@ -168,24 +173,24 @@ mod tests {
         let red = CiChecks { red: vec!["build".into()], ..CiChecks::default() };
         let running = CiChecks { running: vec!["build".into()], ..CiChecks::default() };
         let cases = [
-            ("it goes", ahead("mailer/a.rs"), CiChecks::default(), "permit"),
+            ("permitted", ahead("mailer/a.rs"), CiChecks::default(), "permit"),
             ("nothing new", PendingCommits::default(), CiChecks::default(), "NothingNew"),
             ("the target is newer", newer, CiChecks::default(), "Downgrade"),
-            ("nothing for it", ahead("storefront/a.rs"), CiChecks::default(), "NothingForIt"),
+            ("nothing for the artefact", ahead("storefront/a.rs"), CiChecks::default(), "NothingForIt"),
             ("a red check", ahead("mailer/a.rs"), red, "RedChecks"),
-            ("a check that runs", ahead("mailer/a.rs"), running, "RunningChecks"),
+            ("a running check", ahead("mailer/a.rs"), running, "RunningChecks"),
         ];
         for (name, pending, checks, expected) in cases {
-            let said = match check_promotion(&facts(&catalogue, pending, checks), &mut Obstacles::new_first_only()) {
+            let outcome = match check_promotion(&facts(&catalogue, pending, checks), &mut Obstacles::new_first_only()) {
                 Ok(_) => "permit".to_owned(),
                 Err(refusal) => format!("{refusal:?}"),
             };
-            assert!(said.starts_with(expected), "{name}: {said}");
+            assert!(outcome.starts_with(expected), "{name}: {outcome}");
         }
     }
 
     #[test]
-    fn no_check_is_green_unless_one_is_required() {
+    fn a_commit_without_checks_passes_unless_a_check_is_required() {
         let catalogue = sample::catalogue();
         let mut facts = facts(&catalogue, ahead("mailer/a.rs"), CiChecks::default());
         assert!(check_promotion(&facts, &mut Obstacles::new_first_only()).is_ok());
@@ -197,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_files_that_was_cut_may_concern_anybody() {
+    fn a_truncated_list_of_files_may_affect_any_artefact() {
         let catalogue = sample::catalogue();
         let mut pending = ahead("storefront/a.rs");
         pending.files.cut = true;

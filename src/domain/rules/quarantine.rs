@@ -30,9 +30,9 @@ pub struct Quarantine {
 impl Quarantine {
     /// Whether the environment is the one with the rollback, or one above it.
     pub fn is_effective_in(&self, environment: &EnvironmentName, ladder: &Ladder) -> bool {
-        let place = |name: &EnvironmentName| ladder.environments().iter().position(|rung| rung.name == *name);
-        match (place(&self.environment), place(environment)) {
-            (Some(from), Some(here)) => here >= from,
+        let position = |name: &EnvironmentName| ladder.environments().iter().position(|other| other.name == *name);
+        match (position(&self.environment), position(environment)) {
+            (Some(rolled_back), Some(index)) => index >= rolled_back,
             _ => self.environment == *environment,
         }
     }
@@ -61,8 +61,8 @@ impl Quarantine {
 
     /// Whether people call the version by this name: as it ran in the environment, or by another of its commits.
     pub fn is_named(&self, name: &str) -> bool {
-        let begins = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
-        self.version.is_named(name) || self.commits.iter().any(begins)
+        let is_prefix = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
+        self.version.is_named(name) || self.commits.iter().any(is_prefix)
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_known_again_by_its_source_and_not_by_its_tag() {
+    fn a_quarantined_version_is_recognised_by_its_source_and_not_by_its_tag() {
         let bad = Quarantine {
             version: version("1.5", Some("sha256:bad"), Some('b')),
             commits: vec![sha('b'), sha('c')],
@@ -110,28 +110,28 @@ mod tests {
         };
         let cases = [
             ("its commit", version("x", None, Some('b')), None, true),
-            ("what it was merged from", version("x", None, Some('c')), None, true),
+            ("the commit that it merged", version("x", None, Some('c')), None, true),
             ("the same tree on another branch", version("x", None, Some('e')), Some(sha('d')), true),
             ("a descendant", version("1.6", None, Some('e')), Some(sha('e')), false),
             ("another commit under its tag", version("1.5", None, Some('e')), None, false),
             ("its digest", version("2.0", Some("sha256:bad"), Some('e')), None, true),
-            ("its tag, where nothing tells the commit", version("1.5", None, None), None, true),
-            ("another tag, where nothing tells the commit", version("1.4", None, None), None, false),
+            ("its tag, if the commit is unknown", version("1.5", None, None), None, true),
+            ("another tag, if the commit is unknown", version("1.4", None, None), None, false),
         ];
-        for (name, version, tree, barred) in cases {
-            assert_eq!(bad.has_version(&version, tree.as_ref()), barred, "{name}");
+        for (name, version, tree, expected) in cases {
+            assert_eq!(bad.has_version(&version, tree.as_ref()), expected, "{name}");
         }
     }
 
     #[test]
-    fn it_holds_where_it_was_rolled_back_and_above() {
+    fn a_quarantine_applies_in_its_environment_and_above() {
         let catalogue = sample::catalogue();
         let quarantine = Quarantine { environment: EnvironmentName::new("staging"), ..sample::quarantine() };
-        let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
-        let held: Vec<_> = rungs
+        let names = catalogue.ladder.environments().iter().map(|environment| &environment.name);
+        let effective: Vec<_> = names
             .filter(|name| quarantine.is_effective_in(name, &catalogue.ladder))
             .map(EnvironmentName::as_str)
             .collect();
-        assert_eq!(held, ["staging", "prod"]);
+        assert_eq!(effective, ["staging", "prod"]);
     }
 }

@@ -172,8 +172,8 @@ pub fn find_healthy_versions(
     for sighting in sightings {
         let Some(since) = sighting.running_at else { continue };
         let version = source_map.resolve_restored(&sighting.version);
-        let known = found.iter().any(|other| source_map.is_same_code(&other.version, &version));
-        if !known && !current.is_some_and(|current| source_map.is_same_code(current, &version)) {
+        let is_known = found.iter().any(|other| source_map.is_same_code(&other.version, &version));
+        if !is_known && !current.is_some_and(|current| source_map.is_same_code(current, &version)) {
             found.push(HealthyVersion { version, healthy_period: HealthyPeriod { since, until: sighting.ended_at } });
         }
     }
@@ -188,13 +188,16 @@ pub fn find_previous_versions(
     current: Option<&Version>,
     quarantines: &[Quarantine],
 ) -> Vec<HealthyVersion> {
-    let of_current = |stay: &&Sighting| current.is_some_and(|current| source_map.is_same_code(current, &stay.version));
-    let first = sightings.iter().filter(of_current).map(|stay| stay.seen_at).min();
+    let is_current =
+        |sighting: &&Sighting| current.is_some_and(|current| source_map.is_same_code(current, &sighting.version));
+    let first_seen_at = sightings.iter().filter(is_current).map(|sighting| sighting.seen_at).min();
     // A version that broke before it was replaced does not count as healthy.
-    let broke = |stay: &&Sighting| stay.failure.is_some() && stay.ended_at.is_some();
+    let has_broken = |sighting: &&Sighting| sighting.failure.is_some() && sighting.ended_at.is_some();
     let before: Vec<Sighting> = sightings
         .iter()
-        .filter(|stay| first.is_none_or(|first| stay.seen_at < first) && !broke(stay))
+        .filter(|sighting| {
+            first_seen_at.is_none_or(|first_seen_at| sighting.seen_at < first_seen_at) && !has_broken(sighting)
+        })
         .cloned()
         .collect();
     let mut found = find_healthy_versions(&before, source_map, current);
@@ -228,8 +231,8 @@ pub fn check_candidate(
     by_manifest: bool,
 ) -> Result<(), Refusal> {
     let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), candidate.clone());
-    if let Some(barred) = quarantines.iter().find(|it| it.has_version(candidate, None)) {
-        let quarantine = Box::new(barred.clone());
+    if let Some(quarantine) = quarantines.iter().find(|quarantine| quarantine.has_version(candidate, None)) {
+        let quarantine = Box::new(quarantine.clone());
         return Err(Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback: true });
     }
     if !by_manifest && candidate.commit.is_none() {
@@ -308,16 +311,16 @@ mod tests {
 
     /// Sightings of these commits one after another, the last still running. Capitals mark versions that were never
     /// healthy. Newest first.
-    fn stays(commits: &str) -> Vec<Sighting> {
-        let mut stays: Vec<Sighting> = Vec::new();
-        for (nth, digit) in commits.chars().enumerate() {
-            let seen_at = at(100 * i64::try_from(nth).unwrap());
-            if let Some(before) = stays.last_mut() {
-                before.ended_at = Some(seen_at);
+    fn build_sightings(commits: &str) -> Vec<Sighting> {
+        let mut sightings: Vec<Sighting> = Vec::new();
+        for (index, digit) in commits.chars().enumerate() {
+            let seen_at = at(100 * i64::try_from(index).unwrap());
+            if let Some(previous) = sightings.last_mut() {
+                previous.ended_at = Some(seen_at);
             }
-            let well = digit.is_ascii_lowercase() || digit.is_ascii_digit();
-            let running_at = well.then_some(seen_at);
-            stays.push(Sighting {
+            let is_healthy = digit.is_ascii_lowercase() || digit.is_ascii_digit();
+            let running_at = is_healthy.then_some(seen_at);
+            sightings.push(Sighting {
                 artefact: ArtefactName::new("checkout"),
                 environment: EnvironmentName::new("qa"),
                 version: version(digit.to_ascii_lowercase()),
@@ -329,40 +332,40 @@ mod tests {
                 announced: true,
             });
         }
-        stays.reverse();
-        stays
+        sightings.reverse();
+        sightings
     }
 
-    /// A change that made `result` from `pinned`. If `took_back` is set, it is a rollback.
-    fn change(result: char, pinned: char, took_back: Option<char>) -> Change {
+    /// A change that made `result` from `pinned`. If `rolled_back` is set, it is a rollback.
+    fn change(result: char, pinned: char, rolled_back: Option<char>) -> Change {
         let mut change = sample::change();
         change.plan.write = GitWrite::Branch { pinned: sha(pinned) };
         change.plan.version = version(pinned);
-        change.plan.direction = match took_back {
+        change.plan.direction = match rolled_back {
             Some(_) => Direction::Rollback(sample::rollback()),
             None => Direction::Promotion,
         };
-        change.plan.from = took_back.map(version);
+        change.plan.from = rolled_back.map(version);
         change.stage = Stage::new_merging().into_deploying(sha(result), at(0), at(1)).unwrap();
         change
     }
 
     #[test]
-    fn the_previous_version_is_the_newest_that_ran_well_before_and_was_never_rolled_back_from() {
+    fn the_previous_version_is_the_newest_healthy_one_before_that_was_never_rolled_back_from() {
         // `a` to `d` are merge commits, `2` is a pinned commit, `e` and `f` are rollback commits.
         let rolled_back = || vec![change('e', 'b', Some('c'))];
         let cases = [
-            ("the one before", "abc", vec![], Some('b')),
-            ("not one that never ran well", "aBc", vec![], Some('a')),
+            ("the version before", "abc", vec![], Some('b')),
+            ("not a version that was never healthy", "aBc", vec![], Some('a')),
             ("not the same code again", "abbc", vec![], Some('b')),
             ("nothing ran before", "a", vec![], None),
-            ("nothing ran well before", "Ab", vec![], None),
-            ("what came twice is the same version", "acbc", vec![], Some('a')),
+            ("nothing was healthy before", "Ab", vec![], None),
+            ("a version that came twice is the same version", "acbc", vec![], Some('a')),
             ("a second rollback goes further back", "abce", rolled_back(), Some('a')),
-            ("and not to the bad one, though it ran after", "bce", rolled_back(), None),
-            ("a newer one after a rollback goes back to what was restored", "abced", rolled_back(), Some('b')),
+            ("and not to the bad version, although it ran later", "bce", rolled_back(), None),
+            ("after a rollback and a new version, back to the restored one", "abced", rolled_back(), Some('b')),
             (
-                "the same promoted again is the same version",
+                "a commit that was promoted again is the same version",
                 "abd",
                 vec![change('b', '2', None), change('d', '2', None)],
                 Some('a'),
@@ -370,37 +373,42 @@ mod tests {
             ("two rollbacks in a row", "abcef", vec![change('e', 'b', Some('c')), change('f', 'a', Some('e'))], None),
         ];
         for (name, history, changes, expected) in cases {
-            let stays = stays(history);
-            let codes = Change::build_source_map(&changes, &ArtefactName::new("checkout"));
-            let found = find_previous_versions(&stays, &codes, Some(&stays[0].version), &[]);
-            assert_eq!(found.first().and_then(|it| it.version.commit.clone()), expected.map(sha), "{name}");
+            let sightings = build_sightings(history);
+            let source_map = Change::build_source_map(&changes, &ArtefactName::new("checkout"));
+            let found = find_previous_versions(&sightings, &source_map, Some(&sightings[0].version), &[]);
+            assert_eq!(
+                found.first().and_then(|candidate| candidate.version.commit.clone()),
+                expected.map(sha),
+                "{name}"
+            );
         }
     }
 
     #[test]
-    fn what_never_arrived_leaves_what_runs_to_go_back_to() {
-        let found = find_previous_versions(&stays("ab"), &SourceMap::default(), Some(&version('c')), &[]);
-        assert_eq!(found.first().map(|it| it.version.clone()), Some(version('b')));
+    fn if_the_current_version_never_ran_the_running_one_is_the_candidate() {
+        let found = find_previous_versions(&build_sightings("ab"), &SourceMap::default(), Some(&version('c')), &[]);
+        assert_eq!(found.first().map(|candidate| candidate.version.clone()), Some(version('b')));
         assert_eq!(found[0].healthy_period, HealthyPeriod { since: at(100), until: None });
     }
 
     #[test]
-    fn what_is_quarantined_is_not_gone_back_to() {
+    fn a_quarantined_version_is_no_candidate() {
         let quarantine = Quarantine { commits: vec![sha('b')], ..sample::quarantine() };
-        let found = find_previous_versions(&stays("abc"), &SourceMap::default(), Some(&version('c')), &[quarantine]);
-        assert_eq!(found.first().map(|it| it.version.clone()), Some(version('a')));
+        let found =
+            find_previous_versions(&build_sightings("abc"), &SourceMap::default(), Some(&version('c')), &[quarantine]);
+        assert_eq!(found.first().map(|candidate| candidate.version.clone()), Some(version('a')));
     }
 
     #[test]
-    fn codes_that_lead_in_a_circle_end_somewhere() {
-        let both = [change('a', 'b', Some('c')), change('b', 'a', Some('c'))];
-        let codes = Change::build_source_map(&both, &ArtefactName::new("checkout"));
-        let _ = codes.resolve_source(&sha('a'));
-        let _ = codes.resolve_restored(&version('a'));
+    fn a_circle_in_the_source_map_does_not_loop_for_ever() {
+        let changes = [change('a', 'b', Some('c')), change('b', 'a', Some('c'))];
+        let source_map = Change::build_source_map(&changes, &ArtefactName::new("checkout"));
+        let _ = source_map.resolve_source(&sha('a'));
+        let _ = source_map.resolve_restored(&version('a'));
     }
 
     #[test]
-    fn a_rollback_is_permitted_unless_its_version_is_barred_unknown_or_gone() {
+    fn a_rollback_is_permitted_unless_its_version_is_quarantined_unknown_or_missing() {
         let catalogue = sample::catalogue();
         let file = ManifestFile {
             repository: "acme/deploy".parse().unwrap(),
@@ -408,13 +416,13 @@ mod tests {
             file: "qa/mailer.yaml".to_owned(),
         };
         let without_commit = Version { commit: None, ..version('a') };
-        let barring = [Quarantine { commits: vec![sha('a')], ..sample::quarantine() }];
-        let (yes, gone, none) = (ImagePresence::Yes, ImagePresence::Gone, &[][..]);
+        let quarantines_of_version = [Quarantine { commits: vec![sha('a')], ..sample::quarantine() }];
+        let (present, gone, none) = (ImagePresence::Yes, ImagePresence::Gone, &[][..]);
         let cases = [
-            ("by branch", None, version('a'), none, &yes, "permit"),
-            ("quarantined", None, version('a'), &barring[..], &yes, "Quarantined"),
-            ("by branch, of an unknown commit", None, without_commit.clone(), none, &yes, "CommitUnknown"),
-            ("by manifest, of an unknown commit", Some(&file), without_commit, none, &yes, "permit"),
+            ("by branch", None, version('a'), none, &present, "permit"),
+            ("quarantined", None, version('a'), &quarantines_of_version[..], &present, "Quarantined"),
+            ("by branch, of an unknown commit", None, without_commit.clone(), none, &present, "CommitUnknown"),
+            ("by manifest, of an unknown commit", Some(&file), without_commit, none, &present, "permit"),
             ("by branch, without an image", None, version('a'), none, &gone, "permit"),
             ("by manifest, without an image", Some(&file), version('a'), none, &gone, "ImageMissing"),
         ];
@@ -434,11 +442,11 @@ mod tests {
                 supersedes: None,
                 details: sample::rollback(),
             };
-            let said = match check_rollback(&facts) {
+            let outcome = match check_rollback(&facts) {
                 Ok(_) => "permit".to_owned(),
                 Err(refusal) => format!("{refusal:?}"),
             };
-            assert!(said.starts_with(expected), "{name}: {said}");
+            assert!(outcome.starts_with(expected), "{name}: {outcome}");
         }
     }
 }

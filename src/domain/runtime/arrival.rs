@@ -89,36 +89,36 @@ impl Observation<'_> {
             _ => {}
         }
         let version = self.rollout.version.as_ref()?;
-        match self.previous.filter(|before| before.version.is_same_image(version)) {
-            Some(before) => self.update_same_version(before),
+        match self.previous.filter(|previous| previous.version.is_same_image(version)) {
+            Some(previous) => self.update_same_version(previous),
             None => Some(self.update_new_version()),
         }
     }
 
     /// A missing workload is not announced, but a version that comes back starts its healthy time again.
     fn update_missing(&self) -> Option<ObservationUpdate> {
-        let before = self.previous.filter(|before| before.healthy_since.is_some())?;
-        Some(ObservationUpdate { sighting: Sighting { healthy_since: None, ..before.clone() }, event: None })
+        let previous = self.previous.filter(|previous| previous.healthy_since.is_some())?;
+        Some(ObservationUpdate { sighting: Sighting { healthy_since: None, ..previous.clone() }, event: None })
     }
 
     fn update_new_version(&self) -> ObservationUpdate {
-        let first = self.is_first && self.previous.is_none();
-        let began = if first { self.rollout.since.unwrap_or(self.now) } else { self.now };
+        let is_first = self.is_first && self.previous.is_none();
+        let seen_at = if is_first { self.rollout.since.unwrap_or(self.now) } else { self.now };
         let mut sighting = Sighting {
             artefact: self.artefact.clone(),
             environment: self.environment.clone(),
             version: self.rollout.version.clone().unwrap_or_default(),
-            seen_at: began,
+            seen_at,
             running_at: None,
             healthy_since: None,
             failure: None,
             ended_at: None,
             announced: false,
         };
-        let news = match &self.rollout.state {
+        let event = match &self.rollout.state {
             RolloutState::Running { .. } => {
-                sighting.running_at = Some(began);
-                sighting.healthy_since = Some(began);
+                sighting.running_at = Some(seen_at);
+                sighting.healthy_since = Some(seen_at);
                 Some(ArrivalEvent::Arrived)
             }
             RolloutState::Degraded { reason } => {
@@ -127,40 +127,40 @@ impl Observation<'_> {
             }
             _ => None,
         };
-        let news = if first { None } else { news };
+        let event = if is_first { None } else { event };
         // A rollout that was under way at the first observation has not been announced yet. It is announced when it
         // ends.
         sighting.announced =
-            news.is_some() || (first && !matches!(self.rollout.state, RolloutState::RollingOut { .. }));
-        ObservationUpdate { sighting, event: news }
+            event.is_some() || (is_first && !matches!(self.rollout.state, RolloutState::RollingOut { .. }));
+        ObservationUpdate { sighting, event }
     }
 
-    fn update_same_version(&self, before: &Sighting) -> Option<ObservationUpdate> {
-        let mut sighting = before.clone();
-        let news = match &self.rollout.state {
-            RolloutState::Running { .. } if before.running_at.is_none() => {
+    fn update_same_version(&self, previous: &Sighting) -> Option<ObservationUpdate> {
+        let mut sighting = previous.clone();
+        let event = match &self.rollout.state {
+            RolloutState::Running { .. } if previous.running_at.is_none() => {
                 sighting.running_at = Some(self.now);
                 sighting.healthy_since = Some(self.now);
                 sighting.failure = None;
-                let failure_announced = before.failure.is_some() && before.announced;
+                let failure_announced = previous.failure.is_some() && previous.announced;
                 Some(if failure_announced { ArrivalEvent::Recovered } else { ArrivalEvent::Arrived })
             }
-            RolloutState::Running { .. } if before.healthy_since.is_none() => {
+            RolloutState::Running { .. } if previous.healthy_since.is_none() => {
                 sighting.healthy_since = Some(self.now);
                 sighting.failure = None;
                 None
             }
-            RolloutState::Degraded { reason } if before.failure.is_none() => {
+            RolloutState::Degraded { reason } if previous.failure.is_none() => {
                 sighting.failure = Some(reason.to_string());
                 sighting.healthy_since = None;
                 // A version that ran well and broke later did not fail to arrive.
-                if before.running_at.is_none() { Some(ArrivalEvent::Failed) } else { None }
+                if previous.running_at.is_none() { Some(ArrivalEvent::Failed) } else { None }
             }
             // A StatefulSet or DaemonSet has no deadline of its own, so the configured one ends the wait.
             RolloutState::RollingOut { ready, wanted, delayed_by }
-                if before.running_at.is_none()
-                    && before.failure.is_none()
-                    && self.now.duration_since(before.seen_at) > self.deploy_timeout =>
+                if previous.running_at.is_none()
+                    && previous.failure.is_none()
+                    && self.now.duration_since(previous.seen_at) > self.deploy_timeout =>
             {
                 let delay = delayed_by.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 sighting.failure =
@@ -171,8 +171,8 @@ impl Observation<'_> {
             // healthy.
             _ => return None,
         };
-        sighting.announced |= news.is_some();
-        Some(ObservationUpdate { sighting, event: news })
+        sighting.announced |= event.is_some();
+        Some(ObservationUpdate { sighting, event })
     }
 }
 
@@ -192,78 +192,83 @@ mod tests {
     }
 
     /// Observes the states in turn, a minute apart. Returns the events with the index of their observation.
-    fn observe_states(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, ArrivalEvent)> {
-        let looks = looks(first, states).into_iter().enumerate();
-        looks.filter_map(|(index, (news, _))| news.map(|news| (index, news))).collect()
+    fn observe_states(is_first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, ArrivalEvent)> {
+        let observations = observe_all(is_first, states).into_iter().enumerate();
+        observations.filter_map(|(index, (event, _))| event.map(|event| (index, event))).collect()
     }
 
     /// The event of each observation, and the sighting after it.
-    fn looks(first: bool, states: &[(&str, RolloutState)]) -> Vec<(Option<ArrivalEvent>, Option<Sighting>)> {
+    fn observe_all(is_first: bool, states: &[(&str, RolloutState)]) -> Vec<(Option<ArrivalEvent>, Option<Sighting>)> {
         let (artefact, environment) = (ArtefactName::new("checkout"), EnvironmentName::new("development"));
-        let mut before: Option<Sighting> = None;
-        let mut looks = Vec::new();
+        let mut previous: Option<Sighting> = None;
+        let mut observations = Vec::new();
         for (index, (tag, state)) in states.iter().enumerate() {
             let rollout = if tag.is_empty() {
                 Rollout { state: state.clone(), ..Rollout::new_missing() }
             } else {
                 rollout(tag, state.clone())
             };
-            let look = Observation {
+            let observation = Observation {
                 artefact: &artefact,
                 environment: &environment,
                 rollout: &rollout,
-                previous: before.as_ref(),
-                is_first: first && index == 0,
+                previous: previous.as_ref(),
+                is_first: is_first && index == 0,
                 deploy_timeout: TIMEOUT,
                 now: at(100 + 60 * i64::try_from(index).unwrap()),
             };
-            let mut news = None;
-            if let Some(outcome) = look.derive_update() {
-                news = outcome.event;
-                before = Some(outcome.sighting);
+            let mut event = None;
+            if let Some(update) = observation.derive_update() {
+                event = update.event;
+                previous = Some(update.sighting);
             }
-            looks.push((news, before.clone()));
+            observations.push((event, previous.clone()));
         }
-        looks
+        observations
     }
 
     #[test]
-    fn a_version_is_told_once_and_only_when_the_cluster_shows_it() {
+    fn a_version_is_announced_once_and_only_when_the_cluster_shows_it() {
         use ArrivalEvent::*;
         let running = || RolloutState::Running { ready: 2 };
         let rolling = || RolloutState::RollingOut { ready: 0, wanted: 2, delayed_by: None };
         let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
         let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
         let cases = [
-            ("the first look is silent", true, vec![("1", running()), ("1", running())], vec![]),
+            ("the first observation is not announced", true, vec![("1", running()), ("1", running())], vec![]),
             (
-                "a push is told when it runs",
+                "a push is announced when it runs",
                 true,
                 vec![("1", running()), ("2", rolling()), ("2", running()), ("2", running())],
                 vec![(2, Arrived)],
             ),
             (
-                "a failure is told once",
+                "a failure is announced once",
                 true,
                 vec![("1", running()), ("2", rolling()), ("2", degraded()), ("2", degraded())],
                 vec![(2, Failed)],
             ),
             (
-                "a failure that recovers is told again",
+                "a recovery is announced",
                 true,
                 vec![("1", running()), ("2", degraded()), ("2", running())],
                 vec![(1, Failed), (2, Recovered)],
             ),
-            ("a rollout missed is told at its end", true, vec![("1", running()), ("2", running())], vec![(1, Arrived)]),
             (
-                "a rollout under way at the first look is told at its end",
+                "an unobserved rollout is announced at its end",
+                true,
+                vec![("1", running()), ("2", running())],
+                vec![(1, Arrived)],
+            ),
+            (
+                "a rollout under way at the first observation is announced at its end",
                 true,
                 vec![("1", rolling()), ("1", running())],
                 vec![(1, Arrived)],
             ),
-            ("a workload that was not there is an arrival", false, vec![("1", running())], vec![(0, Arrived)]),
+            ("a new workload is an arrival", false, vec![("1", running())], vec![(0, Arrived)]),
             (
-                "what cannot be read changes nothing",
+                "an unreadable cluster changes nothing",
                 true,
                 vec![("1", running()), ("1", unreadable()), ("1", running())],
                 vec![],
@@ -275,13 +280,13 @@ mod tests {
                 vec![(1, Arrived), (2, Arrived)],
             ),
         ];
-        for (name, first, states, expected) in cases {
-            assert_eq!(observe_states(first, &states), expected, "{name}");
+        for (name, is_first, states, expected) in cases {
+            assert_eq!(observe_states(is_first, &states), expected, "{name}");
         }
     }
 
     #[test]
-    fn a_version_that_broke_after_running_well_did_not_fail_to_arrive() {
+    fn a_version_that_breaks_after_running_well_is_not_announced_as_failed() {
         let states = [
             ("1", RolloutState::Running { ready: 1 }),
             ("1", RolloutState::Degraded { reason: "OOMKilled".into() }),
@@ -292,32 +297,36 @@ mod tests {
 
     /// For each observation: since which observation the version has been healthy.
     #[test]
-    fn a_version_runs_well_until_it_is_seen_degraded_or_missing() {
+    fn a_version_is_healthy_until_it_is_degraded_or_missing() {
         let running = || RolloutState::Running { ready: 2 };
         let rolling = || RolloutState::RollingOut { ready: 1, wanted: 2, delayed_by: None };
         let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
         let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
-        let gone = || ("", RolloutState::Missing);
+        let missing = || ("", RolloutState::Missing);
         let cases = [
             (
-                "from when it runs, not from when it comes",
+                "since it runs, not since its rollout began",
                 vec![("1", rolling()), ("1", rolling()), ("1", running()), ("1", running())],
                 vec![None, None, Some(2), Some(2)],
             ),
-            ("at once where its rollout was missed", vec![("1", running()), ("1", running())], vec![Some(0), Some(0)]),
+            (
+                "at once if its rollout was not observed",
+                vec![("1", running()), ("1", running())],
+                vec![Some(0), Some(0)],
+            ),
             (
                 "a pod that moves is no interruption",
                 vec![("1", running()), ("1", rolling()), ("1", running())],
                 vec![Some(0), Some(0), Some(0)],
             ),
             (
-                "a degraded one begins anew",
+                "a degraded version begins again",
                 vec![("1", running()), ("1", degraded()), ("1", degraded()), ("1", rolling()), ("1", running())],
                 vec![Some(0), None, None, None, Some(4)],
             ),
             (
-                "a missing one begins anew",
-                vec![("1", running()), gone(), gone(), ("1", rolling()), ("1", running()), ("1", running())],
+                "a missing version begins again",
+                vec![("1", running()), missing(), missing(), ("1", rolling()), ("1", running()), ("1", running())],
                 vec![Some(0), None, None, None, Some(4), Some(4)],
             ),
             (
@@ -327,11 +336,11 @@ mod tests {
             ),
             (
                 "missing, then degraded",
-                vec![("1", running()), gone(), ("1", degraded()), ("1", running())],
+                vec![("1", running()), missing(), ("1", degraded()), ("1", running())],
                 vec![Some(0), None, None, Some(3)],
             ),
             (
-                "what cannot be read tells nothing",
+                "an unreadable cluster changes nothing",
                 vec![("1", running()), ("1", unreadable()), ("", unreadable()), ("1", running())],
                 vec![Some(0), Some(0), Some(0), Some(0)],
             ),
@@ -340,50 +349,54 @@ mod tests {
                 vec![("1", running()), ("2", rolling()), ("2", running()), ("1", running())],
                 vec![Some(0), None, Some(2), Some(3)],
             ),
-            ("one that never ran well", vec![("1", degraded()), gone(), ("1", running())], vec![None, None, Some(2)]),
+            (
+                "a version that was never healthy before",
+                vec![("1", degraded()), missing(), ("1", running())],
+                vec![None, None, Some(2)],
+            ),
         ];
         for (name, states, expected) in cases {
             let moment = |index: i64| at(100 + 60 * index);
-            let known = looks(false, &states).into_iter().map(|(_, known)| known.and_then(|known| known.healthy_since));
+            let sightings = observe_all(false, &states).into_iter().map(|(_, sighting)| sighting);
             assert_eq!(
-                known.collect::<Vec<_>>(),
-                expected.into_iter().map(|at| at.map(moment)).collect::<Vec<_>>(),
+                sightings.map(|sighting| sighting.and_then(|sighting| sighting.healthy_since)).collect::<Vec<_>>(),
+                expected.into_iter().map(|index| index.map(moment)).collect::<Vec<_>>(),
                 "{name}"
             );
         }
     }
 
     #[test]
-    fn what_ran_at_the_first_look_has_run_well_for_as_long_as_the_cluster_tells() {
-        let [(news, known)] = &looks(true, &[("1", RolloutState::Running { ready: 1 })])[..] else {
-            panic!("one look")
+    fn at_the_first_observation_the_healthy_time_comes_from_the_cluster() {
+        let [(event, sighting)] = &observe_all(true, &[("1", RolloutState::Running { ready: 1 })])[..] else {
+            panic!("expected one observation")
         };
-        let known = known.as_ref().unwrap();
-        assert_eq!((*news, known.running_at, known.healthy_since), (None, Some(at(1)), Some(at(1))));
+        let sighting = sighting.as_ref().unwrap();
+        assert_eq!((*event, sighting.running_at, sighting.healthy_since), (None, Some(at(1)), Some(at(1))));
     }
 
     #[test]
-    fn nobody_is_told_of_a_version_that_went_missing_and_came_back() {
-        let (running, gone) = (("1", RolloutState::Running { ready: 1 }), ("", RolloutState::Missing));
-        let looks = looks(false, &[running.clone(), gone.clone(), gone, running]);
+    fn a_version_that_goes_missing_and_returns_is_not_announced_again() {
+        let (running, missing) = (("1", RolloutState::Running { ready: 1 }), ("", RolloutState::Missing));
+        let observations = observe_all(false, &[running.clone(), missing.clone(), missing, running]);
         assert_eq!(
-            looks.iter().map(|(news, _)| *news).collect::<Vec<_>>(),
+            observations.iter().map(|(event, _)| *event).collect::<Vec<_>>(),
             [Some(ArrivalEvent::Arrived), None, None, None]
         );
-        let first = looks[0].1.as_ref().unwrap();
-        let last = looks[3].1.as_ref().unwrap();
+        let first = observations[0].1.as_ref().unwrap();
+        let last = observations[3].1.as_ref().unwrap();
         assert_eq!((last.seen_at, last.running_at, last.announced), (first.seen_at, first.running_at, true));
     }
 
     #[test]
-    fn a_rollout_without_end_fails_by_our_own_deadline() {
+    fn an_endless_rollout_fails_by_the_configured_deadline() {
         let mut states = vec![("1", RolloutState::Running { ready: 1 })];
         states
             .extend(std::iter::repeat_n(("2", RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }), 25));
         assert_eq!(
             observe_states(true, &states),
             vec![(22, ArrivalEvent::Failed)],
-            "21 minutes after the look that first saw it"
+            "21 minutes after its first observation"
         );
     }
 }

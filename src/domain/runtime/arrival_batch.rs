@@ -117,26 +117,26 @@ impl ArrivalBatch {
         all
     }
 
-    pub fn message_key(environment: &EnvironmentName, began: Timestamp) -> MessageKey {
-        MessageKey::new(&format!("wave:{environment}:{}", began.as_microsecond()))
+    pub fn message_key(environment: &EnvironmentName, began_at: Timestamp) -> MessageKey {
+        MessageKey::new(&format!("wave:{environment}:{}", began_at.as_microsecond()))
     }
 }
 
 /// Splits sorted moments into batches. Each batch is a range of indices.
 pub fn split_into_batches(moments: &[Timestamp]) -> Vec<std::ops::Range<usize>> {
-    let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
-    for (at, moment) in moments.iter().enumerate() {
-        match parts.last_mut() {
-            Some(part)
-                if moment.duration_since(moments[part.end - 1]) <= MAX_GAP
-                    && moment.duration_since(moments[part.start]) <= MAX_SPAN =>
+    let mut batches: Vec<std::ops::Range<usize>> = Vec::new();
+    for (index, moment) in moments.iter().enumerate() {
+        match batches.last_mut() {
+            Some(batch)
+                if moment.duration_since(moments[batch.end - 1]) <= MAX_GAP
+                    && moment.duration_since(moments[batch.start]) <= MAX_SPAN =>
             {
-                part.end = at + 1;
+                batch.end = index + 1;
             }
-            _ => parts.push(at..at + 1),
+            _ => batches.push(index..index + 1),
         }
     }
-    parts
+    batches
 }
 
 #[cfg(test)]
@@ -151,48 +151,50 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_within_half_a_minute_of_one_another_belongs_together() {
-        type Parts = &'static [(usize, usize)];
-        let cases: [(&str, Vec<i64>, Parts); 6] = [
+    fn rollouts_that_begin_within_half_a_minute_form_a_batch() {
+        type Ranges = &'static [(usize, usize)];
+        let cases: [(&str, Vec<i64>, Ranges); 6] = [
             ("nothing", vec![], &[]),
             ("one", vec![0], &[(0, 1)]),
             ("at the same moment", vec![0, 0, 0], &[(0, 3)]),
             ("each soon after the one before", vec![0, 30, 60, 90], &[(0, 4)]),
-            ("a pause parts them", vec![0, 30, 61, 62], &[(0, 2), (2, 4)]),
-            ("nothing goes on for ever", (0..12).map(|n| n * 30).collect(), &[(0, 11), (11, 12)]),
+            ("a pause separates them", vec![0, 30, 61, 62], &[(0, 2), (2, 4)]),
+            ("the span is limited", (0..12).map(|n| n * 30).collect(), &[(0, 11), (11, 12)]),
         ];
         for (name, seconds, expected) in cases {
             let moments: Vec<_> = seconds.into_iter().map(at).collect();
-            let found: Vec<_> = split_into_batches(&moments).into_iter().map(|part| (part.start, part.end)).collect();
+            let found: Vec<_> =
+                split_into_batches(&moments).into_iter().map(|batch| (batch.start, batch.end)).collect();
             assert_eq!(found, expected, "{name}");
         }
     }
 
     proptest! {
         #[test]
-        fn each_moment_is_in_one_part_and_what_comes_later_moves_no_beginning(mut seconds in prop::collection::vec(0_i64..2_000, 0..60), more in 0_i64..500) {
+        fn each_moment_is_in_one_batch_and_later_moments_move_no_beginning(mut seconds in prop::collection::vec(0_i64..2_000, 0..60), more in 0_i64..500) {
             seconds.sort_unstable();
             let moments: Vec<_> = seconds.iter().copied().map(at).collect();
-            let known = split_into_batches(&moments);
-            prop_assert_eq!(known.iter().cloned().flatten().collect::<Vec<_>>(), (0..moments.len()).collect::<Vec<_>>());
+            let batches = split_into_batches(&moments);
+            prop_assert_eq!(batches.iter().cloned().flatten().collect::<Vec<_>>(), (0..moments.len()).collect::<Vec<_>>());
             let later = at(seconds.last().copied().unwrap_or_default() + more);
             let grown: Vec<_> = moments.iter().copied().chain([later]).collect();
-            let began = |parts: &[std::ops::Range<usize>]| parts.iter().map(|part| part.start).collect::<Vec<_>>();
-            prop_assert!(began(&split_into_batches(&grown)).starts_with(&began(&known)));
+            type Ranges<'a> = &'a [std::ops::Range<usize>];
+            let list_starts = |ranges: Ranges<'_>| ranges.iter().map(|range| range.start).collect::<Vec<_>>();
+            prop_assert!(list_starts(&split_into_batches(&grown)).starts_with(&list_starts(&batches)));
         }
     }
 
     #[test]
-    fn one_commit_is_named_once_and_what_failed_stands_first() {
-        let member = |name: &str, sha: Option<char>, stand: BatchedArrivalState| BatchedArrival {
+    fn a_common_commit_is_found_and_failed_artefacts_come_first() {
+        let member = |name: &str, sha: Option<char>, state: BatchedArrivalState| BatchedArrival {
             artefact: ArtefactName::new(name),
             version: Version { commit: sha.map(sample::sha), ..Version::default() },
             commit: sha.map(|sha| sample::commit(sha, "Go on")),
             provenance: Provenance::Unknown,
-            state: stand,
+            state,
         };
         let failed = || BatchedArrivalState::Failed { reason: "CrashLoopBackOff".to_owned() };
-        let mut wave = ArrivalBatch {
+        let mut batch = ArrivalBatch {
             environment: EnvironmentName::new("qa"),
             branch: "qa".to_owned(),
             began_at: at(0),
@@ -204,13 +206,13 @@ mod tests {
             next_environment: None,
             is_first_environment: false,
         };
-        assert_eq!(wave.common_commit().map(|commit| commit.sha.clone()), Some(sample::sha('a')));
-        assert_eq!(wave.count_by_state(), BatchCounts { running: 1, rolling_out: 1, failed: 1, replaced: 0 });
-        assert!(!wave.is_over());
-        let names: Vec<_> = wave.sort_by_urgency().iter().map(|member| member.artefact.as_str().to_owned()).collect();
+        assert_eq!(batch.common_commit().map(|commit| commit.sha.clone()), Some(sample::sha('a')));
+        assert_eq!(batch.count_by_state(), BatchCounts { running: 1, rolling_out: 1, failed: 1, replaced: 0 });
+        assert!(!batch.is_over());
+        let names: Vec<_> = batch.sort_by_urgency().iter().map(|member| member.artefact.as_str().to_owned()).collect();
         assert_eq!(names, ["c", "b", "a"]);
-        wave.members[1] = member("b", Some('b'), BatchedArrivalState::Running);
-        assert_eq!(wave.common_commit(), None, "they are of two commits");
-        assert!(wave.is_over());
+        batch.members[1] = member("b", Some('b'), BatchedArrivalState::Running);
+        assert_eq!(batch.common_commit(), None, "the members have two commits");
+        assert!(batch.is_over());
     }
 }

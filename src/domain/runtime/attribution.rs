@@ -33,10 +33,11 @@ pub struct AttributionRule {
 
 impl AttributionRule {
     fn is_match(&self, object: &ControllerObject, environment: &EnvironmentName) -> bool {
-        let fits = |glob: &Option<String>, text: &str| glob.as_ref().is_none_or(|glob| is_name_match(glob, text));
-        fits(&self.kind, &object.kind)
-            && fits(&self.namespace, &object.namespace)
-            && fits(&self.name, &object.name)
+        let matches_glob =
+            |glob: &Option<String>, text: &str| glob.as_ref().is_none_or(|glob| is_name_match(glob, text));
+        matches_glob(&self.kind, &object.kind)
+            && matches_glob(&self.namespace, &object.namespace)
+            && matches_glob(&self.name, &object.name)
             && (self.environments.is_empty() || self.environments.contains(environment))
     }
 }
@@ -95,8 +96,8 @@ impl ReportAttributor<'_> {
     /// Tries in this order: the artefact that the report names, the rules, images and repositories, the cluster, and
     /// the name of the object.
     pub fn attribute_report(&self, subject: &AttributionSubject<'_>) -> Result<Attribution, UnmappedReason> {
-        if let Some(named) = subject.artefact {
-            return self.attribute_by_name(named, subject.environment);
+        if let Some(name) = subject.artefact {
+            return self.attribute_by_name(name, subject.environment);
         }
         if let Some(object) = &subject.object
             && let Some(found) = self.attribute_by_rule(object, subject.environment)?
@@ -125,13 +126,13 @@ impl ReportAttributor<'_> {
         })
     }
 
-    fn attribute_by_name(&self, named: &str, environment: &EnvironmentName) -> Result<Attribution, UnmappedReason> {
-        let all = || self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
-        let Some(artefact) = self.catalogue.artefacts.iter().find(|artefact| artefact.name.as_str() == named) else {
-            let meant = find_nearest(named, all()).map(ArtefactName::new);
+    fn attribute_by_name(&self, name: &str, environment: &EnvironmentName) -> Result<Attribution, UnmappedReason> {
+        let names = || self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
+        let Some(artefact) = self.catalogue.artefacts.iter().find(|artefact| artefact.name.as_str() == name) else {
+            let suggestion = find_nearest(name, names()).map(ArtefactName::new);
             return Err(UnmappedReason::UnknownArtefact {
-                name: truncate_text(named, MAX_NAME_LENGTH).into_owned(),
-                suggestion: meant,
+                name: truncate_text(name, MAX_NAME_LENGTH).into_owned(),
+                suggestion,
             });
         };
         if !artefact.places.contains_key(environment) {
@@ -146,18 +147,20 @@ impl ReportAttributor<'_> {
         let mut absent = None;
         for text in subject.images.iter().take(MAX_IMAGES) {
             let image = Image::parse(text);
-            let all = || self.catalogue.artefacts.iter().filter(|artefact| artefact.image == image.name);
-            let here: Vec<_> =
-                all().filter_map(|artefact| Some((artefact, artefact.places.get(subject.environment)?))).collect();
-            absent = absent.or_else(|| all().next().map(|artefact| artefact.name.clone()));
+            let artefacts_with_image =
+                || self.catalogue.artefacts.iter().filter(|artefact| artefact.image == image.name);
+            let candidates: Vec<_> = artefacts_with_image()
+                .filter_map(|artefact| Some((artefact, artefact.places.get(subject.environment)?)))
+                .collect();
+            absent = absent.or_else(|| artefacts_with_image().next().map(|artefact| artefact.name.clone()));
             // Several artefacts may share an image. The running version narrows them down; if none matches, all are
             // kept.
-            let runs = |(artefact, place): &(&Artefact, &Place)| {
+            let is_running = |(artefact, place): &(&Artefact, &Place)| {
                 let version = (self.applied)(artefact, place).version;
-                here.len() > 1 && version.is_some_and(|version| version.is_same_image(&image.to_version()))
+                candidates.len() > 1 && version.is_some_and(|version| version.is_same_image(&image.to_version()))
             };
-            let exact: Vec<_> = here.iter().filter(|here| runs(here)).collect();
-            let names = if exact.is_empty() { here.iter().collect() } else { exact };
+            let exact: Vec<_> = candidates.iter().filter(|candidate| is_running(candidate)).collect();
+            let names = if exact.is_empty() { candidates.iter().collect() } else { exact };
             found.extend(names.into_iter().map(|(artefact, _)| artefact.name.clone()));
         }
         found.sort();
@@ -169,15 +172,15 @@ impl ReportAttributor<'_> {
     /// The artefacts of the repository in this environment. If the object applied some of them, only those.
     fn attribute_by_repository(&self, subject: &AttributionSubject<'_>) -> Option<Attribution> {
         let repository = subject.repository?;
-        let of_it = |artefact: &&Artefact| artefact.repository.is_same_as(repository);
-        let here: Vec<_> =
-            self.iter_artefacts_in(subject.environment).filter(|(artefact, _)| of_it(artefact)).collect();
-        let applied = |(artefact, place): &&(&Artefact, &Place)| {
+        let is_from_repository = |artefact: &&Artefact| artefact.repository.is_same_as(repository);
+        let candidates: Vec<_> =
+            self.iter_artefacts_in(subject.environment).filter(|(artefact, _)| is_from_repository(artefact)).collect();
+        let is_applied = |(artefact, place): &&(&Artefact, &Place)| {
             subject.object.as_ref().is_some_and(|object| self.is_applied_by(object, artefact, place))
         };
-        let name = |(artefact, _): &(&Artefact, &Place)| artefact.name.clone();
-        let exact: Vec<ArtefactName> = here.iter().filter(applied).map(name).collect();
-        let artefacts = if exact.is_empty() { here.iter().map(name).collect() } else { exact };
+        let to_name = |(artefact, _): &(&Artefact, &Place)| artefact.name.clone();
+        let exact: Vec<ArtefactName> = candidates.iter().filter(is_applied).map(to_name).collect();
+        let artefacts = if exact.is_empty() { candidates.iter().map(to_name).collect() } else { exact };
         (!artefacts.is_empty()).then_some(Attribution { artefacts, method: AttributionMethod::Repository })
     }
 
@@ -187,12 +190,12 @@ impl ReportAttributor<'_> {
         environment: &EnvironmentName,
     ) -> Result<Option<Attribution>, UnmappedReason> {
         let rules = self.rules.iter().enumerate();
-        if let Some((at, rule)) = rules.into_iter().find(|(_, rule)| rule.is_match(object, environment)) {
-            let here =
+        if let Some((index, rule)) = rules.into_iter().find(|(_, rule)| rule.is_match(object, environment)) {
+            let in_environment =
                 self.iter_artefacts_in(environment).filter(|(artefact, _)| rule.artefacts.contains(&artefact.name));
-            let artefacts: Vec<_> = here.map(|(artefact, _)| artefact.name.clone()).collect();
+            let artefacts: Vec<_> = in_environment.map(|(artefact, _)| artefact.name.clone()).collect();
             if artefacts.is_empty() {
-                return Err(UnmappedReason::RuleWithoutArtefact { rule: at + 1 });
+                return Err(UnmappedReason::RuleWithoutArtefact { rule: index + 1 });
             }
             return Ok(Some(Attribution { artefacts, method: AttributionMethod::Rule }));
         }
@@ -210,13 +213,15 @@ impl ReportAttributor<'_> {
         if !artefacts.is_empty() {
             return Ok(Some(Attribution { artefacts, method: AttributionMethod::Cluster }));
         }
-        let called = self.catalogue.artefacts.iter().find(|artefact| artefact.name.as_str() == object.name);
-        match called {
+        let namesake = self.catalogue.artefacts.iter().find(|artefact| artefact.name.as_str() == object.name);
+        match namesake {
             Some(artefact) if !artefact.places.contains_key(environment) => {
                 Err(UnmappedReason::NotInEnvironment { artefact: artefact.name.clone() })
             }
-            called => Ok(called
-                .map(|it| Attribution { artefacts: vec![it.name.clone()], method: AttributionMethod::ObjectName })),
+            namesake => Ok(namesake.map(|artefact| Attribution {
+                artefacts: vec![artefact.name.clone()],
+                method: AttributionMethod::ObjectName,
+            })),
         }
     }
 

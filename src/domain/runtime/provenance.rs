@@ -53,7 +53,7 @@ impl Provenance {
 
     pub fn git_mismatch(&self) -> Option<&GitMismatch> {
         match self {
-            Self::NotFromGit { mismatch: why } => Some(why),
+            Self::NotFromGit { mismatch } => Some(mismatch),
             Self::Git | Self::Unknown => None,
         }
     }
@@ -69,23 +69,23 @@ mod tests {
     use crate::domain::sample;
 
     #[test]
-    fn a_branch_explains_what_it_has_and_what_nobody_rolled_back() {
+    fn a_branch_explains_its_commits_unless_they_were_rolled_back() {
         let commit = sample::sha('a');
         let cases = [
-            ("its head or its past", true, false, None),
-            ("a hand brought it", false, false, Some("not in branch")),
-            ("a rollback took it away", true, true, Some("rolled back")),
-            ("neither there nor wanted", false, true, Some("not in branch")),
+            ("in the branch", true, false, None),
+            ("deployed by hand", false, false, Some("not in branch")),
+            ("rolled back", true, true, Some("rolled back")),
+            ("rolled back and not in the branch", false, true, Some("not in branch")),
         ];
         for (name, contained, rolled_back, expected) in cases {
-            let origin = Provenance::from_branch("qa", &commit, contained, rolled_back);
-            let why = origin.git_mismatch().map(|why| match why {
+            let provenance = Provenance::from_branch("qa", &commit, contained, rolled_back);
+            let mismatch = provenance.git_mismatch().map(|mismatch| match mismatch {
                 GitMismatch::NotInBranch { .. } => "not in branch",
                 GitMismatch::RolledBack { .. } => "rolled back",
                 GitMismatch::NotInManifest { .. } => "not in manifest",
             });
-            assert_eq!(why, expected, "{name}");
-            assert_eq!(origin == Provenance::Git, expected.is_none(), "{name}");
+            assert_eq!(mismatch, expected, "{name}");
+            assert_eq!(provenance == Provenance::Git, expected.is_none(), "{name}");
         }
     }
 
@@ -108,10 +108,10 @@ mod tests {
             ),
             ("a digest only, and a tag only", version(None, Some("sha256:a")), tagged("1.4"), None),
         ];
-        for (name, says, runs, explained) in cases {
-            let origin = Provenance::from_manifest("envs/qa.yaml", &says, &runs);
-            let known = (origin != Provenance::Unknown).then_some(origin == Provenance::Git);
-            assert_eq!(known, explained, "{name}");
+        for (name, specified, running, expected) in cases {
+            let provenance = Provenance::from_manifest("envs/qa.yaml", &specified, &running);
+            let is_from_git = (provenance != Provenance::Unknown).then_some(provenance == Provenance::Git);
+            assert_eq!(is_from_git, expected, "{name}");
         }
     }
 }

@@ -110,8 +110,8 @@ mod tests {
             (vec![Missing, degraded], Missing),
             (vec![], Missing),
         ];
-        for (parts, whole) in cases {
-            assert_eq!(Rollout::from_workloads(parts.into_iter().map(|state| rollout("1", state))).state, whole);
+        for (parts, expected) in cases {
+            assert_eq!(Rollout::from_workloads(parts.into_iter().map(|state| rollout("1", state))).state, expected);
         }
     }
 

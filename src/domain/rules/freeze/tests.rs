@@ -24,7 +24,7 @@ fn moment(text: &str) -> WeekdayTime {
         "Fri" => Weekday::Friday,
         "Sat" => Weekday::Saturday,
         "Sun" => Weekday::Sunday,
-        _ => panic!("{day} is of no use here"),
+        _ => panic!("unsupported weekday {day}"),
     };
     WeekdayTime { weekday, time: time.parse().unwrap() }
 }
@@ -44,7 +44,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 /// Asserts that the freeze is in force from the first moment to the second. Both ends are tested to the microsecond.
-fn holds(freeze: &Freeze, from: &str, until: &str) {
+fn assert_in_force(freeze: &Freeze, from: &str, until: &str) {
     let microsecond = SignedDuration::from_micros(1);
     let (from, until) = (at(from), at(until));
     let window = Some(FreezeWindow { from, until, reason: freeze.reason.clone() });
@@ -56,36 +56,36 @@ fn holds(freeze: &Freeze, from: &str, until: &str) {
 }
 
 #[test]
-fn a_freeze_holds_from_its_first_moment_to_just_before_its_last() {
+fn a_freeze_is_in_force_from_its_beginning_to_just_before_its_end() {
     let weekend = weekly("Fri 16:00", "Mon 08:00", "Europe/Kyiv");
-    holds(&weekend, "2026-06-05T16:00+03:00", "2026-06-08T08:00+03:00");
-    holds(&weekend, "2026-12-25T16:00+02:00", "2026-12-28T08:00+02:00");
-    holds(&weekend, "2027-01-01T16:00+02:00", "2027-01-04T08:00+02:00");
+    assert_in_force(&weekend, "2026-06-05T16:00+03:00", "2026-06-08T08:00+03:00");
+    assert_in_force(&weekend, "2026-12-25T16:00+02:00", "2026-12-28T08:00+02:00");
+    assert_in_force(&weekend, "2027-01-01T16:00+02:00", "2027-01-04T08:00+02:00");
     assert_eq!(weekend.find_active_window(at("2026-06-03T12:00Z")), None, "a Wednesday");
 
-    holds(&weekly("Tue 10:00", "Tue 12:30", "UTC"), "2026-06-02T10:00Z", "2026-06-02T12:30Z");
-    holds(&weekly("Mon 00:00", "Sun 23:59", "UTC"), "2026-06-01T00:00Z", "2026-06-07T23:59Z");
-    holds(&weekly("Sun 00:00", "Mon 00:00", "UTC"), "2026-06-07T00:00Z", "2026-06-08T00:00Z");
+    assert_in_force(&weekly("Tue 10:00", "Tue 12:30", "UTC"), "2026-06-02T10:00Z", "2026-06-02T12:30Z");
+    assert_in_force(&weekly("Mon 00:00", "Sun 23:59", "UTC"), "2026-06-01T00:00Z", "2026-06-07T23:59Z");
+    assert_in_force(&weekly("Sun 00:00", "Mon 00:00", "UTC"), "2026-06-07T00:00Z", "2026-06-08T00:00Z");
     // The whole week except two hours.
-    holds(&weekly("Tue 12:00", "Tue 10:00", "UTC"), "2026-06-02T12:00Z", "2026-06-09T10:00Z");
+    assert_in_force(&weekly("Tue 12:00", "Tue 10:00", "UTC"), "2026-06-02T12:00Z", "2026-06-09T10:00Z");
 
     let holidays = dated("2026-12-20T18:00", "2027-01-04T08:00", "Europe/Kyiv");
-    holds(&holidays, "2026-12-20T18:00+02:00", "2027-01-04T08:00+02:00");
-    assert_eq!(holidays.find_active_window(at("2027-12-24T12:00Z")), None, "it does not come again");
+    assert_in_force(&holidays, "2026-12-20T18:00+02:00", "2027-01-04T08:00+02:00");
+    assert_eq!(holidays.find_active_window(at("2027-12-24T12:00Z")), None, "a dated freeze does not repeat");
 }
 
 #[test]
-fn the_day_of_the_week_is_that_of_the_zone() {
+fn the_day_of_the_week_is_local_to_the_time_zone() {
     let monday = weekly("Mon 00:00", "Tue 00:00", "America/New_York");
-    holds(&monday, "2026-06-01T04:00Z", "2026-06-02T04:00Z");
+    assert_in_force(&monday, "2026-06-01T04:00Z", "2026-06-02T04:00Z");
     let monday = weekly("Mon 00:00", "Tue 00:00", "Pacific/Auckland");
-    holds(&monday, "2026-05-31T12:00Z", "2026-06-01T12:00Z");
+    assert_in_force(&monday, "2026-05-31T12:00Z", "2026-06-01T12:00Z");
 }
 
 /// On 29 March 2026 Kyiv goes from 03:00 to 04:00, on 25 October from 04:00 back to 03:00.
 /// On 8 March 2026 New York goes from 02:00 to 03:00, on 1 November from 02:00 back to 01:00.
 #[test]
-fn a_skipped_local_time_moves_forward_and_a_doubled_one_belongs_to_the_freeze() {
+fn a_skipped_local_time_moves_forward_and_a_repeated_one_is_frozen() {
     let kyiv = |from, to| weekly(from, to, "Europe/Kyiv");
     let new_york = |from, to| weekly(from, to, "America/New_York");
     let cases = [
@@ -120,22 +120,22 @@ fn a_skipped_local_time_moves_forward_and_a_doubled_one_belongs_to_the_freeze() 
     ];
     for (name, freeze, from, until) in cases {
         println!("{name}: {from} to {until}");
-        holds(&freeze, from, until);
+        assert_in_force(&freeze, from, until);
     }
 }
 
 #[test]
-fn a_freeze_whose_beginning_moves_behind_its_end_is_not_held_that_day() {
+fn a_freeze_with_a_beginning_that_moves_past_its_end_is_skipped_that_day() {
     let early = weekly("Sun 03:30", "Sun 04:15", "Europe/Kyiv");
     for minute in 0..180 {
         let now = at("2026-03-29T00:00Z") + SignedDuration::from_mins(minute);
         assert_eq!(early.find_active_window(now), None, "{now}");
     }
-    holds(&early, "2026-04-05T03:30+03:00", "2026-04-05T04:15+03:00");
+    assert_in_force(&early, "2026-04-05T03:30+03:00", "2026-04-05T04:15+03:00");
 }
 
 #[test]
-fn a_freeze_that_meets_itself_at_a_change_of_clocks_goes_on() {
+fn a_freeze_that_overlaps_itself_at_a_clock_change_continues() {
     let nearly_always = weekly("Sun 03:30", "Sun 03:20", "Europe/Kyiv");
     let window = nearly_always.find_active_window(at("2026-10-22T12:00Z")).unwrap();
     assert_eq!(window.from, at("2026-10-18T03:30+03:00"));
@@ -143,7 +143,7 @@ fn a_freeze_that_meets_itself_at_a_change_of_clocks_goes_on() {
 }
 
 #[test]
-fn changes_are_welcome_when_the_last_of_the_freezes_that_meet_has_ended() {
+fn the_end_is_that_of_the_last_adjoining_freeze() {
     let weekend = weekly("Fri 16:00", "Mon 08:00", "Europe/Kyiv");
     let saturday = at("2026-12-19T12:00Z");
     let until = |freezes: &[Freeze], now| find_active_window(freezes, now).map(|window| window.until);
@@ -169,7 +169,7 @@ fn changes_are_welcome_when_the_last_of_the_freezes_that_meet_has_ended() {
 }
 
 #[test]
-fn the_reason_is_that_of_the_freeze_which_holds_now_and_ends_last() {
+fn the_reason_is_that_of_the_active_freeze_that_ends_last() {
     let weekend = weekly("Fri 16:00", "Mon 08:00", "Europe/Kyiv");
     let holidays = dated("2026-12-20T18:00", "2027-01-04T08:00", "Europe/Kyiv");
     let freezes = [weekend, holidays];
@@ -186,7 +186,7 @@ fn the_reason_is_that_of_the_freeze_which_holds_now_and_ends_last() {
 }
 
 #[test]
-fn freezes_without_any_time_between_them_end_some_day_for_whoever_asks() {
+fn freezes_without_a_gap_report_an_end_years_away() {
     let freezes = [weekly("Mon 00:00", "Fri 00:00", "UTC"), weekly("Fri 00:00", "Mon 00:00", "UTC")];
     let now = at("2026-06-03T12:00Z");
     let window = find_active_window(&freezes, now).unwrap();
@@ -197,40 +197,40 @@ fn freezes_without_any_time_between_them_end_some_day_for_whoever_asks() {
 }
 
 /// All local times of a period, found minute by minute.
-struct Walk {
+struct MinuteSearch {
     start: Timestamp,
     timezone: TimeZone,
     /// The first and the last minute with this local time.
-    met: BTreeMap<DateTime, (usize, usize)>,
+    minutes_by_local_time: BTreeMap<DateTime, (usize, usize)>,
     minutes: usize,
 }
 
-impl Walk {
+impl MinuteSearch {
     const DAYS: usize = 48;
 
     fn new(timezone: TimeZone, start: Timestamp) -> Self {
         let minutes = Self::DAYS * 24 * 60;
-        let mut met = BTreeMap::new();
+        let mut minutes_by_local_time = BTreeMap::new();
         for minute in 0..minutes {
             let local = timezone.to_datetime(start + SignedDuration::from_mins(i64::try_from(minute).unwrap()));
-            met.entry(local).or_insert((minute, minute)).1 = minute;
+            minutes_by_local_time.entry(local).or_insert((minute, minute)).1 = minute;
         }
-        Self { start, timezone, met, minutes }
+        Self { start, timezone, minutes_by_local_time, minutes }
     }
 
     /// The minutes of a local time. A skipped local time moves forward by the length of the gap.
     fn minutes_of(&self, local: DateTime) -> Option<(usize, usize)> {
-        if let Some(met) = self.met.get(&local) {
-            return Some(*met);
+        if let Some(minutes) = self.minutes_by_local_time.get(&local) {
+            return Some(*minutes);
         }
-        let (before, _) = self.met.range(..local).next_back()?;
-        let (after, _) = self.met.range(local..).next()?;
+        let (before, _) = self.minutes_by_local_time.range(..local).next_back()?;
+        let (after, _) = self.minutes_by_local_time.range(local..).next()?;
         let skipped = after.duration_since(*before) - SignedDuration::from_mins(1);
-        self.met.get(&(local + skipped)).copied()
+        self.minutes_by_local_time.get(&(local + skipped)).copied()
     }
 
     /// All occurrences of a freeze in this period, in minutes.
-    fn times(&self, period: Period) -> Vec<(usize, usize)> {
+    fn occurrences(&self, period: Period) -> Vec<(usize, usize)> {
         let pairs = match period {
             Period::Dated { from, to } => vec![(from, to)],
             Period::Weekly { from, to } => {
@@ -249,14 +249,14 @@ impl Walk {
     }
 
     /// The beginning and the end of the freeze at a minute; the end is `None` if it is outside this period.
-    fn holds(&self, freezes: &[Freeze], minute: usize) -> Option<(usize, Option<usize>)> {
-        let times: Vec<_> = freezes.iter().flat_map(|freeze| self.times(freeze.period)).collect();
-        let covering = times.iter().filter(|(from, to)| (*from..*to).contains(&minute));
+    fn find_window(&self, freezes: &[Freeze], minute: usize) -> Option<(usize, Option<usize>)> {
+        let occurrences: Vec<_> = freezes.iter().flat_map(|freeze| self.occurrences(freeze.period)).collect();
+        let covering = occurrences.iter().filter(|(from, to)| (*from..*to).contains(&minute));
         let (from, _) = covering.rev().max_by_key(|(_, to)| *to)?;
-        let frozen = |minute: &usize| times.iter().any(|(from, to)| (*from..*to).contains(minute));
+        let is_frozen = |minute: &usize| occurrences.iter().any(|(from, to)| (*from..*to).contains(minute));
         // The end of an occurrence that begins near the end of this period may be missing.
-        let reached = (minute..self.minutes - 10 * 24 * 60).find(|minute| !frozen(minute));
-        Some((*from, reached))
+        let end = (minute..self.minutes - 10 * 24 * 60).find(|minute| !is_frozen(minute));
+        Some((*from, end))
     }
 
     fn at(&self, minute: usize) -> Timestamp {
@@ -265,45 +265,45 @@ impl Walk {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Drawn {
+enum RandomFreeze {
     Weekly { from: (i8, i8, i8), to: (i8, i8, i8) },
     Dated { day: i64, from: (i8, i8), length: i64 },
 }
 
-fn drawn() -> impl Strategy<Value = Drawn> {
+fn random_freeze() -> impl Strategy<Value = RandomFreeze> {
     let hour = || prop_oneof![0..6_i8, 0..24_i8];
     let minute = || prop::sample::select(vec![0_i8, 1, 15, 30, 45, 59]);
     let moment = move || (prop_oneof![5..7_i8, 0..7_i8], hour(), minute());
     prop_oneof![
-        3 => (moment(), moment()).prop_map(|(from, to)| Drawn::Weekly { from, to }),
+        3 => (moment(), moment()).prop_map(|(from, to)| RandomFreeze::Weekly { from, to }),
         1 => (14..34_i64, (hour(), minute()), 1..4 * 24 * 60_i64)
-            .prop_map(|(day, from, length)| Drawn::Dated { day, from, length }),
+            .prop_map(|(day, from, length)| RandomFreeze::Dated { day, from, length }),
     ]
 }
 
-fn made(drawn: Drawn, walk: &Walk) -> Option<Freeze> {
+fn build_freeze(random_freeze: RandomFreeze, search: &MinuteSearch) -> Option<Freeze> {
     let time = |hour, minute| Time::new(hour, minute, 0, 0).unwrap();
-    let period = match drawn {
-        Drawn::Weekly { from, to } if from == to => return None,
-        Drawn::Weekly { from, to } => {
+    let period = match random_freeze {
+        RandomFreeze::Weekly { from, to } if from == to => return None,
+        RandomFreeze::Weekly { from, to } => {
             let moment = |(day, hour, minute)| WeekdayTime {
                 weekday: Weekday::from_monday_zero_offset(day).unwrap(),
                 time: time(hour, minute),
             };
             Period::Weekly { from: moment(from), to: moment(to) }
         }
-        Drawn::Dated { day, from: (hour, minute), length } => {
-            let from = (walk.timezone.to_datetime(walk.start).date() + day.days()).to_datetime(time(hour, minute));
+        RandomFreeze::Dated { day, from: (hour, minute), length } => {
+            let from = (search.timezone.to_datetime(search.start).date() + day.days()).to_datetime(time(hour, minute));
             Period::Dated { from, to: from + SignedDuration::from_mins(length) }
         }
     };
-    Some(Freeze { period, timezone: walk.timezone.clone(), reason: None })
+    Some(Freeze { period, timezone: search.timezone.clone(), reason: None })
 }
 
 /// The clocks on Lord Howe Island change by half an hour.
 #[test]
-fn a_slow_walk_over_the_minutes_comes_to_the_same() {
-    let changes = [
+fn a_slow_search_over_minutes_gives_the_same_result() {
+    let clock_changes = [
         ("Europe/Kyiv", "2026-03-08T00:00Z"),
         ("Europe/Kyiv", "2026-10-04T00:00Z"),
         ("America/New_York", "2026-02-15T00:00Z"),
@@ -311,23 +311,24 @@ fn a_slow_walk_over_the_minutes_comes_to_the_same() {
         ("Australia/Lord_Howe", "2026-03-15T00:00Z"),
         ("Australia/Lord_Howe", "2026-09-13T00:00Z"),
     ];
-    for (timezone, start) in changes {
-        let walk = Walk::new(zone(timezone), at(start));
+    for (timezone, start) in clock_changes {
+        let search = MinuteSearch::new(zone(timezone), at(start));
         let minute = prop_oneof![16 * 24 * 60..27 * 24 * 60_usize, 20 * 24 * 60..22 * 24 * 60_usize];
-        let strategy = (prop::collection::vec(drawn(), 1..4), minute, 0..60_000_000_i64);
+        let strategy = (prop::collection::vec(random_freeze(), 1..4), minute, 0..60_000_000_i64);
         let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() });
-        let compared = runner.run(&strategy, |(drawn, minute, micros)| {
-            let freezes: Vec<Freeze> = drawn.into_iter().filter_map(|drawn| made(drawn, &walk)).collect();
-            let now = walk.at(minute) + SignedDuration::from_micros(micros);
+        let compared = runner.run(&strategy, |(random_freeze, minute, micros)| {
+            let freezes: Vec<Freeze> =
+                random_freeze.into_iter().filter_map(|random_freeze| build_freeze(random_freeze, &search)).collect();
+            let now = search.at(minute) + SignedDuration::from_micros(micros);
             let window = find_active_window(&freezes, now);
-            match walk.holds(&freezes, minute) {
+            match search.find_window(&freezes, minute) {
                 None => prop_assert_eq!(window, None),
-                Some((from, reached)) => {
-                    let window = window.ok_or_else(|| TestCaseError::fail("it holds"))?;
-                    prop_assert_eq!(window.from, walk.at(from));
-                    match reached {
-                        Some(until) => prop_assert_eq!(window.until, walk.at(until)),
-                        None => prop_assert!(window.until > walk.at(walk.minutes - 10 * 24 * 60)),
+                Some((from, end)) => {
+                    let window = window.ok_or_else(|| TestCaseError::fail("no freeze is in force"))?;
+                    prop_assert_eq!(window.from, search.at(from));
+                    match end {
+                        Some(until) => prop_assert_eq!(window.until, search.at(until)),
+                        None => prop_assert!(window.until > search.at(search.minutes - 10 * 24 * 60)),
                     }
                 }
             }

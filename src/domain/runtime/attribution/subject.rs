@@ -23,8 +23,8 @@ pub struct ControllerObject {
 impl ControllerObject {
     /// `None` if the name is empty, or a part is longer than Kubernetes allows.
     pub fn new(kind: &str, namespace: &str, name: &str) -> Option<Self> {
-        let fits = !name.is_empty() && [kind, namespace, name].iter().all(|part| part.len() <= MAX_NAME_LENGTH);
-        fits.then(|| Self { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() })
+        let is_valid = !name.is_empty() && [kind, namespace, name].iter().all(|part| part.len() <= MAX_NAME_LENGTH);
+        is_valid.then(|| Self { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() })
     }
 
     /// The object as one text, which the view of the cluster stores: `Kustomization/flux-system/checkout`.
@@ -70,9 +70,9 @@ pub struct AttributionSubject<'a> {
     pub repository: Option<&'a Repository>,
 }
 
-/// Cuts the text after `most` characters.
-pub(super) fn truncate_text(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
+/// Cuts the text after `max_chars` characters.
+pub(super) fn truncate_text(text: &str, max_chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}\u{2026}", &text[..end]).into(),
         None => text.into(),
     }

@@ -29,17 +29,20 @@ fn rule(kind: Option<&str>, name: Option<&str>, environments: &[&str], artefacts
 
 /// The object that applied each artefact, and the running version.
 fn applied(artefact: &Artefact, _: &Place) -> AppliedWorkload {
-    let (by, tag): (&[&str], &str) = match artefact.name.as_str() {
+    let (applied_by, tag): (&[&str], &str) = match artefact.name.as_str() {
         "checkout" => (&["Kustomization/flux-system/apps"], "1.4"),
         "search" => (&["Kustomization/flux-system/apps"], "2.0"),
         "mailer" => (&["Application//post"], "7"),
         _ => (&[], "7"),
     };
     let version = Version { tag: Some(tag.into()), ..Version::default() };
-    AppliedWorkload { applied_by: by.iter().map(|word| (*word).into()).collect(), version: Some(version) }
+    AppliedWorkload {
+        applied_by: applied_by.iter().map(|reference| (*reference).into()).collect(),
+        version: Some(version),
+    }
 }
 
-struct Says {
+struct ReportContent {
     environment: EnvironmentName,
     object: Option<ControllerObject>,
     artefact: Option<&'static str>,
@@ -47,15 +50,15 @@ struct Says {
     repository: Option<Repository>,
 }
 
-fn nothing() -> Says {
-    Says { environment: qa(), object: None, artefact: None, images: Vec::new(), repository: None }
+fn empty_report() -> ReportContent {
+    ReportContent { environment: qa(), object: None, artefact: None, images: Vec::new(), repository: None }
 }
 
-fn object(kind: &str, namespace: &str, name: &str) -> Says {
-    Says { object: ControllerObject::new(kind, namespace, name), ..nothing() }
+fn report_on(kind: &str, namespace: &str, name: &str) -> ReportContent {
+    ReportContent { object: ControllerObject::new(kind, namespace, name), ..empty_report() }
 }
 
-impl Says {
+impl ReportContent {
     fn to_subject(&self) -> AttributionSubject<'_> {
         AttributionSubject {
             sender: "Flux",
@@ -69,83 +72,102 @@ impl Says {
     }
 
     /// `method: artefacts`, or the reason and its repair.
-    fn found(&self, rules: &[AttributionRule]) -> String {
+    fn attribute(&self, rules: &[AttributionRule]) -> String {
         let catalogue = catalogue();
-        let told = self.to_subject();
-        match (ReportAttributor { catalogue: &catalogue, rules, applied: &applied }).attribute_report(&told) {
-            Ok(Attribution { artefacts, method: by }) => {
+        let subject = self.to_subject();
+        match (ReportAttributor { catalogue: &catalogue, rules, applied: &applied }).attribute_report(&subject) {
+            Ok(Attribution { artefacts, method }) => {
                 let names: Vec<&str> = artefacts.iter().map(ArtefactName::as_str).collect();
-                format!("{}: {}", by.as_str(), names.join(" "))
+                format!("{}: {}", method.as_str(), names.join(" "))
             }
-            Err(why) => format!("{} {}", why.describe_problem(&told), why.describe_repair(&told)),
+            Err(reason) => format!("{} {}", reason.describe_problem(&subject), reason.describe_repair(&subject)),
         }
     }
 }
 
 #[test]
-fn what_it_says_itself_comes_before_everything_else() {
+fn the_named_artefact_then_a_rule_then_images_and_repositories_are_used() {
     let rules = [rule(None, Some("*"), &[], &["storefront"])];
-    let apps = || object("Kustomization", "flux-system", "apps");
-    assert_eq!(Says { artefact: Some("mailer"), ..apps() }.found(&rules), "named: mailer");
-    let images = |images: &[&str]| Says { images: images.iter().map(|it| (*it).to_owned()).collect(), ..apps() };
-    assert_eq!(images(&["ghcr.io/acme/mailer"]).found(&rules), "rule: storefront", "what somebody wrote down for it");
+    let apps = || report_on("Kustomization", "flux-system", "apps");
+    assert_eq!(ReportContent { artefact: Some("mailer"), ..apps() }.attribute(&rules), "named: mailer");
+    let with_images =
+        |images: &[&str]| ReportContent { images: images.iter().map(|image| (*image).to_owned()).collect(), ..apps() };
+    assert_eq!(with_images(&["ghcr.io/acme/mailer"]).attribute(&rules), "rule: storefront", "a configured rule");
     let rules = [];
-    assert_eq!(images(&["ghcr.io/acme/mailer"]).found(&rules), "image: mailer");
-    assert_eq!(images(&["ghcr.io/acme/mailer:9@sha256:00", "envoy:1"]).found(&rules), "image: mailer");
-    assert_eq!(images(&["ghcr.io/acme/checkout"]).found(&rules), "image: checkout search", "two have it");
-    assert_eq!(images(&["ghcr.io/acme/checkout:2.0"]).found(&rules), "image: search", "the tag tells them apart");
-    assert_eq!(images(&["ghcr.io/acme/checkout:9"]).found(&rules), "image: checkout search", "and excludes nobody");
-    let shop = |says: Says| Says { repository: Some("Acme/Shop".parse().unwrap()), ..says };
-    assert_eq!(shop(nothing()).found(&rules), "repository: mailer storefront");
-    assert_eq!(shop(apps()).found(&rules), "repository: mailer storefront", "that applied none of them");
-    assert_eq!(shop(object("Application", "argocd", "post")).found(&rules), "repository: mailer");
+    assert_eq!(with_images(&["ghcr.io/acme/mailer"]).attribute(&rules), "image: mailer");
+    assert_eq!(with_images(&["ghcr.io/acme/mailer:9@sha256:00", "envoy:1"]).attribute(&rules), "image: mailer");
+    assert_eq!(
+        with_images(&["ghcr.io/acme/checkout"]).attribute(&rules),
+        "image: checkout search",
+        "two artefacts have the image"
+    );
+    assert_eq!(
+        with_images(&["ghcr.io/acme/checkout:2.0"]).attribute(&rules),
+        "image: search",
+        "the tag tells them apart"
+    );
+    assert_eq!(
+        with_images(&["ghcr.io/acme/checkout:9"]).attribute(&rules),
+        "image: checkout search",
+        "an unknown tag excludes none of them"
+    );
+    let from_shop =
+        |content: ReportContent| ReportContent { repository: Some("Acme/Shop".parse().unwrap()), ..content };
+    assert_eq!(from_shop(empty_report()).attribute(&rules), "repository: mailer storefront");
+    assert_eq!(
+        from_shop(apps()).attribute(&rules),
+        "repository: mailer storefront",
+        "an object that applied none of them"
+    );
+    assert_eq!(from_shop(report_on("Application", "argocd", "post")).attribute(&rules), "repository: mailer");
 }
 
 #[test]
-fn the_first_rule_that_fits_is_taken_before_the_cluster_is_asked() {
-    let apps = object("Kustomization", "flux-system", "apps");
+fn the_first_matching_rule_comes_before_the_cluster() {
+    let apps = report_on("Kustomization", "flux-system", "apps");
     let rules = [
         rule(Some("HelmRelease"), Some("apps"), &[], &["search"]),
         rule(None, Some("a*s"), &["prod"], &["search"]),
         rule(Some("Kustom*"), Some("ap*"), &["qa", "prod"], &["mailer", "storefront"]),
         rule(None, Some("*"), &[], &["search"]),
     ];
-    assert_eq!(apps.found(&rules), "rule: mailer storefront");
+    assert_eq!(apps.attribute(&rules), "rule: mailer storefront");
     let namespaced = |namespace: &str| AttributionRule { namespace: Some(namespace.to_owned()), ..rules[3].clone() };
-    assert_eq!(apps.found(&[namespaced("flux-*")]), "rule: search");
-    assert_eq!(apps.found(&[namespaced("argo*")]), "cluster: checkout search");
+    assert_eq!(apps.attribute(&[namespaced("flux-*")]), "rule: search");
+    assert_eq!(apps.attribute(&[namespaced("argo*")]), "cluster: checkout search");
 }
 
 #[test]
-fn the_cluster_tells_what_an_object_applied_and_its_name_is_the_last_hint() {
-    assert_eq!(object("Kustomization", "flux-system", "apps").found(&[]), "cluster: checkout search");
-    assert_eq!(object("Kustomization", "", "apps").found(&[]), "cluster: checkout search");
-    assert_eq!(object("Application", "argocd", "post").found(&[]), "cluster: mailer");
-    assert_eq!(object("Kustomization", "flux-system", "storefront").found(&[]), "name: storefront");
-    let silent = Says { images: vec!["mirror/x:1".to_owned()], ..object("Kustomization", "", "storefront") };
-    assert_eq!(silent.found(&[]), "name: storefront", "an image that tells nothing hinders nobody");
+fn the_cluster_knows_what_an_object_applied_and_its_name_is_the_last_hint() {
+    assert_eq!(report_on("Kustomization", "flux-system", "apps").attribute(&[]), "cluster: checkout search");
+    assert_eq!(report_on("Kustomization", "", "apps").attribute(&[]), "cluster: checkout search");
+    assert_eq!(report_on("Application", "argocd", "post").attribute(&[]), "cluster: mailer");
+    assert_eq!(report_on("Kustomization", "flux-system", "storefront").attribute(&[]), "name: storefront");
+    let with_unknown_image =
+        ReportContent { images: vec!["mirror/x:1".to_owned()], ..report_on("Kustomization", "", "storefront") };
+    assert_eq!(with_unknown_image.attribute(&[]), "name: storefront", "an unknown image does not matter");
 }
 
 #[test]
-fn what_nothing_tells_has_a_reason_and_a_repair() {
-    let staging = |says: Says| Says { environment: EnvironmentName::new("staging"), ..says };
-    let image = |image: &str| Says { images: vec![image.to_owned()], ..nothing() };
+fn an_unmapped_report_has_a_reason_and_a_repair() {
+    let in_staging = |content: ReportContent| ReportContent { environment: EnvironmentName::new("staging"), ..content };
+    let with_image = |image: &str| ReportContent { images: vec![image.to_owned()], ..empty_report() };
     let rules = [rule(Some("HelmRelease"), None, &[], &["mailer"])];
     let all = [
-        Says { artefact: Some("chekout"), ..nothing() },
-        Says { artefact: Some("Checkout"), ..nothing() },
-        Says { artefact: Some("nobody-at-all"), ..nothing() },
-        staging(Says { artefact: Some("mailer"), ..nothing() }),
-        staging(image("ghcr.io/acme/mailer:1")),
-        image("ghcr.io/acme/redis:7"),
-        Says { repository: Some("acme/gitops".parse().unwrap()), ..nothing() },
-        staging(object("HelmRelease", "flux-system", "x")),
-        staging(object("Kustomization", "flux-system", "mailer")),
-        object("Kustomization", "argocd", "apps"),
-        object("Kustomization", "", &"x".repeat(254)),
+        ReportContent { artefact: Some("chekout"), ..empty_report() },
+        ReportContent { artefact: Some("Checkout"), ..empty_report() },
+        ReportContent { artefact: Some("nobody-at-all"), ..empty_report() },
+        in_staging(ReportContent { artefact: Some("mailer"), ..empty_report() }),
+        in_staging(with_image("ghcr.io/acme/mailer:1")),
+        with_image("ghcr.io/acme/redis:7"),
+        ReportContent { repository: Some("acme/gitops".parse().unwrap()), ..empty_report() },
+        in_staging(report_on("HelmRelease", "flux-system", "x")),
+        in_staging(report_on("Kustomization", "flux-system", "mailer")),
+        report_on("Kustomization", "argocd", "apps"),
+        report_on("Kustomization", "", &"x".repeat(254)),
     ];
-    let said: Vec<String> = all.iter().map(|says| says.found(&rules)).collect();
-    insta::assert_snapshot!(said.join("\n"), @"
+    let sentences: Vec<String> = all.iter().map(|content| content.attribute(&rules)).collect();
+    insta::assert_snapshot!(sentences.join("\n"), @"
     It names the artefact chekout, which I do not know. Did you mean checkout? Correct it in the Alert's eventMetadata.
     It names the artefact Checkout, which I do not know. Did you mean checkout? Correct it in the Alert's eventMetadata.
     It names the artefact nobody-at-all, which I do not know. Name one that the configuration has in the Alert's eventMetadata, or add this one under `artefacts`.
@@ -161,23 +183,23 @@ fn what_nothing_tells_has_a_reason_and_a_repair() {
 }
 
 #[test]
-fn what_somebody_writes_is_repeated_only_in_part() {
+fn text_of_a_report_is_truncated_in_sentences() {
     let long = "я".repeat(5_000);
-    for says in [
-        Says { artefact: Some(long.clone().leak()), ..nothing() },
-        Says { images: vec![long.clone()], ..nothing() },
-        object(&"k".repeat(253), &"n".repeat(253), &"x".repeat(253)),
+    for content in [
+        ReportContent { artefact: Some(long.clone().leak()), ..empty_report() },
+        ReportContent { images: vec![long.clone()], ..empty_report() },
+        report_on(&"k".repeat(253), &"n".repeat(253), &"x".repeat(253)),
     ] {
-        let found = says.found(&[]);
-        assert!(found.chars().count() < 600, "{found}");
+        let sentences = content.attribute(&[]);
+        assert!(sentences.chars().count() < 600, "{sentences}");
     }
 }
 
 #[test]
-fn a_word_names_its_object() {
+fn a_reference_names_its_object() {
     let apps = ControllerObject::new("Kustomization", "flux-system", "apps").unwrap();
     assert_eq!(apps.to_reference(), "Kustomization/flux-system/apps");
-    for (word, same) in [
+    for (reference, expected) in [
         ("Kustomization/flux-system/apps", true),
         ("Kustomization//apps", true),
         ("Kustomization/other/apps", false),
@@ -186,7 +208,7 @@ fn a_word_names_its_object() {
         ("Kustomization", false),
         ("", false),
     ] {
-        assert_eq!(apps.has_reference(word), same, "{word}");
+        assert_eq!(apps.has_reference(reference), expected, "{reference}");
     }
     assert_eq!(ControllerObject::new("Kustomization", "flux-system", ""), None);
 }

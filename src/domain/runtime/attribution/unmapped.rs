@@ -50,8 +50,8 @@ impl UnmappedReason {
     pub fn describe_problem(&self, subject: &AttributionSubject<'_>) -> String {
         let environment = subject.environment;
         match self {
-            Self::UnknownArtefact { name: named, .. } => {
-                format!("It names the artefact {}, which I do not know.", truncate_text(named, MAX_QUOTED_CHARS))
+            Self::UnknownArtefact { name, .. } => {
+                format!("It names the artefact {}, which I do not know.", truncate_text(name, MAX_QUOTED_CHARS))
             }
             Self::NotInEnvironment { artefact } => format!("It is about {artefact}, which is not in {environment}."),
             Self::UnknownImage { image } => {
@@ -75,13 +75,13 @@ impl UnmappedReason {
 
     /// A sentence on the next step.
     pub fn describe_repair(&self, subject: &AttributionSubject<'_>) -> String {
-        let (place, environment) = (subject.naming_hint, subject.environment);
+        let (naming_hint, environment) = (subject.naming_hint, subject.environment);
         match self {
-            Self::UnknownArtefact { suggestion: Some(meant), .. } => {
-                format!("Did you mean {meant}? Correct it {place}.")
+            Self::UnknownArtefact { suggestion: Some(suggestion), .. } => {
+                format!("Did you mean {suggestion}? Correct it {naming_hint}.")
             }
             Self::UnknownArtefact { suggestion: None, .. } => {
-                format!("Name one that the configuration has {place}, or add this one under `artefacts`.")
+                format!("Name one that the configuration has {naming_hint}, or add this one under `artefacts`.")
             }
             Self::NotInEnvironment { artefact } => format!(
                 "Send it to the environment that it is about, or let {artefact} be in {environment} under `artefacts`."
@@ -90,9 +90,9 @@ impl UnmappedReason {
                 format!("Name an artefact of {environment} in that rule, or limit it by `environments`.")
             }
             Self::UnknownImage { .. } | Self::UnknownRepository { .. } | Self::NothingApplied { .. } => {
-                format!("Name the artefact {place}, or add a rule under `reports`.")
+                format!("Name the artefact {naming_hint}, or add a rule under `reports`.")
             }
-            Self::NothingNamed => format!("Name the artefact {place}."),
+            Self::NothingNamed => format!("Name the artefact {naming_hint}."),
         }
     }
 }
