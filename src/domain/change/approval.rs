@@ -133,17 +133,17 @@ impl ApprovalState {
     pub fn record_approval(
         &mut self,
         by: &PersonId,
-        way: ApprovalPlatform,
+        platform: ApprovalPlatform,
         requester: &PersonId,
         at: Timestamp,
     ) -> ApprovalOutcome {
         if by == requester {
             return ApprovalOutcome::OwnChange;
         }
-        if self.approvals.iter().any(|known| known.by == *by) {
+        if self.approvals.iter().any(|approval| approval.by == *by) {
             return ApprovalOutcome::Duplicate;
         }
-        self.approvals.push(Approval { by: by.clone(), at, way });
+        self.approvals.push(Approval { by: by.clone(), at, way: platform });
         ApprovalOutcome::Counted
     }
 
@@ -172,26 +172,26 @@ mod tests {
     #[test]
     fn each_person_counts_once_and_never_the_requester() {
         let (alice, bob, carol) = (PersonId::new("U0ALICE"), PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
-        let mut waiting = awaiting(2);
-        assert_eq!(waiting.record_approval(&alice, ApprovalPlatform::Slack, &alice, at(1)), ApprovalOutcome::OwnChange);
-        assert_eq!(waiting.record_approval(&bob, ApprovalPlatform::Slack, &alice, at(2)), ApprovalOutcome::Counted);
-        assert_eq!(waiting.record_approval(&bob, ApprovalPlatform::Github, &alice, at(3)), ApprovalOutcome::Duplicate);
-        assert_eq!((waiting.count_missing(), waiting.is_approved()), (1, false));
-        assert_eq!(waiting.record_approval(&carol, ApprovalPlatform::Github, &alice, at(4)), ApprovalOutcome::Counted);
-        assert!(waiting.is_approved());
-        let waiting = waiting.void_approvals(VoidReason::BranchMoved, at(5));
-        assert_eq!((waiting.count_missing(), waiting.voided.map(|voided| voided.count)), (2, Some(2)));
+        let mut state = awaiting(2);
+        assert_eq!(state.record_approval(&alice, ApprovalPlatform::Slack, &alice, at(1)), ApprovalOutcome::OwnChange);
+        assert_eq!(state.record_approval(&bob, ApprovalPlatform::Slack, &alice, at(2)), ApprovalOutcome::Counted);
+        assert_eq!(state.record_approval(&bob, ApprovalPlatform::Github, &alice, at(3)), ApprovalOutcome::Duplicate);
+        assert_eq!((state.count_missing(), state.is_approved()), (1, false));
+        assert_eq!(state.record_approval(&carol, ApprovalPlatform::Github, &alice, at(4)), ApprovalOutcome::Counted);
+        assert!(state.is_approved());
+        let state = state.void_approvals(VoidReason::BranchMoved, at(5));
+        assert_eq!((state.count_missing(), state.voided.map(|voided| voided.count)), (2, Some(2)));
     }
 
     #[test]
-    fn the_next_word_is_the_reminder_and_then_the_end() {
-        let mut waiting = awaiting(1);
-        assert_eq!(waiting.next_reminder_at(), at(50));
-        waiting.nudged = true;
-        assert_eq!(waiting.next_reminder_at(), at(100));
+    fn the_reminder_is_at_half_time_and_the_next_one_at_the_deadline() {
+        let mut state = awaiting(1);
+        assert_eq!(state.next_reminder_at(), at(50));
+        state.nudged = true;
+        assert_eq!(state.next_reminder_at(), at(100));
         assert!(awaiting(0).is_approved());
-        assert_eq!(awaiting(0).next_reminder_at(), at(100), "where nobody is asked, nobody is reminded");
-        let anew = waiting.restart_at(at(80));
-        assert_eq!((anew.deadline, anew.nudged), (at(180), false));
+        assert_eq!(awaiting(0).next_reminder_at(), at(100), "without required approvals there is no reminder");
+        let restarted = state.restart_at(at(80));
+        assert_eq!((restarted.deadline, restarted.nudged), (at(180), false));
     }
 }

@@ -135,6 +135,6 @@ impl Proof {
 
     pub fn parse(text: &str) -> Option<Self> {
         let all = [Self::TagPattern, Self::RevisionLabel, Self::GitTag, Self::Report, Self::Image];
-        all.into_iter().find(|it| it.as_str() == text)
+        all.into_iter().find(|proof| proof.as_str() == text)
     }
 }

@@ -19,7 +19,7 @@ impl ChangeLockKey {
     /// The file for delivery by manifest, else the environment's branch.
     pub fn from_write_target(repository: &Repository, branch: &str, manifest: Option<&ManifestFile>) -> Self {
         match manifest {
-            Some(at) => Self::from_file(&at.repository, &at.file),
+            Some(manifest) => Self::from_file(&manifest.repository, &manifest.file),
             None => Self::from_branch(repository, branch),
         }
     }

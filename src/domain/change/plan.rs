@@ -122,7 +122,11 @@ impl Plan {
             head: pending.head,
             behind_by: pending.behind_by,
             promote: target.promotion_method,
-            well_since: facts.gate_inputs.healthy_since.filter(|well| well.until.is_none()).map(|well| well.since),
+            well_since: facts
+                .gate_inputs
+                .healthy_since
+                .filter(|healthy| healthy.until.is_none())
+                .map(|healthy| healthy.since),
             green_checks,
             supersedes: facts.supersedes,
             overridden: permit.into_gate_override(),
@@ -242,7 +246,9 @@ impl Plan {
         let (code, _) = self.drift.commits.first()?.url.rsplit_once("/commit/")?;
         match self.manifest_file() {
             // The manifests are on the same host as the code.
-            Some(at) => code.strip_suffix(&self.repository.to_string()).map(|host| format!("{host}{}", at.repository)),
+            Some(file) => {
+                code.strip_suffix(&self.repository.to_string()).map(|host| format!("{host}{}", file.repository))
+            }
             None => Some(code.to_owned()),
         }
     }
@@ -250,21 +256,22 @@ impl Plan {
     /// The message of the commit, with the trailer by which Gantry finds it again.
     pub fn format_merge_message(&self, trailer: &str) -> String {
         let Self { artefact, environment, seen_in, version, .. } = self;
-        let what = self.pinned_commit().map_or_else(|| version.label(), Sha::as_str);
+        let commit = self.pinned_commit().map_or_else(|| version.label(), Sha::as_str);
         let label = version.label();
-        let (head, why) = match &self.direction {
+        let (subject, body) = match &self.direction {
             Direction::Promotion => (
                 format!("Promote {artefact} {label} to {environment}"),
-                format!("{what} was seen running well in {seen_in}."),
+                format!("{commit} was seen running well in {seen_in}."),
             ),
             Direction::Rollback(rollback) => {
                 let from = self.from.as_ref().map_or("what is there", Version::label);
-                let why = rollback.reason.as_deref().map(collapse_whitespace).filter(|reason| !reason.is_empty());
-                let why = why.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("Reason: {reason}"));
-                (format!("Roll {artefact} back to {label} in {environment}"), format!("Takes back {from}. {why}"))
+                let reason = rollback.reason.as_deref().map(collapse_whitespace).filter(|reason| !reason.is_empty());
+                let reason =
+                    reason.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("Reason: {reason}"));
+                (format!("Roll {artefact} back to {label} in {environment}"), format!("Takes back {from}. {reason}"))
             }
         };
-        format!("{head}\n\n{why}\n\n{trailer}\n")
+        format!("{subject}\n\n{body}\n\n{trailer}\n")
     }
 }
 
@@ -272,11 +279,11 @@ fn list_co_deployed(
     artefact: &Artefact,
     target: &Environment,
     catalogue: &Catalogue,
-    moving: &PendingCommits,
+    pending: &PendingCommits,
 ) -> Vec<CoDeployed> {
     let others = catalogue.iter_co_deployed(artefact, &target.name);
     others
-        .map(|other| CoDeployed { artefact: other.name.clone(), changes: moving.files.may_be_relevant_to(other) })
+        .map(|other| CoDeployed { artefact: other.name.clone(), changes: pending.files.may_be_relevant_to(other) })
         .collect()
 }
 
@@ -287,21 +294,21 @@ fn collapse_whitespace(text: &str) -> String {
 
 /// The parts of a tag's name before and after the number, by its template.
 pub fn format_tag_affixes(template: Option<&str>, plan: &Plan, date: jiff::civil::Date) -> (String, String) {
-    let usual =
+    let default_template =
         if plan.manifest_file().is_some() { "{environment}/{artefact}/{date}-{n}" } else { "{environment}/{date}-{n}" };
-    let template = template.unwrap_or(usual);
+    let template = template.unwrap_or(default_template);
     let fill = |part: &str| {
         part.replace("{environment}", plan.environment.as_str())
             .replace("{artefact}", plan.artefact.as_str())
             .replace("{date}", &date.strftime("%Y.%m.%d").to_string())
     };
-    let (before, behind) = template.split_once("{n}").unwrap_or((template, ""));
-    (fill(before), fill(behind))
+    let (before, after) = template.split_once("{n}").unwrap_or((template, ""));
+    (fill(before), fill(after))
 }
 
 /// The number in the name of a tag, if the name has this form.
-pub fn parse_tag_number(name: &str, (before, behind): &(String, String)) -> Option<u64> {
-    name.strip_prefix(before.as_str())?.strip_suffix(behind.as_str())?.parse().ok()
+pub fn parse_tag_number(name: &str, (before, after): &(String, String)) -> Option<u64> {
+    name.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?.parse().ok()
 }
 
 #[cfg(test)]
@@ -318,10 +325,10 @@ mod tests {
             (Some("v{n}-{environment}"), 1, "v1-qa"),
         ];
         for (template, number, name) in cases {
-            let form = format_tag_affixes(template, &plan, date);
-            assert_eq!(format!("{}{number}{}", form.0, form.1), name);
-            assert_eq!(parse_tag_number(name, &form), Some(number));
-            assert_eq!(parse_tag_number("qa/2026.11.06-x", &form), None);
+            let affixes = format_tag_affixes(template, &plan, date);
+            assert_eq!(format!("{}{number}{}", affixes.0, affixes.1), name);
+            assert_eq!(parse_tag_number(name, &affixes), Some(number));
+            assert_eq!(parse_tag_number("qa/2026.11.06-x", &affixes), None);
         }
     }
 }

@@ -12,9 +12,9 @@ pub struct RetryState {
 
 impl RetryState {
     /// Counts another failure, or the first one.
-    pub fn record_failure(before: Option<Self>, why: String, now: Timestamp) -> Self {
-        match before {
-            Some(before) => Self { tries: before.tries.saturating_add(1), why, ..before },
+    pub fn record_failure(previous: Option<Self>, why: String, now: Timestamp) -> Self {
+        match previous {
+            Some(previous) => Self { tries: previous.tries.saturating_add(1), why, ..previous },
             None => Self { since: now, tries: 1, why },
         }
     }

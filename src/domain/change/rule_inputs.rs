@@ -38,32 +38,32 @@ impl Change {
     /// The quarantine that a rollback begins; `None` if the bad version is unknown.
     pub fn to_quarantine(&self, now: Timestamp) -> Option<Quarantine> {
         let plan = &self.plan;
-        let about = plan.rollback_details()?;
+        let details = plan.rollback_details()?;
         Some(Quarantine {
             change: self.id,
             environment: plan.environment.clone(),
             artefacts: plan.list_artefacts(),
             version: plan.from.clone()?,
-            commits: about.bad.commits.clone(),
-            trees: about.bad.trees.clone(),
-            by: (!about.automatic).then(|| self.requester.clone()),
+            commits: details.bad.commits.clone(),
+            trees: details.bad.trees.clone(),
+            by: (!details.automatic).then(|| self.requester.clone()),
             at: now,
-            reason: about.reason.clone(),
+            reason: details.reason.clone(),
         })
     }
 
     /// The hold that a rollback leaves on its artefacts.
     pub fn to_hold(&self, now: Timestamp) -> Option<Hold> {
         let plan = &self.plan;
-        let about = plan.rollback_details()?;
+        let details = plan.rollback_details()?;
         Some(Hold {
             change: self.id,
             environment: plan.environment.clone(),
             artefacts: plan.list_artefacts(),
             from: plan.from.clone(),
-            by: (!about.automatic).then(|| self.requester.clone()),
+            by: (!details.automatic).then(|| self.requester.clone()),
             at: now,
-            reason: about.reason.clone(),
+            reason: details.reason.clone(),
         })
     }
 
@@ -78,11 +78,11 @@ impl Change {
             }
             if plan.is_rollback() {
                 // For a co-deployed artefact only the commit is known: the tag belongs to another artefact.
-                let own = |version: &Version| {
+                let own_version = |version: &Version| {
                     let commit = version.commit.clone();
                     if plan.artefact == *artefact { version.clone() } else { Version { commit, ..Version::default() } }
                 };
-                map.record_rollback(result.clone(), own(&plan.version), plan.from.as_ref().map(own));
+                map.record_rollback(result.clone(), own_version(&plan.version), plan.from.as_ref().map(own_version));
             }
         }
         map

@@ -178,12 +178,12 @@ impl Stage {
     /// Whether only progress is new: counts, a tag, co-deployed artefacts. A new reason for a delay is more than
     /// progress.
     pub fn is_only_progress(&self, before: &Self) -> bool {
-        let same = self.deploying().zip(before.deploying()).is_some_and(|(now, then)| {
-            now.trouble.is_some() == then.trouble.is_some()
-                && now.silence.is_some() == then.silence.is_some()
-                && now.rolled_back == then.rolled_back
+        let is_same = self.deploying().zip(before.deploying()).is_some_and(|(now, earlier)| {
+            now.trouble.is_some() == earlier.trouble.is_some()
+                && now.silence.is_some() == earlier.silence.is_some()
+                && now.rolled_back == earlier.rolled_back
         });
-        same && self.name() == before.name()
+        is_same && self.name() == before.name()
     }
 
     /// Whether the version runs after a failure was announced.
@@ -220,9 +220,9 @@ impl Stage {
     /// Records new facts about the wait.
     pub fn update_awaiting(
         self,
-        learn: impl FnOnce(ApprovalState) -> ApprovalState,
+        update: impl FnOnce(ApprovalState) -> ApprovalState,
     ) -> Result<Self, InvalidTransition> {
-        self.transition_if_awaiting("awaiting_approval", |awaiting| Self::AwaitingApproval(learn(awaiting)))
+        self.transition_if_awaiting("awaiting_approval", |awaiting| Self::AwaitingApproval(update(awaiting)))
     }
 
     /// All conditions hold.
@@ -235,9 +235,9 @@ impl Stage {
     }
 
     /// The approved commit could not be merged as it was shown: the change waits again, or for the first time.
-    pub fn return_to_awaiting(self, first: ApprovalState) -> Result<Self, InvalidTransition> {
+    pub fn return_to_awaiting(self, initial: ApprovalState) -> Result<Self, InvalidTransition> {
         self.transition_if_merging("awaiting_approval", |MergeState { awaiting, trouble, .. }| {
-            let awaiting = awaiting.map_or(first, |awaiting| *awaiting);
+            let awaiting = awaiting.map_or(initial, |awaiting| *awaiting);
             Self::AwaitingApproval(ApprovalState { trouble: trouble.or(awaiting.trouble.clone()), ..awaiting })
         })
     }
@@ -323,17 +323,17 @@ impl Stage {
     }
 
     /// Records new facts about the deployment without a change of stage.
-    pub fn update_deploying(self, learn: impl FnOnce(DeployState) -> DeployState) -> Result<Self, InvalidTransition> {
+    pub fn update_deploying(self, update: impl FnOnce(DeployState) -> DeployState) -> Result<Self, InvalidTransition> {
         match self {
-            Self::Deploying(deploying) => Ok(Self::Deploying(learn(deploying))),
+            Self::Deploying(deploying) => Ok(Self::Deploying(update(deploying))),
             Self::Failed { deploying, at, reason, evidence } => {
-                Ok(Self::Failed { deploying: learn(deploying), at, reason, evidence })
+                Ok(Self::Failed { deploying: update(deploying), at, reason, evidence })
             }
             Self::Stalled { deploying, at, runs, unread } => {
-                Ok(Self::Stalled { deploying: learn(deploying), at, runs, unread })
+                Ok(Self::Stalled { deploying: update(deploying), at, runs, unread })
             }
             Self::Deployed { deploying, at, ready, proof } => {
-                Ok(Self::Deployed { deploying: learn(deploying), at, ready, proof })
+                Ok(Self::Deployed { deploying: update(deploying), at, ready, proof })
             }
             other => Err(other.invalid_transition("deploying")),
         }
@@ -442,12 +442,12 @@ mod tests {
         "a".repeat(40).parse().unwrap()
     }
 
-    fn fresh() -> ApprovalState {
+    fn approval_state() -> ApprovalState {
         ApprovalState::new(1, vec![MemberLabel::Everyone], at(0), SignedDuration::from_hours(1))
     }
 
     fn awaiting() -> Stage {
-        Stage::new_awaiting_approval(fresh())
+        Stage::new_awaiting_approval(approval_state())
     }
 
     #[test]
@@ -466,7 +466,7 @@ mod tests {
 
     /// Every stage with the transitions that it allows.
     #[test]
-    fn a_stage_has_its_own_ways_on_and_no_others() {
+    fn each_stage_allows_only_its_own_transitions() {
         let (person, id) = (PersonId::new("U0ALICE"), ChangeId::new(at(5)));
         let by = || CancelledBy::Person(person.clone());
         let merging = Stage::new_merging;
@@ -488,11 +488,11 @@ mod tests {
             (awaiting().into_superseded(id, at(2)).unwrap(), ""),
             (deploying().into_superseded(id, at(2)).unwrap(), ""),
         ];
-        for (stage, ways) in stages {
-            let tried = [
+        for (stage, allowed) in stages {
+            let transitions = [
                 ("awaiting", stage.clone().update_awaiting(|awaiting| awaiting)),
                 ("approved", stage.clone().into_merging()),
-                ("again", stage.clone().return_to_awaiting(fresh())),
+                ("again", stage.clone().return_to_awaiting(approval_state())),
                 ("merging", stage.clone().begin_merge()),
                 ("deploying", stage.clone().into_deploying(sha(), at(3), at(9))),
                 ("conflicted", stage.clone().into_conflicted(vec![], at(3))),
@@ -506,35 +506,36 @@ mod tests {
                 ("failed", stage.clone().into_failed("x".into(), FailureEvidence::Workload, at(3))),
                 ("stalled", stage.clone().into_stalled(None, false, at(3))),
             ];
-            let possible: Vec<_> = tried.into_iter().filter(|(_, to)| to.is_ok()).map(|(name, _)| name).collect();
-            assert_eq!(possible.join(" "), ways, "{}", stage.name());
+            let possible: Vec<_> = transitions.into_iter().filter(|(_, to)| to.is_ok()).map(|(name, _)| name).collect();
+            assert_eq!(possible.join(" "), allowed, "{}", stage.name());
         }
     }
 
     #[test]
-    fn a_recovery_is_what_runs_after_it_did_not() {
+    fn a_deployment_after_a_failure_is_a_recovery() {
         let deploying = Stage::new_merging().into_deploying(sha(), at(1), at(9)).unwrap();
         let stalled = deploying.clone().into_stalled(None, false, at(9)).unwrap();
         let late = stalled.clone().into_deployed(2, Proof::TagPattern, at(10)).unwrap();
         assert!(late.is_recovery(&stalled) && !late.is_recovery(&deploying) && !stalled.is_recovery(&deploying));
         assert!(stalled.is_failure() && !late.is_failure());
         let trouble = RetryState::record_failure(None, "GitHub is away".into(), at(3));
-        let held_up = deploying.clone().update_deploying(|it| DeployState { trouble: Some(trouble), ..it }).unwrap();
+        let delayed =
+            deploying.clone().update_deploying(|state| DeployState { trouble: Some(trouble), ..state }).unwrap();
         let tag = ResultTag::Missing { why: "no".into() };
-        let untagged = deploying.clone().update_deploying(|it| DeployState { tag, ..it }).unwrap();
+        let untagged = deploying.clone().update_deploying(|state| DeployState { tag, ..state }).unwrap();
         assert!(untagged.is_only_progress(&deploying));
-        assert!(!held_up.is_only_progress(&deploying) && !late.is_only_progress(&stalled));
+        assert!(!delayed.is_only_progress(&deploying) && !late.is_only_progress(&stalled));
     }
 
     #[test]
-    fn what_was_begun_is_not_forgotten_by_a_retry() {
+    fn a_retry_remembers_that_the_merge_was_begun() {
         let begun = Stage::new_merging().begin_merge().unwrap();
         let retried = begun.into_errored("502".into(), at(2)).unwrap().retry_from_error(at(3)).unwrap();
         assert_eq!(retried, Stage::Merging(MergeState { begun: true, ..MergeState::default() }));
     }
 
     #[test]
-    fn a_retry_asks_for_approvals_anew() {
+    fn a_retry_asks_for_approvals_again() {
         let retried = awaiting().into_errored("403".into(), at(2)).unwrap().retry_from_error(at(60)).unwrap();
         assert_eq!(retried.awaiting().map(|awaiting| awaiting.deadline), Some(at(3660)));
     }

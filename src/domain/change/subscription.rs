@@ -58,8 +58,8 @@ pub struct SubscribedChannel {
 
 impl SubscriptionRule {
     fn is_match_for(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> bool {
-        let named = |name: &String| glob::is_path_match(name, artefact.as_str());
-        (self.artefacts.is_empty() || self.artefacts.iter().any(named))
+        let is_match = |name: &String| glob::is_path_match(name, artefact.as_str());
+        (self.artefacts.is_empty() || self.artefacts.iter().any(is_match))
             && (self.environments.is_empty() || self.environments.contains(environment))
     }
 }
@@ -81,8 +81,8 @@ impl SubscriptionRules {
             if rule.channel == environment.channel {
                 continue;
             }
-            match channels.iter_mut().find(|ear| ear.channel == rule.channel) {
-                Some(ear) => ear.states.extend(&rule.states),
+            match channels.iter_mut().find(|subscribed| subscribed.channel == rule.channel) {
+                Some(subscribed) => subscribed.states.extend(&rule.states),
                 None => channels.push(SubscribedChannel { channel: rule.channel.clone(), states: rule.states.clone() }),
             }
         }
@@ -97,13 +97,13 @@ impl SubscriptionRules {
     ) -> Vec<(SubscribedChannel, Vec<ArtefactName>)> {
         let mut channels: Vec<(SubscribedChannel, Vec<ArtefactName>)> = Vec::new();
         for artefact in artefacts {
-            for ear in self.subscribed_channels(artefact, environment) {
-                match channels.iter_mut().find(|(known, _)| known.channel == ear.channel) {
-                    Some((known, known_artefacts)) => {
-                        known.states.extend(ear.states);
-                        known_artefacts.push(artefact.clone());
+            for subscribed in self.subscribed_channels(artefact, environment) {
+                match channels.iter_mut().find(|(existing, _)| existing.channel == subscribed.channel) {
+                    Some((existing, existing_artefacts)) => {
+                        existing.states.extend(subscribed.states);
+                        existing_artefacts.push(artefact.clone());
                     }
-                    None => channels.push((ear, vec![artefact.clone()])),
+                    None => channels.push((subscribed, vec![artefact.clone()])),
                 }
             }
         }
@@ -139,38 +139,42 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_listens_by_artefact_by_environment_or_by_both() {
+    fn a_channel_subscribes_by_artefact_by_environment_or_by_both() {
         use SubscribedState::{Deployed, Failed, Started};
         let catalogue = sample::catalogue();
-        let audience = SubscriptionRules::new(vec![
+        let rules = SubscriptionRules::new(vec![
             rule("#checkout", &["checkout"], &[], &SubscribedState::ALL),
             rule("#shop", &["*out", "mail*"], &["prod"], &[Failed]),
             rule("#alarms", &[], &[], &[Failed]),
             rule("#shop", &[], &["prod"], &[Deployed]),
         ]);
-        let heard = |artefact: &str, environment: &str| {
+        let find_channels = |artefact: &str, environment: &str| {
             let environment = catalogue.ladder.find(environment).unwrap();
-            let ears = audience.subscribed_channels(&ArtefactName::new(artefact), environment);
-            ears.into_iter().map(|ear| (ear.channel, ear.states.into_iter().collect::<Vec<_>>())).collect::<Vec<_>>()
+            let channels = rules.subscribed_channels(&ArtefactName::new(artefact), environment);
+            channels
+                .into_iter()
+                .map(|subscribed| (subscribed.channel, subscribed.states.into_iter().collect::<Vec<_>>()))
+                .collect::<Vec<_>>()
         };
         let alarms = ("#alarms".to_owned(), vec![Failed]);
         let checkout = ("#checkout".to_owned(), vec![Started, Deployed, Failed]);
         let shop = ("#shop".to_owned(), vec![Deployed, Failed]);
-        assert_eq!(heard("checkout", "qa"), [checkout.clone(), alarms.clone()]);
-        assert_eq!(heard("checkout", "prod"), [checkout, shop.clone(), alarms.clone()]);
-        assert_eq!(heard("search", "prod"), [alarms.clone(), ("#shop".to_owned(), vec![Deployed])]);
-        assert_eq!(heard("mailer", "prod"), [shop, alarms]);
+        assert_eq!(find_channels("checkout", "qa"), [checkout.clone(), alarms.clone()]);
+        assert_eq!(find_channels("checkout", "prod"), [checkout, shop.clone(), alarms.clone()]);
+        assert_eq!(find_channels("search", "prod"), [alarms.clone(), ("#shop".to_owned(), vec![Deployed])]);
+        assert_eq!(find_channels("mailer", "prod"), [shop, alarms]);
     }
 
     #[test]
-    fn an_environments_own_channel_is_narrowed_by_its_rules_and_never_told_twice() {
+    fn rules_limit_an_environments_own_channel_and_it_is_never_notified_twice() {
         let catalogue = sample::catalogue();
         let development = catalogue.ladder.environments().first().unwrap();
         let name = ArtefactName::new("checkout");
-        let quiet = SubscriptionRules::new(vec![rule(&development.channel, &[], &[], &[SubscribedState::Failed])]);
-        assert_eq!(quiet.subscribed_channels(&name, development), []);
-        assert_eq!(quiet.own_channel_states(&name, development), BTreeSet::from([SubscribedState::Failed]));
-        let usual = SubscriptionRules::default().own_channel_states(&name, development);
-        assert_eq!(usual, BTreeSet::from([SubscribedState::Deployed, SubscribedState::Failed]));
+        let failures_only =
+            SubscriptionRules::new(vec![rule(&development.channel, &[], &[], &[SubscribedState::Failed])]);
+        assert_eq!(failures_only.subscribed_channels(&name, development), []);
+        assert_eq!(failures_only.own_channel_states(&name, development), BTreeSet::from([SubscribedState::Failed]));
+        let default_states = SubscriptionRules::default().own_channel_states(&name, development);
+        assert_eq!(default_states, BTreeSet::from([SubscribedState::Deployed, SubscribedState::Failed]));
     }
 }

@@ -48,19 +48,19 @@ impl Change {
     /// The phases that ended since `before`. Each phase is returned once, however often the change is checked.
     pub fn measure_phases_since(&self, before: &Stage) -> Vec<(ChangePhase, SignedDuration)> {
         let Some(deploying) = self.stage.deploying() else { return Vec::new() };
-        let mut took = Vec::new();
+        let mut durations = Vec::new();
         if before.deploying().is_none() {
             let approved_at = deploying.approved_at();
-            took.extend(approved_at.map(|at| (ChangePhase::Approval, at.duration_since(self.began_at()))));
+            durations.extend(approved_at.map(|at| (ChangePhase::Approval, at.duration_since(self.began_at()))));
             let since = approved_at.unwrap_or(self.began_at());
-            took.push((ChangePhase::Merge, deploying.merged_at.duration_since(since)));
+            durations.push((ChangePhase::Merge, deploying.merged_at.duration_since(since)));
         }
         if let (Stage::Deployed { at, .. }, false) = (&self.stage, matches!(before, Stage::Deployed { .. })) {
             let built_at = deploying.effective_built_at();
-            took.extend(built_at.map(|built| (ChangePhase::Build, built.duration_since(deploying.merged_at))));
-            took.push((ChangePhase::Rollout, at.duration_since(built_at.unwrap_or(deploying.merged_at))));
+            durations.extend(built_at.map(|built| (ChangePhase::Build, built.duration_since(deploying.merged_at))));
+            durations.push((ChangePhase::Rollout, at.duration_since(built_at.unwrap_or(deploying.merged_at))));
         }
-        took
+        durations
     }
 
     /// When the current stage began, as far as known.

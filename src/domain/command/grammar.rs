@@ -308,8 +308,8 @@ impl Verb {
     }
 
     pub(super) fn find_by_name(word: &str) -> Option<Self> {
-        let same = |entry: &&CommandSpec| entry.names.iter().any(|name| name.eq_ignore_ascii_case(word));
-        COMMANDS.iter().find(same).map(|entry| entry.verb)
+        let has_name = |entry: &&CommandSpec| entry.names.iter().any(|name| name.eq_ignore_ascii_case(word));
+        COMMANDS.iter().find(has_name).map(|entry| entry.verb)
     }
 }
 
@@ -382,7 +382,7 @@ mod tests {
     use crate::domain::command::words::MAX_ECHO_CHARS;
     use crate::domain::sample::catalogue;
 
-    fn parsed(text: &str) -> Result<Command, CommandParseError> {
+    fn parse_text(text: &str) -> Result<Command, CommandParseError> {
         parse(text, &catalogue())
     }
 
@@ -418,8 +418,8 @@ mod tests {
         }
     }
 
-    fn wherever(what: &str, artefact: Option<&str>) -> Command {
-        Command::Where { what: what.into(), artefact: artefact.map(ArtefactName::new) }
+    fn where_is(query: &str, artefact: Option<&str>) -> Command {
+        Command::Where { what: query.into(), artefact: artefact.map(ArtefactName::new) }
     }
 
     fn why(environment: Option<&str>) -> Command {
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_type_is_understood() {
+    fn valid_commands_are_parsed() {
         let cases = [
             ("", Command::Help { about: None }),
             ("   ", Command::Help { about: None }),
@@ -494,9 +494,9 @@ mod tests {
             ),
             ("rollback checkout prod \u{2014}REASON  of  state", rollback(Some("prod"), None, Some("of state"))),
             ("rollback checkout prod --reason", rollback(Some("prod"), None, None)),
-            ("where #42", wherever("#42", None)),
-            ("where @4f1c2ab in checkout", wherever("4f1c2ab", Some("checkout"))),
-            ("where <https://github.com/acme/checkout/pull/42>", wherever("github.com/acme/checkout/pull/42", None)),
+            ("where #42", where_is("#42", None)),
+            ("where @4f1c2ab in checkout", where_is("4f1c2ab", Some("checkout"))),
+            ("where <https://github.com/acme/checkout/pull/42>", where_is("github.com/acme/checkout/pull/42", None)),
             ("why checkout", why(None)),
             ("why checkout to production", why(Some("prod"))),
             ("status 0BADCAFE", status(Some("0badcafe"), None, None)),
@@ -524,12 +524,12 @@ mod tests {
             ("locks in prod", Command::Locks { environment: Some(EnvironmentName::new("prod")) }),
         ];
         for (text, command) in cases {
-            assert_eq!(parsed(text), Ok(command), "{text}");
+            assert_eq!(parse_text(text), Ok(command), "{text}");
         }
     }
 
     #[test]
-    fn what_is_not_understood_is_named_with_what_was_meant() {
+    fn invalid_commands_give_an_error_with_a_suggestion() {
         use CommandParseError::*;
         let artefact = |name: &str| Some(ArtefactName::new(name));
         let environment = |name: &str| Some(EnvironmentName::new(name));
@@ -605,21 +605,23 @@ mod tests {
                 UnknownEnvironment { verb: Verb::Diff, word: "pord".into(), suggestion: environment("prod") },
             ),
         ];
-        for (text, misunderstanding) in cases {
-            assert_eq!(parsed(text), Err(misunderstanding), "{text}");
+        for (text, error) in cases {
+            assert_eq!(parse_text(text), Err(error), "{text}");
         }
     }
 
     #[test]
-    fn a_word_of_any_length_is_repeated_only_in_part() {
-        let Err(CommandParseError::UnknownVerb { word, .. }) = parsed(&"я".repeat(5000)) else { panic!("no verb") };
+    fn a_long_word_is_truncated_in_the_error() {
+        let Err(CommandParseError::UnknownVerb { word, .. }) = parse_text(&"я".repeat(5000)) else {
+            panic!("expected an unknown verb")
+        };
         assert_eq!(word.chars().count(), MAX_ECHO_CHARS + 1);
     }
 
     proptest! {
         #[test]
-        fn any_text_is_answered(text in "\\PC{0,80}") {
-            let _ = parsed(&text);
+        fn any_text_is_parsed_without_a_panic(text in "\\PC{0,80}") {
+            let _ = parse_text(&text);
         }
 
         #[test]
@@ -630,7 +632,7 @@ mod tests {
         ) {
             let typed = words.replace(' ', &gap);
             let typed = if upper { typed.to_uppercase() } else { typed };
-            prop_assert_eq!(parsed(&typed), parsed(words));
+            prop_assert_eq!(parse_text(&typed), parse_text(words));
         }
     }
 }

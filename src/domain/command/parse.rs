@@ -12,7 +12,7 @@ use crate::domain::model::nearest::find_nearest;
 
 /// Whether a word has a meaning in commands and so cannot name an artefact or an environment.
 pub fn is_reserved(word: &str) -> bool {
-    FILLER_WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) || Verb::find_by_name(word).is_some()
+    FILLER_WORDS.iter().any(|filler| filler.eq_ignore_ascii_case(word)) || Verb::find_by_name(word).is_some()
 }
 
 /// `text` is the text after `/gantry` or the mention. For `/promote`, the caller puts the verb in front.
@@ -49,15 +49,16 @@ fn take_reason(verb: Verb, words: &mut Vec<String>) -> Option<String> {
         Verb::Promote => "--override",
         _ => return None,
     };
-    let at = words.iter().position(|word| word.eq_ignore_ascii_case(flag))?;
-    let end = words[at + 1..].iter().position(|word| word.starts_with("--")).map_or(words.len(), |next| at + 1 + next);
+    let index = words.iter().position(|word| word.eq_ignore_ascii_case(flag))?;
+    let end =
+        words[index + 1..].iter().position(|word| word.starts_with("--")).map_or(words.len(), |next| index + 1 + next);
     // The flag itself stays, so that a flag without a reason is noticed.
-    Some(words.drain(at + 1..end).collect::<Vec<_>>().join(" "))
+    Some(words.drain(index + 1..end).collect::<Vec<_>>().join(" "))
 }
 
 /// The digits of a change, and the reason as free text after them.
 fn parse_reject(words: &[String]) -> Result<Command, CommandParseError> {
-    let missing = |what| CommandParseError::MissingArgument { verb: Verb::Reject, argument: what };
+    let missing = |argument| CommandParseError::MissingArgument { verb: Verb::Reject, argument };
     let (change, reason) =
         words.split_first().filter(|(first, _)| is_change_id(first)).ok_or_else(|| missing("change"))?;
     if reason.is_empty() {
@@ -83,7 +84,7 @@ struct CommandArguments<'a> {
 
 impl<'a> CommandArguments<'a> {
     fn from_words(verb: Verb, words: &[String], catalogue: &'a Catalogue) -> Result<Self, CommandParseError> {
-        let mut sorted = Self {
+        let mut arguments = Self {
             verb,
             catalogue,
             artefacts: Vec::new(),
@@ -94,35 +95,35 @@ impl<'a> CommandArguments<'a> {
         };
         for word in words {
             if let Some(environment) = catalogue.ladder.find(word) {
-                sorted.environments.push(environment.name.clone());
+                arguments.environments.push(environment.name.clone());
             } else if let Some(artefact) = catalogue.find_artefact(word) {
-                sorted.artefacts.push(artefact.name.clone());
+                arguments.artefacts.push(artefact.name.clone());
             } else if let Some(flag) = word.strip_prefix("--") {
-                sorted.flags.push(flag.to_ascii_lowercase());
+                arguments.flags.push(flag.to_ascii_lowercase());
             } else if let Some(version) = word.strip_prefix('@') {
-                sorted.versions.push(version.to_owned());
+                arguments.versions.push(version.to_owned());
             } else if let Some((artefact, version)) =
                 word.split_once('@').filter(|(name, _)| catalogue.find_artefact(name).is_some())
             {
-                sorted.artefacts.extend(catalogue.find_artefact(artefact).map(|known| known.name.clone()));
-                sorted.versions.push(version.to_owned());
+                arguments.artefacts.extend(catalogue.find_artefact(artefact).map(|artefact| artefact.name.clone()));
+                arguments.versions.push(version.to_owned());
             } else if let Some((source, target)) = parse_environment_range(word, catalogue) {
-                sorted.environments.extend([source, target]);
-            } else if !FILLER_WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) {
-                sorted.unknown.push(word.clone());
+                arguments.environments.extend([source, target]);
+            } else if !FILLER_WORDS.iter().any(|filler| filler.eq_ignore_ascii_case(word)) {
+                arguments.unknown.push(word.clone());
             }
         }
-        let known: &[&str] = match verb {
+        let known_flags: &[&str] = match verb {
             Verb::Promote => &["dry-run", "override"],
             Verb::Rollback => &["reason"],
             Verb::Diff => &["code"],
             _ => &[],
         };
-        if let Some(flag) = sorted.flags.iter().find(|flag| !known.contains(&flag.as_str())) {
-            let meant = find_nearest(flag, known.iter().copied());
-            return Err(CommandParseError::UnknownFlag { verb, word: truncate_word(flag), suggestion: meant });
+        if let Some(flag) = arguments.flags.iter().find(|flag| !known_flags.contains(&flag.as_str())) {
+            let suggestion = find_nearest(flag, known_flags.iter().copied());
+            return Err(CommandParseError::UnknownFlag { verb, word: truncate_word(flag), suggestion });
         }
-        Ok(sorted)
+        Ok(arguments)
     }
 
     fn into_command(mut self, reason: Option<String>) -> Result<Command, CommandParseError> {
@@ -151,12 +152,12 @@ impl<'a> CommandArguments<'a> {
                 let environment = take_first(&mut self.environments);
                 // A version needs no `@` here, but only if an environment is given: otherwise the word is most likely a
                 // typing error.
-                let bare = if environment.is_some() && self.versions.is_empty() {
+                let version_without_sign = if environment.is_some() && self.versions.is_empty() {
                     take_first(&mut self.unknown)
                 } else {
                     None
                 };
-                let version = take_first(&mut self.versions).or(bare).map(Into::into);
+                let version = take_first(&mut self.versions).or(version_without_sign).map(Into::into);
                 let reason = reason.filter(|reason| !reason.is_empty()).map(Into::into);
                 Command::Rollback { artefact, environment, version, reason }
             }
@@ -171,10 +172,10 @@ impl<'a> CommandArguments<'a> {
                 Command::Diff { source, target, artefact, code }
             }
             Verb::Where => {
-                let what = take_first(&mut self.versions).or_else(|| take_first(&mut self.unknown));
-                let what =
-                    what.ok_or(CommandParseError::MissingArgument { verb, argument: "commit, pull request or tag" })?;
-                Command::Where { what: what.into(), artefact: take_first(&mut self.artefacts) }
+                let query = take_first(&mut self.versions).or_else(|| take_first(&mut self.unknown));
+                let query = query
+                    .ok_or(CommandParseError::MissingArgument { verb, argument: "commit, pull request or tag" })?;
+                Command::Where { what: query.into(), artefact: take_first(&mut self.artefacts) }
             }
             Verb::Why => {
                 Command::Why { artefact: self.take_artefact()?, environment: take_first(&mut self.environments) }
@@ -186,7 +187,7 @@ impl<'a> CommandArguments<'a> {
             }
             Verb::History => {
                 let number = self.unknown.iter().position(|word| word.parse::<u32>().is_ok_and(|number| number > 0));
-                let count = number.and_then(|at| self.unknown.remove(at).parse().ok());
+                let count = number.and_then(|index| self.unknown.remove(index).parse().ok());
                 let artefact = take_first(&mut self.artefacts);
                 Command::History { artefact, environment: take_first(&mut self.environments), count }
             }
@@ -225,13 +226,13 @@ impl<'a> CommandArguments<'a> {
 
     fn take_change_id(&mut self) -> Result<Arc<str>, CommandParseError> {
         match self.unknown.iter().position(|word| is_change_id(word)) {
-            Some(at) => Ok(self.unknown.remove(at).to_ascii_lowercase().into()),
+            Some(index) => Ok(self.unknown.remove(index).to_ascii_lowercase().into()),
             None => Err(CommandParseError::MissingArgument { verb: self.verb, argument: "change" }),
         }
     }
 
-    fn explain_unknown_artefact(&self, at: usize) -> CommandParseError {
-        let word = &self.unknown[at];
+    fn explain_unknown_artefact(&self, index: usize) -> CommandParseError {
+        let word = &self.unknown[index];
         let names = self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
         CommandParseError::UnknownArtefact {
             word: truncate_word(word),
@@ -239,23 +240,23 @@ impl<'a> CommandArguments<'a> {
         }
     }
 
-    fn explain_unknown_environment(&self, at: usize) -> CommandParseError {
-        let word = &self.unknown[at];
+    fn explain_unknown_environment(&self, index: usize) -> CommandParseError {
+        let word = &self.unknown[index];
         let environments = self.catalogue.ladder.environments();
         let names = environments.iter().flat_map(|environment| {
             std::iter::once(environment.name.as_str()).chain(environment.aliases.iter().map(String::as_str))
         });
-        let meant = find_nearest(word, names).and_then(|name| self.catalogue.ladder.find(name));
+        let suggestion = find_nearest(word, names).and_then(|name| self.catalogue.ladder.find(name));
         CommandParseError::UnknownEnvironment {
             verb: self.verb,
             word: truncate_word(word),
-            suggestion: meant.map(|environment| environment.name.clone()),
+            suggestion: suggestion.map(|environment| environment.name.clone()),
         }
     }
 
-    fn explain_missing_environment(&self, what: &'static str) -> CommandParseError {
+    fn explain_missing_environment(&self, argument: &'static str) -> CommandParseError {
         if self.unknown.is_empty() {
-            CommandParseError::MissingArgument { verb: self.verb, argument: what }
+            CommandParseError::MissingArgument { verb: self.verb, argument }
         } else {
             self.explain_unknown_environment(0)
         }
@@ -299,17 +300,17 @@ impl<'a> CommandArguments<'a> {
             ("version", self.versions.first().map(String::as_str)),
         ];
         // A verb that takes no such argument reports the word as unexpected.
-        let takes = |what: &str| match verb {
+        let takes_argument = |argument: &str| match verb {
             Verb::Promote | Verb::Rollback => true,
-            Verb::Release => what != "environment",
-            Verb::List | Verb::Status | Verb::History | Verb::Why | Verb::Unlock => what != "version",
-            Verb::Diff | Verb::Where => what == "artefact",
-            Verb::Locks => what == "environment",
+            Verb::Release => argument != "environment",
+            Verb::List | Verb::Status | Verb::History | Verb::Why | Verb::Unlock => argument != "version",
+            Verb::Diff | Verb::Where => argument == "artefact",
+            Verb::Locks => argument == "environment",
             Verb::Cancel | Verb::Reject | Verb::Lock | Verb::Doctor | Verb::Help => false,
         };
-        match surplus.into_iter().find_map(|(what, word)| Some((what, word?))) {
-            Some((what, word)) if takes(what) => {
-                Err(CommandParseError::RepeatedArgument { verb, argument: what, word: truncate_word(word) })
+        match surplus.into_iter().find_map(|(argument, word)| Some((argument, word?))) {
+            Some((argument, word)) if takes_argument(argument) => {
+                Err(CommandParseError::RepeatedArgument { verb, argument, word: truncate_word(word) })
             }
             Some((_, word)) => Err(CommandParseError::UnexpectedArgument { verb, word: truncate_word(word) }),
             None => Ok(()),

@@ -12,44 +12,44 @@ use crate::domain::rules::lock::parse_duration;
 
 /// `text` is the text after the verb.
 pub(super) fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, CommandParseError> {
-    let (mut environment, mut artefact, mut ends) = (None, None, None);
+    let (mut environment, mut artefact, mut duration) = (None, None, None);
     let mut rest = text;
-    let mut behind_the_verb = true;
-    while let Some((typed, behind)) = next_word(rest) {
+    let mut is_first_word = true;
+    while let Some((typed, after)) = next_word(rest) {
         let word = normalise_word(typed);
         // Only directly after the verb: a reason may contain the word "help".
-        if std::mem::take(&mut behind_the_verb) && Verb::find_by_name(&word) == Some(Verb::Help) {
+        if std::mem::take(&mut is_first_word) && Verb::find_by_name(&word) == Some(Verb::Help) {
             return Ok(Command::Help { about: Some(Verb::Lock) });
         }
-        if let (Some(known_environment), None) = (catalogue.ladder.find(&word), &environment) {
-            environment = Some(known_environment.name.clone());
-        } else if let (Some(known), None, None) = (catalogue.find_artefact(&word), &artefact, ends) {
-            artefact = Some(known.name.clone());
-        } else if let (true, None, Some((parsed_length, after))) =
-            (word.eq_ignore_ascii_case("for"), ends, parse_length(behind))
+        if let (Some(found), None) = (catalogue.ladder.find(&word), &environment) {
+            environment = Some(found.name.clone());
+        } else if let (Some(found), None, None) = (catalogue.find_artefact(&word), &artefact, duration) {
+            artefact = Some(found.name.clone());
+        } else if let (true, None, Some((length, after_duration))) =
+            (word.eq_ignore_ascii_case("for"), duration, parse_length(after))
         {
-            ends = Some(parsed_length);
-            rest = after;
+            duration = Some(length);
+            rest = after_duration;
             continue;
         } else if environment.is_some() {
             break;
-        } else if !FILLER_WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(&word)) && !word.is_empty() {
+        } else if !FILLER_WORDS.iter().any(|filler| filler.eq_ignore_ascii_case(&word)) && !word.is_empty() {
             return Err(explain_unknown_name(&word, artefact.is_none(), catalogue));
         }
-        rest = behind;
+        rest = after;
     }
-    let missing = |what| CommandParseError::MissingArgument { verb: Verb::Lock, argument: what };
+    let missing = |argument| CommandParseError::MissingArgument { verb: Verb::Lock, argument };
     let environment = environment.ok_or_else(|| missing("environment"))?;
     let reason = unescape_reason(rest);
     if reason.is_empty() {
         return Err(missing("reason"));
     }
-    Ok(Command::Lock { environment, artefact, length: ends, reason })
+    Ok(Command::Lock { environment, artefact, length: duration, reason })
 }
 
 fn parse_length(text: &str) -> Option<(jiff::SignedDuration, &str)> {
-    let (word, behind) = next_word(text)?;
-    Some((parse_duration(&normalise_word(word))?, behind))
+    let (word, after) = next_word(text)?;
+    Some((parse_duration(&normalise_word(word))?, after))
 }
 
 /// The error for a word before the environment that names nothing.
@@ -65,10 +65,10 @@ fn explain_unknown_name(word: &str, artefact_is_open: bool, catalogue: &Catalogu
             word: truncate_word(word),
             suggestion: Some(ArtefactName::new(artefact)),
         },
-        (rung, _) => CommandParseError::UnknownEnvironment {
+        (environment, _) => CommandParseError::UnknownEnvironment {
             verb: Verb::Lock,
             word: truncate_word(word),
-            suggestion: rung.map(|rung| EnvironmentName::new(rung.name.as_str())),
+            suggestion: environment.map(|environment| EnvironmentName::new(environment.name.as_str())),
         },
     }
 }
@@ -79,25 +79,25 @@ fn unescape_reason(text: &str) -> Arc<str> {
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
         rest = &rest[start..];
-        let marked = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
-        let end = marked.unwrap_or_else(|| rest.find(char::is_whitespace).unwrap_or(rest.len()));
+        let link_end = if rest.starts_with('<') { rest.find('>').map(|index| index + 1) } else { None };
+        let end = link_end.unwrap_or_else(|| rest.find(char::is_whitespace).unwrap_or(rest.len()));
         if !typed.is_empty() {
             typed.push(' ');
         }
         typed.push_str(&unescape_word(&rest[..end]));
         rest = &rest[end..];
     }
-    let quotes = |c: char| is_separator(c) || matches!(c, '"' | '\'' | '\u{2018}'..='\u{201f}');
-    typed.trim_matches(quotes).into()
+    let is_quote = |c: char| is_separator(c) || matches!(c, '"' | '\'' | '\u{2018}'..='\u{201f}');
+    typed.trim_matches(is_quote).into()
 }
 
 /// `<@U024BE7LH|bob>` is `@bob`, `<#C024|deploys>` is `#deploys`, and a link is its label.
 fn unescape_word(word: &str) -> String {
     let unmarked = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
         Some(inner) => match inner.split_once('|') {
-            Some((to, label)) => {
-                let sign = if to.starts_with('@') || to.starts_with('#') { &to[..1] } else { "" };
-                format!("{sign}{label}")
+            Some((target, label)) => {
+                let prefix = if target.starts_with('@') || target.starts_with('#') { &target[..1] } else { "" };
+                format!("{prefix}{label}")
             }
             None => inner.to_owned(),
         },
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_names_is_the_reason_as_it_was_typed() {
+    fn the_text_after_the_names_is_the_reason_as_typed() {
         let (some, none) = (Some("checkout"), None);
         let cases = [
             ("lock prod database migration", lock("prod", none, None, "database migration")),
@@ -151,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_without_a_place_or_a_reason_is_none() {
-        let missing = |what| CommandParseError::MissingArgument { verb: Verb::Lock, argument: what };
-        let no_rung = |word: &str, meant: Option<&str>| CommandParseError::UnknownEnvironment {
+    fn a_lock_without_an_environment_or_a_reason_is_an_error() {
+        let missing = |argument| CommandParseError::MissingArgument { verb: Verb::Lock, argument };
+        let unknown_environment = |word: &str, suggestion: Option<&str>| CommandParseError::UnknownEnvironment {
             verb: Verb::Lock,
             word: word.into(),
-            suggestion: meant.map(EnvironmentName::new),
+            suggestion: suggestion.map(EnvironmentName::new),
         };
         let cases = [
             ("lock", missing("environment")),
@@ -164,8 +164,8 @@ mod tests {
             ("lock prod", missing("reason")),
             ("lock prod checkout for 2h", missing("reason")),
             ("lock prod \"\"", missing("reason")),
-            ("lock pord migration", no_rung("pord", Some("prod"))),
-            ("lock everything now", no_rung("everything", None)),
+            ("lock pord migration", unknown_environment("pord", Some("prod"))),
+            ("lock everything now", unknown_environment("everything", None)),
             (
                 "lock chekout prod x",
                 CommandParseError::UnknownArtefact {
@@ -174,8 +174,8 @@ mod tests {
                 },
             ),
         ];
-        for (text, misunderstanding) in cases {
-            assert_eq!(super::super::parse(text, &catalogue()), Err(misunderstanding), "{text}");
+        for (text, error) in cases {
+            assert_eq!(super::super::parse(text, &catalogue()), Err(error), "{text}");
         }
     }
 }

@@ -11,12 +11,12 @@ pub(super) const MAX_ECHO_CHARS: usize = 60;
 pub(super) fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text;
-    while let Some((word, behind)) = next_word(rest) {
+    while let Some((word, after)) = next_word(rest) {
         let word = normalise_word(word);
         if !word.is_empty() {
             words.push(word);
         }
-        rest = behind;
+        rest = after;
     }
     words
 }
@@ -25,14 +25,14 @@ pub(super) fn split_words(text: &str) -> Vec<String> {
 pub(super) fn next_word(text: &str) -> Option<(&str, &str)> {
     let rest = &text[text.find(|c: char| !is_separator(c))?..];
     // Slack's `<#C01|the label>` is one word, even if the label contains spaces.
-    let end = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
+    let end = if rest.starts_with('<') { rest.find('>').map(|index| index + 1) } else { None };
     Some(rest.split_at(end.unwrap_or_else(|| rest.find(is_separator).unwrap_or(rest.len()))))
 }
 
 pub(super) fn skip_first_word(text: &str) -> &str {
     let mut rest = text;
-    while let Some((word, behind)) = next_word(rest) {
-        rest = behind;
+    while let Some((word, after)) = next_word(rest) {
+        rest = after;
         if !normalise_word(word).is_empty() {
             break;
         }

@@ -111,11 +111,11 @@ impl DiffResult {
     pub fn from_pending(pending: &PendingCommits, artefact: &Artefact, upper: &EnvironmentName) -> Self {
         let drift = CommitSummary::from_pending(pending, artefact);
         // Commits that touch none of the artefact's files are no difference.
-        let concerned = pending.files.may_be_relevant_to(artefact);
-        if drift.is_empty() || (!concerned && drift.hotfixes_in_all == 0 && !drift.hotfixes_cut) {
+        let is_relevant = pending.files.may_be_relevant_to(artefact);
+        if drift.is_empty() || (!is_relevant && drift.hotfixes_in_all == 0 && !drift.hotfixes_cut) {
             return Self::Same;
         }
-        let behind = (concerned && drift.commits_in_all > 0).then(|| upper.clone());
+        let behind = (is_relevant && drift.commits_in_all > 0).then(|| upper.clone());
         Self::Different { behind, upper_is_newer: pending.is_target_newer(), drift: Box::new(drift) }
     }
 
@@ -147,16 +147,17 @@ impl GitState {
     pub fn has_undeployed(&self) -> bool {
         match self {
             Self::Branch { undeployed, .. } => *undeployed != UndeployedCommits::Nothing,
-            Self::Manifest { is_running: runs, .. } => !runs,
+            Self::Manifest { is_running, .. } => !is_running,
             Self::Unknown | Self::NoBranch { .. } | Self::Unreadable { .. } => false,
         }
     }
 }
 
 /// Whether the first environment is above the second.
-pub fn is_above(ladder: &Ladder, one: &EnvironmentName, other: &EnvironmentName) -> bool {
-    let at = |name: &EnvironmentName| ladder.environments().iter().position(|rung| rung.name == *name);
-    at(one) > at(other)
+pub fn is_above(ladder: &Ladder, first: &EnvironmentName, second: &EnvironmentName) -> bool {
+    let position =
+        |name: &EnvironmentName| ladder.environments().iter().position(|environment| environment.name == *name);
+    position(first) > position(second)
 }
 
 /// The next promotion if the upper environment is behind: to it, or first to the environment in between.
@@ -166,9 +167,9 @@ pub fn find_next_promotion(
     upper: &Environment,
     ladder: &Ladder,
 ) -> Option<NextPromotion> {
-    let step = ladder.find_next_above(&lower.environment, artefact)?;
-    let version = (step.name == upper.name).then(|| lower.running.clone()).flatten();
-    Some(NextPromotion { environment: step.name.clone(), version })
+    let next_environment = ladder.find_next_above(&lower.environment, artefact)?;
+    let version = (next_environment.name == upper.name).then(|| lower.running.clone()).flatten();
+    Some(NextPromotion { environment: next_environment.name.clone(), version })
 }
 
 #[cfg(test)]
@@ -177,54 +178,61 @@ mod tests {
     use crate::domain::sample;
 
     #[test]
-    fn the_next_step_is_the_rung_between_where_there_is_one() {
+    fn the_next_promotion_goes_to_the_environment_in_between() {
         let catalogue = sample::catalogue();
         let (ladder, checkout) = (&catalogue.ladder, catalogue.find_artefact("checkout").unwrap());
-        let runs = Version { tag: Some("qa-1".into()), ..Version::default() };
+        let version = Version { tag: Some("qa-1".into()), ..Version::default() };
         let lower = DiffSide {
             environment: EnvironmentName::new("qa"),
-            running: Some(runs.clone()),
+            running: Some(version.clone()),
             state: RolloutState::Running { ready: 1 },
             since: None,
             git: GitState::Unknown,
         };
-        for (upper, direct) in [("staging", true), ("prod", false)] {
-            let step = find_next_promotion(checkout, &lower, ladder.find(upper).unwrap(), ladder).unwrap();
-            assert_eq!((step.environment.as_str(), step.version), ("staging", direct.then(|| runs.clone())), "{upper}");
+        for (upper, is_direct) in [("staging", true), ("prod", false)] {
+            let promotion = find_next_promotion(checkout, &lower, ladder.find(upper).unwrap(), ladder).unwrap();
+            assert_eq!(
+                (promotion.environment.as_str(), promotion.version),
+                ("staging", is_direct.then(|| version.clone())),
+                "{upper}"
+            );
         }
     }
 
     #[test]
-    fn what_anybody_wrote_makes_a_difference_and_merges_make_none() {
+    fn commits_by_people_make_a_difference_and_merges_do_not() {
         let catalogue = sample::catalogue();
         let checkout = catalogue.find_artefact("checkout").unwrap();
         let prod = EnvironmentName::new("prod");
-        let lone = |digit, parents: &[char], only_moves| {
+        let listed_commit = |digit, parents: &[char], only_moves| {
             let commit = crate::domain::model::version::Commit { only_moves, ..sample::commit(digit, "x") };
             crate::domain::git::comparison::ListedCommit::new(
                 commit,
-                parents.iter().map(|it| sample::sha(*it)).collect(),
+                parents.iter().map(|parent| sample::sha(*parent)).collect(),
                 None,
                 None,
             )
         };
         let merges = PendingCommits {
             ahead_by: 1,
-            commits: vec![lone('a', &['0', '1'], true)],
+            commits: vec![listed_commit('a', &['0', '1'], true)],
             behind_by: 1,
-            only_in_target: vec![lone('b', &['2', '3'], true)],
+            only_in_target: vec![listed_commit('b', &['2', '3'], true)],
             ..PendingCommits::default()
         };
         assert!(DiffResult::from_pending(&merges, checkout, &prod).is_same());
-        let ahead =
-            PendingCommits { ahead_by: 1, commits: vec![lone('a', &['0'], false)], ..PendingCommits::default() };
+        let ahead = PendingCommits {
+            ahead_by: 1,
+            commits: vec![listed_commit('a', &['0'], false)],
+            ..PendingCommits::default()
+        };
         assert_eq!(DiffResult::from_pending(&ahead, checkout, &prod).behind_environment(), Some(&prod));
         let hotfix = PendingCommits {
             behind_by: 1,
-            only_in_target: vec![lone('a', &['0'], false)],
+            only_in_target: vec![listed_commit('a', &['0'], false)],
             ..PendingCommits::default()
         };
-        let between = DiffResult::from_pending(&hotfix, checkout, &prod);
-        assert!(!between.is_same() && between.behind_environment().is_none());
+        let result = DiffResult::from_pending(&hotfix, checkout, &prod);
+        assert!(!result.is_same() && result.behind_environment().is_none());
     }
 }

@@ -66,21 +66,21 @@ impl Listing {
         page: usize,
         cell: impl Fn(&Artefact, &EnvironmentName) -> ListCell,
     ) -> Self {
-        let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
+        let names = catalogue.ladder.environments().iter().map(|environment| &environment.name);
         let environments: Vec<_> =
-            rungs.filter(|name| filter.environment.as_ref().is_none_or(|only| only == *name)).collect();
-        let whole = &catalogue.artefacts[..];
+            names.filter(|name| filter.environment.as_ref().is_none_or(|only| only == *name)).collect();
+        let all = &catalogue.artefacts[..];
         let artefacts = match &filter.artefact {
-            Some(name) => catalogue.find_artefact(name.as_str()).map_or(&whole[..0], std::slice::from_ref),
-            None => whole,
+            Some(name) => catalogue.find_artefact(name.as_str()).map_or(&all[..0], std::slice::from_ref),
+            None => all,
         };
-        let narrow = filter.artefact.is_some() || filter.environment.is_some() || environments.len() > MAX_COLUMNS;
-        let (shape, page, pages) = if narrow {
-            let pairs = |artefact: &'_ Artefact| {
+        let is_narrow = filter.artefact.is_some() || filter.environment.is_some() || environments.len() > MAX_COLUMNS;
+        let (layout, page, page_count) = if is_narrow {
+            let count_places = |artefact: &'_ Artefact| {
                 environments.iter().filter(|name| artefact.places.contains_key(**name)).count()
             };
-            let total: usize = artefacts.iter().map(pairs).sum();
-            let (page, pages) = clamp_page(page, total, LINES_PER_PAGE);
+            let total: usize = artefacts.iter().map(count_places).sum();
+            let (page, page_count) = clamp_page(page, total, LINES_PER_PAGE);
             let lines = artefacts
                 .iter()
                 .flat_map(|artefact| environments.iter().map(move |name| (artefact, *name)))
@@ -89,10 +89,10 @@ impl Listing {
                 .take(LINES_PER_PAGE)
                 .map(|(artefact, name)| (artefact.name.clone(), name.clone(), cell(artefact, name)))
                 .collect();
-            (ListLayout::Lines(lines), page, pages)
+            (ListLayout::Lines(lines), page, page_count)
         } else {
             let page_size = (CELLS_PER_PAGE / environments.len().max(1)).min(LINES_PER_PAGE);
-            let (page, pages) = clamp_page(page, artefacts.len(), page_size);
+            let (page, page_count) = clamp_page(page, artefacts.len(), page_size);
             let lines = artefacts
                 .iter()
                 .skip(page * page_size)
@@ -104,15 +104,15 @@ impl Listing {
                     (artefact.name.clone(), cells.collect())
                 })
                 .collect();
-            (ListLayout::Grid { environments: environments.into_iter().cloned().collect(), lines }, page, pages)
+            (ListLayout::Grid { environments: environments.into_iter().cloned().collect(), lines }, page, page_count)
         };
-        Self { filter, layout: shape, page, page_count: pages, artefact_count: artefacts.len() }
+        Self { filter, layout, page, page_count, artefact_count: artefacts.len() }
     }
 }
 
 fn clamp_page(page: usize, lines: usize, page_size: usize) -> (usize, usize) {
-    let pages = lines.div_ceil(page_size).max(1);
-    (page.min(pages - 1), pages)
+    let page_count = lines.div_ceil(page_size).max(1);
+    (page.min(page_count - 1), page_count)
 }
 
 #[cfg(test)]
@@ -134,22 +134,22 @@ mod tests {
         }
     }
 
-    fn large(artefacts: usize) -> Catalogue {
+    fn large_catalogue(artefacts: usize) -> Catalogue {
         let ladder = sample::catalogue().ladder;
         let artefacts = (0..artefacts).map(|n| sample::artefact(&format!("a{n:05}"), "acme/a", &ladder)).collect();
         Catalogue { ladder, artefacts }
     }
 
     #[test]
-    fn everything_is_a_grid_and_a_part_is_lines() {
+    fn the_whole_catalogue_is_a_grid_and_a_part_of_it_is_lines() {
         let catalogue = sample::catalogue();
         let all = Listing::from_catalogue(&catalogue, ListFilter::default(), 0, running);
-        let ListLayout::Grid { environments, lines } = &all.layout else { panic!("a grid") };
+        let ListLayout::Grid { environments, lines } = &all.layout else { panic!("expected a grid") };
         assert_eq!((environments.len(), lines.len(), all.page_count), (4, 4, 1));
 
         let one = ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: None };
         let ListLayout::Lines(lines) = Listing::from_catalogue(&catalogue, one, 0, running).layout else {
-            panic!("lines")
+            panic!("expected lines")
         };
         assert_eq!(
             lines.iter().map(|(_, name, _)| name.as_str()).collect::<Vec<_>>(),
@@ -164,42 +164,42 @@ mod tests {
         let ListLayout::Grid { lines, .. } =
             Listing::from_catalogue(&catalogue, ListFilter::default(), 0, running).layout
         else {
-            panic!("a grid")
+            panic!("expected a grid")
         };
         assert!(lines[1].1[1].is_none() && lines[1].1[0].is_some());
         let qa = ListFilter { artefact: None, environment: Some(EnvironmentName::new("qa")) };
         let ListLayout::Lines(lines) = Listing::from_catalogue(&catalogue, qa, 0, running).layout else {
-            panic!("lines")
+            panic!("expected lines")
         };
         assert_eq!(lines.len(), 3);
     }
 
     #[test]
-    fn only_the_page_that_is_shown_is_looked_at() {
-        let catalogue = large(10_000);
-        let asked = Counter::new(0);
-        let count = |artefact: &Artefact, name: &EnvironmentName| {
-            asked.set(asked.get() + 1);
+    fn cells_are_computed_only_for_the_shown_page() {
+        let catalogue = large_catalogue(10_000);
+        let calls = Counter::new(0);
+        let count_calls = |artefact: &Artefact, name: &EnvironmentName| {
+            calls.set(calls.get() + 1);
             running(artefact, name)
         };
-        let listing = Listing::from_catalogue(&catalogue, ListFilter::default(), 499, count);
-        assert_eq!((listing.page_count, listing.page, asked.get()), (500, 499, CELLS_PER_PAGE));
+        let listing = Listing::from_catalogue(&catalogue, ListFilter::default(), 499, count_calls);
+        assert_eq!((listing.page_count, listing.page, calls.get()), (500, 499, CELLS_PER_PAGE));
         assert_eq!(Listing::from_catalogue(&catalogue, ListFilter::default(), usize::MAX, running).page, 499);
     }
 
     #[test]
     fn a_long_ladder_becomes_lines() {
         let mut catalogue = sample::catalogue();
-        let rungs = (0..30).map(|n| {
-            let mut rung = catalogue.ladder.environments()[0].clone();
-            rung.name = EnvironmentName::new(&format!("e{n:02}"));
-            rung
+        let environments = (0..30).map(|n| {
+            let mut environment = catalogue.ladder.environments()[0].clone();
+            environment.name = EnvironmentName::new(&format!("e{n:02}"));
+            environment
         });
-        catalogue.ladder = Ladder::new(rungs.collect());
+        catalogue.ladder = Ladder::new(environments.collect());
         let ladder = catalogue.ladder.clone();
         catalogue.artefacts = vec![sample::artefact("checkout", "acme/checkout", &ladder)];
         let listing = Listing::from_catalogue(&catalogue, ListFilter::default(), 1, running);
-        let ListLayout::Lines(lines) = &listing.layout else { panic!("lines") };
+        let ListLayout::Lines(lines) = &listing.layout else { panic!("expected lines") };
         assert_eq!((lines.len(), listing.page_count), (5, 2));
     }
 }

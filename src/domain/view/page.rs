@@ -45,44 +45,38 @@ impl<T> Page<T> {
     /// Takes the first `page_size` of `nearest`, which are the items from the cursor on. One item more means that there
     /// is another page.
     pub fn from_cursor<C>(order: Order, cursor: &Cursor<C>, mut nearest: Vec<T>, page_size: usize) -> Self {
-        let more = nearest.len() > page_size;
+        let has_more = nearest.len() > page_size;
         nearest.truncate(page_size);
-        let back = cursor.is_backward(order);
-        let beside = !matches!(cursor, Cursor::Start);
-        let (earlier, later) = if back { (more, beside) } else { (beside, more) };
-        Self { nearest, order, is_backward: back, has_earlier: earlier, has_later: later }
+        let is_backward = cursor.is_backward(order);
+        let has_cursor = !matches!(cursor, Cursor::Start);
+        let (has_earlier, has_later) = if is_backward { (has_more, has_cursor) } else { (has_cursor, has_more) };
+        Self { nearest, order, is_backward, has_earlier, has_later }
     }
 
     /// Whether the page was read towards the start and reached it before it was full. The first page then shows these
     /// items and more.
     pub fn is_partial_first_page(&self, page_size: usize) -> bool {
-        let to_the_start = self.is_backward == (self.order == Order::OldestFirst);
-        let more = if self.is_backward { self.has_earlier } else { self.has_later };
-        to_the_start && !more && self.nearest.len() < page_size
+        let reads_to_start = self.is_backward == (self.order == Order::OldestFirst);
+        let has_more = if self.is_backward { self.has_earlier } else { self.has_later };
+        reads_to_start && !has_more && self.nearest.len() < page_size
     }
 
     pub fn map<U>(self, map: impl FnMut(T) -> U) -> Page<U> {
-        let Self { nearest, order, is_backward: back, has_earlier: earlier, has_later: later } = self;
-        Page {
-            nearest: nearest.into_iter().map(map).collect(),
-            order,
-            is_backward: back,
-            has_earlier: earlier,
-            has_later: later,
-        }
+        let Self { nearest, order, is_backward, has_earlier, has_later } = self;
+        Page { nearest: nearest.into_iter().map(map).collect(), order, is_backward, has_earlier, has_later }
     }
 
     /// Drops the items that do not fit, but keeps at least one.
     #[must_use]
     pub fn truncate_to_fit(mut self, room: usize, size: impl Fn(&T) -> usize) -> Self {
-        let mut taken = 0;
-        let fits = self.nearest.iter().take_while(|item| {
-            taken += size(item);
-            taken <= room
+        let mut used = 0;
+        let fitting = self.nearest.iter().take_while(|item| {
+            used += size(item);
+            used <= room
         });
-        let fits = fits.count().max(1);
-        if fits < self.nearest.len() {
-            self.nearest.truncate(fits);
+        let fitting = fitting.count().max(1);
+        if fitting < self.nearest.len() {
+            self.nearest.truncate(fitting);
             if self.is_backward {
                 self.has_earlier = true;
             } else {
@@ -94,9 +88,9 @@ impl<T> Page<T> {
 
     /// The items in the order of display.
     pub fn items(&self) -> impl Iterator<Item = &T> {
-        let forwards = self.is_backward == (self.order == Order::NewestFirst);
+        let is_forward = self.is_backward == (self.order == Order::NewestFirst);
         let count = self.nearest.len();
-        (0..count).map(move |at| &self.nearest[if forwards { at } else { count - 1 - at }])
+        (0..count).map(move |index| &self.nearest[if is_forward { index } else { count - 1 - index }])
     }
 
     pub fn len(&self) -> usize {
@@ -123,22 +117,22 @@ mod tests {
     use super::*;
 
     /// Reads a page as a database would.
-    fn read(all: &[u32], order: Order, cursor: Cursor<u32>, most: usize) -> Page<u32> {
+    fn read_page(all: &[u32], order: Order, cursor: Cursor<u32>, page_size: usize) -> Page<u32> {
         let mut nearest: Vec<u32> = all
             .iter()
             .copied()
             .filter(|item| match cursor {
                 Cursor::Start => true,
-                Cursor::Earlier(than) => *item < than,
-                Cursor::Later(than) => *item > than,
+                Cursor::Earlier(item_at_cursor) => *item < item_at_cursor,
+                Cursor::Later(item_at_cursor) => *item > item_at_cursor,
             })
             .collect();
         nearest.sort_unstable();
         if cursor.is_backward(order) {
             nearest.reverse();
         }
-        nearest.truncate(most + 1);
-        Page::from_cursor(order, &cursor, nearest, most)
+        nearest.truncate(page_size + 1);
+        Page::from_cursor(order, &cursor, nearest, page_size)
     }
 
     fn list_items(page: &Page<u32>) -> Vec<u32> {
@@ -146,54 +140,50 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_turned_forth_and_back() {
+    fn pages_can_be_turned_forwards_and_back() {
         let all: Vec<u32> = (1..=7).collect();
-        let first = read(&all, Order::NewestFirst, Cursor::Start, 3);
+        let first = read_page(&all, Order::NewestFirst, Cursor::Start, 3);
         assert_eq!((list_items(&first), first.has_earlier, first.has_later), (vec![7, 6, 5], true, false));
-        let second = read(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
+        let second = read_page(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
         assert_eq!((list_items(&second), second.has_earlier, second.has_later), (vec![4, 3, 2], true, true));
-        let last = read(&all, Order::NewestFirst, Cursor::Earlier(2), 3);
+        let last = read_page(&all, Order::NewestFirst, Cursor::Earlier(2), 3);
         assert_eq!((list_items(&last), last.has_earlier, last.has_later), (vec![1], false, true));
-        let back = read(&all, Order::NewestFirst, Cursor::Later(1), 3);
+        let back = read_page(&all, Order::NewestFirst, Cursor::Later(1), 3);
         assert_eq!(list_items(&back), [4, 3, 2]);
 
-        let oldest = read(&all, Order::OldestFirst, Cursor::Start, 3);
+        let oldest = read_page(&all, Order::OldestFirst, Cursor::Start, 3);
         assert_eq!((list_items(&oldest), oldest.has_earlier, oldest.has_later), (vec![1, 2, 3], false, true));
-        let next = read(&all, Order::OldestFirst, Cursor::Later(3), 3);
+        let next = read_page(&all, Order::OldestFirst, Cursor::Later(3), 3);
         assert_eq!((list_items(&next), next.has_earlier, next.has_later), (vec![4, 5, 6], true, true));
     }
 
     #[test]
-    fn a_page_stays_what_it_was_when_something_new_happens() {
+    fn new_items_do_not_shift_a_page() {
         let mut all: Vec<u32> = (1..=7).collect();
-        let second = read(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
+        let second = read_page(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
         all.extend([8, 9]);
-        assert_eq!(read(&all, Order::NewestFirst, Cursor::Earlier(5), 3), second);
-        let back = read(&all, Order::NewestFirst, Cursor::Later(4), 3);
-        assert_eq!(
-            (list_items(&back), back.has_later),
-            (vec![7, 6, 5], true),
-            "what came since is on a page before it"
-        );
-        let top = read(&all, Order::NewestFirst, Cursor::Later(7), 3);
-        assert!(list_items(&top) == [9, 8] && top.is_partial_first_page(3), "the start shows these and one more");
+        assert_eq!(read_page(&all, Order::NewestFirst, Cursor::Earlier(5), 3), second);
+        let back = read_page(&all, Order::NewestFirst, Cursor::Later(4), 3);
+        assert_eq!((list_items(&back), back.has_later), (vec![7, 6, 5], true), "newer items are on the page before");
+        let top = read_page(&all, Order::NewestFirst, Cursor::Later(7), 3);
+        assert!(list_items(&top) == [9, 8] && top.is_partial_first_page(3), "the first page shows these and one more");
     }
 
     proptest! {
         #[test]
-        fn whoever_turns_all_pages_sees_everything_once(count in 0..40u32, most in 1..6usize, room in 1..20usize, newest in any::<bool>()) {
+        fn turning_all_pages_shows_every_item_once(count in 0..40u32, page_size in 1..6usize, room in 1..20usize, newest in any::<bool>()) {
             let order = if newest { Order::NewestFirst } else { Order::OldestFirst };
             let all: Vec<u32> = (1..=count).collect();
             let mut seen = Vec::new();
             let mut cursor = Cursor::Start;
             loop {
-                let page = read(&all, order, cursor, most).truncate_to_fit(room, |item| *item as usize % 7);
+                let page = read_page(&all, order, cursor, page_size).truncate_to_fit(room, |item| *item as usize % 7);
                 seen.extend(list_items(&page));
-                let more = if newest { page.has_earlier } else { page.has_later };
-                cursor = match (more, newest) {
+                let has_more = if newest { page.has_earlier } else { page.has_later };
+                cursor = match (has_more, newest) {
                     (false, _) => break,
-                    (true, true) => Cursor::Earlier(*page.oldest().expect("one")),
-                    (true, false) => Cursor::Later(*page.newest().expect("one")),
+                    (true, true) => Cursor::Earlier(*page.oldest().expect("an item")),
+                    (true, false) => Cursor::Later(*page.newest().expect("an item")),
                 };
             }
             let mut expected = all;

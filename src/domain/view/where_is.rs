@@ -114,12 +114,12 @@ pub enum QueryMatch {
 impl CommitLocations {
     /// The change that it waits for, if there is only one. The answer links to its card.
     pub fn find_single_change(&self) -> Option<ChangeId> {
-        let mut named = self.artefacts.iter().filter_map(|places| match &places.prerequisite {
+        let mut changes = self.artefacts.iter().filter_map(|locations| match &locations.prerequisite {
             Some((_, Prerequisite::Change { id, .. })) => Some(*id),
             _ => None,
         });
-        let first = named.next()?;
-        named.all(|other| other == first).then_some(first)
+        let first = changes.next()?;
+        changes.all(|other| other == first).then_some(first)
     }
 }
 
@@ -153,14 +153,14 @@ pub enum NextEnvironment {
 /// The lowest environment without the commit above one with it. If there is none: the lowest without it, if the commit
 /// is only further up.
 pub fn find_next_environment(environments: &[EnvironmentPresence]) -> Option<NextEnvironment> {
-    let lacks = |at: &usize| environments[*at].presence.is_absent();
-    let Some(lowest) = environments.iter().position(|rung| rung.presence.has_commit()) else {
+    let is_absent = |index: &usize| environments[*index].presence.is_absent();
+    let Some(lowest) = environments.iter().position(|environment| environment.presence.has_commit()) else {
         // A commit that is nowhere starts at the bottom. If any environment is unknown, there is no answer.
-        let known = environments.iter().all(|rung| rung.presence.is_absent());
-        return (0..environments.len()).find(|_| known).map(NextEnvironment::Upward);
+        let is_nowhere = environments.iter().all(|environment| environment.presence.is_absent());
+        return (0..environments.len()).find(|_| is_nowhere).map(NextEnvironment::Upward);
     };
-    let up = (lowest..environments.len()).find(lacks).map(NextEnvironment::Upward);
-    up.or_else(|| (0..lowest).find(lacks).map(NextEnvironment::Backward))
+    let upward = (lowest..environments.len()).find(is_absent).map(NextEnvironment::Upward);
+    upward.or_else(|| (0..lowest).find(is_absent).map(NextEnvironment::Backward))
 }
 
 #[cfg(test)]
@@ -168,9 +168,9 @@ mod tests {
     use super::*;
 
     /// `x`: has the commit, `.`: lacks it, `?`: unknown.
-    fn rungs(text: &str) -> Vec<EnvironmentPresence> {
-        let one = |(at, mark): (usize, char)| EnvironmentPresence {
-            environment: EnvironmentName::new(&format!("rung-{at}")),
+    fn environments(text: &str) -> Vec<EnvironmentPresence> {
+        let presence_at = |(index, mark): (usize, char)| EnvironmentPresence {
+            environment: EnvironmentName::new(&format!("environment-{index}")),
             presence: match mark {
                 'x' => CommitPresence::Present { since: None, problem: None },
                 '.' => CommitPresence::Absent { removal: None },
@@ -178,11 +178,11 @@ mod tests {
             },
             unreadable: None,
         };
-        text.chars().enumerate().map(one).collect()
+        text.chars().enumerate().map(presence_at).collect()
     }
 
     #[test]
-    fn the_next_rung_is_the_lowest_that_it_has_to_climb_to() {
+    fn the_next_environment_is_the_lowest_without_the_commit_above_one_with_it() {
         let cases = [
             ("xxxx", None),
             ("....", Some(NextEnvironment::Upward(0))),
@@ -197,7 +197,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in cases {
-            assert_eq!(find_next_environment(&rungs(text)), expected, "{text}");
+            assert_eq!(find_next_environment(&environments(text)), expected, "{text}");
         }
     }
 }

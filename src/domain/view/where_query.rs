@@ -69,25 +69,26 @@ fn interpret_word(text: &str) -> Vec<QueryInterpretation> {
 }
 
 fn parse_commit_prefix(text: &str) -> Option<String> {
-    let hex =
+    let is_hex =
         (MIN_HEX_DIGITS..=MAX_HEX_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    hex.then(|| text.to_ascii_lowercase())
+    is_hex.then(|| text.to_ascii_lowercase())
 }
 
 fn parse_pull_request_number(text: &str) -> Option<u64> {
-    let digits = text.len() <= MAX_PULL_REQUEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|number| digits && *number > 0)
+    let is_digits = text.len() <= MAX_PULL_REQUEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_digits && *number > 0)
 }
 
 /// `host/owner/name/pull/42/files`, `.../commit/<sha>`, `.../releases/tag/<tag>`: the pages of GitHub, on any host.
 fn parse_url(text: &str) -> Option<WhereQuery> {
     let path = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let parts: Vec<&str> = path.split('/').collect();
-    let of = |at: usize| format!("{}/{}", parts[at - 2], parts[at - 1]).parse::<Repository>().ok();
+    let parse_repository =
+        |index: usize| format!("{}/{}", parts[index - 2], parts[index - 1]).parse::<Repository>().ok();
     // A host comes before the owner.
-    for at in 3..parts.len() {
-        let behind = &parts[at + 1..];
-        let kind = match (parts[at], behind) {
+    for index in 3..parts.len() {
+        let after = &parts[index + 1..];
+        let kind = match (parts[index], after) {
             ("pull", [_, "commits", sha, ..]) | ("commit", [sha, ..]) => {
                 parse_commit_prefix(sha).map(QueryInterpretation::Commit)
             }
@@ -95,7 +96,7 @@ fn parse_url(text: &str) -> Option<WhereQuery> {
             ("releases", ["tag", tag @ ..]) if !tag.is_empty() => Some(QueryInterpretation::Tag(tag.join("/"))),
             _ => None,
         };
-        if let (Some(kind), Some(repository)) = (kind, of(at)) {
+        if let (Some(kind), Some(repository)) = (kind, parse_repository(index)) {
             return Some(WhereQuery { repository: Some(repository), interpretations: vec![kind] });
         }
     }
@@ -109,19 +110,19 @@ mod tests {
     use super::*;
 
     fn describe_query(text: &str) -> String {
-        let Some(sought) = WhereQuery::parse(text) else { return "nothing".to_owned() };
-        let kinds = sought.interpretations.iter().map(|kind| match kind {
+        let Some(query) = WhereQuery::parse(text) else { return "nothing".to_owned() };
+        let kinds = query.interpretations.iter().map(|kind| match kind {
             QueryInterpretation::Commit(hex) => format!("commit {hex}"),
             QueryInterpretation::PullRequest(number) => format!("pull {number}"),
             QueryInterpretation::Tag(tag) => format!("tag {tag}"),
         });
         let kinds = kinds.collect::<Vec<_>>().join(" or ");
-        sought.repository.map_or(kinds.clone(), |repository| format!("{repository}: {kinds}"))
+        query.repository.map_or(kinds.clone(), |repository| format!("{repository}: {kinds}"))
     }
 
     #[test]
-    fn what_people_paste_is_understood() {
-        let whole = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+    fn pasted_queries_are_parsed() {
+        let full_sha = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
         let cases = [
             ("#42", "pull 42"),
             ("42", "pull 42 or tag 42"),
@@ -135,7 +136,7 @@ mod tests {
             ("acme/checkout@9be01d7", "acme/checkout: commit 9be01d7"),
             ("9be01d7", "commit 9be01d7 or tag 9be01d7"),
             ("9BE0", "commit 9be0 or tag 9BE0"),
-            (whole, &format!("commit {whole}")),
+            (full_sha, &format!("commit {full_sha}")),
             ("1234567", "commit 1234567 or pull 1234567 or tag 1234567"),
             ("123456", "pull 123456 or tag 123456"),
             ("20261116120000", "commit 20261116120000 or tag 20261116120000"),
@@ -145,13 +146,13 @@ mod tests {
             ("abc", "tag abc"),
             ("0", "tag 0"),
         ];
-        for (text, meant) in cases {
-            assert_eq!(describe_query(text), meant, "{text}");
+        for (text, expected) in cases {
+            assert_eq!(describe_query(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn what_leads_elsewhere_means_nothing() {
+    fn text_with_another_meaning_gives_none() {
         for text in ["", "#", "#x", "#0", "#1234567890123", "acme#1", "https://github.com/acme/checkout", "http://x"] {
             assert_eq!(describe_query(text), "nothing", "{text}");
         }
@@ -159,14 +160,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_word_is_answered(text in "\\PC{0,80}") {
-            if let Some(sought) = WhereQuery::parse(&text) {
-                prop_assert!(!sought.interpretations.is_empty());
+        fn any_word_is_parsed_without_a_panic(text in "\\PC{0,80}") {
+            if let Some(query) = WhereQuery::parse(&text) {
+                prop_assert!(!query.interpretations.is_empty());
             }
         }
 
         #[test]
-        fn any_address_is_answered(parts in prop::collection::vec("[a-z0-9#.]{0,8}|pull|commit|releases|tag|commits", 0..9)) {
+        fn any_address_is_parsed_without_a_panic(parts in prop::collection::vec("[a-z0-9#.]{0,8}|pull|commit|releases|tag|commits", 0..9)) {
             let _ = WhereQuery::parse(&parts.join("/"));
         }
     }

@@ -36,8 +36,8 @@ pub struct ReadyPromotion {
 impl WhyAnswer {
     /// The change in progress among the obstacles.
     pub fn find_change_in_progress(&self) -> Option<ChangeId> {
-        self.obstacles.iter().find_map(|blocker| match blocker {
-            Refusal::ChangeInProgress(under_way) => Some(under_way.id),
+        self.obstacles.iter().find_map(|obstacle| match obstacle {
+            Refusal::ChangeInProgress(change) => Some(change.id),
             _ => None,
         })
     }
