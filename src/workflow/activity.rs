@@ -49,7 +49,7 @@ impl Activity {
     }
 
     pub(crate) async fn track_work<T>(&self, work: impl Future<Output = T>) -> T {
-        let _working = self.begin_work();
+        let _guard = self.begin_work();
         work.await
     }
 

@@ -10,33 +10,33 @@ use crate::domain::rules::refusal::Refusal;
 
 /// A lookup in GitHub, the registry, Slack or the store failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{why}")]
+#[error("{reason}")]
 pub(crate) struct LookupError {
-    why: String,
+    reason: String,
     /// Retrying may help.
     pub(crate) transient: bool,
 }
 
 impl LookupError {
-    pub(crate) fn new_transient(why: String) -> Self {
-        Self { why, transient: true }
+    pub(crate) fn new_transient(reason: String) -> Self {
+        Self { reason, transient: true }
     }
 
-    pub(crate) fn new_permanent(why: String) -> Self {
-        Self { why, transient: false }
+    pub(crate) fn new_permanent(reason: String) -> Self {
+        Self { reason, transient: false }
     }
 }
 
 impl From<GithubError> for LookupError {
     fn from(error: GithubError) -> Self {
-        let passes = error.is_transient();
-        Self { why: error.to_string(), transient: passes }
+        let transient = error.is_transient();
+        Self { reason: error.to_string(), transient }
     }
 }
 
 impl From<RegistryError> for LookupError {
     fn from(error: RegistryError) -> Self {
-        Self { why: error.to_string(), transient: matches!(error, RegistryError::Unavailable(_)) }
+        Self { reason: error.to_string(), transient: matches!(error, RegistryError::Unavailable(_)) }
     }
 }
 
@@ -102,13 +102,13 @@ pub(crate) struct RetryLater {
 
 impl RetryLater {
     /// Retries a few times, each after a longer pause.
-    pub(crate) fn with_backoff(why: String, otherwise: Rendered) -> Self {
-        Self { reason: why, give_up_reply: otherwise, is_polling: false }
+    pub(crate) fn with_backoff(reason: String, give_up_reply: Rendered) -> Self {
+        Self { reason, give_up_reply, is_polling: false }
     }
 
     /// Polls every 2 s for up to 10 min.
-    pub(crate) fn with_polling(why: String, otherwise: Rendered) -> Self {
-        Self { reason: why, give_up_reply: otherwise, is_polling: true }
+    pub(crate) fn with_polling(reason: String, give_up_reply: Rendered) -> Self {
+        Self { reason, give_up_reply, is_polling: true }
     }
 }
 
@@ -144,8 +144,8 @@ pub(crate) enum ApprovalCheckError {
 }
 
 impl From<StageError> for ApprovalCheckError {
-    fn from(halt: StageError) -> Self {
-        Self::Stage(halt)
+    fn from(error: StageError) -> Self {
+        Self::Stage(error)
     }
 }
 

@@ -31,8 +31,8 @@ impl Default for WorkflowMetrics {
 impl WorkflowMetrics {
     /// Counts an answered command. `None`: it was not understood.
     pub(super) fn count_command(&self, verb: Option<Verb>) {
-        let at = verb.and_then(|verb| COMMANDS.iter().position(|entry| entry.verb == verb));
-        at.and_then(|at| self.by_verb.get(at)).unwrap_or(&self.misunderstood).increment();
+        let index = verb.and_then(|verb| COMMANDS.iter().position(|entry| entry.verb == verb));
+        index.and_then(|index| self.by_verb.get(index)).unwrap_or(&self.misunderstood).increment();
     }
 
     /// Counts a refusal by its name.

@@ -11,18 +11,18 @@ use crate::workflow::context::Context;
 /// rollback needs no approvals.
 pub(crate) fn needs_approval_stage(ctx: &Context, plan: &Plan) -> bool {
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
-    let approved = !plan.is_rollback() && policy.is_some_and(|policy| policy.approvals.is_some());
-    plan.promote == PromotionMethod::PullRequest || approved
+    let requires_approvals = !plan.is_rollback() && policy.is_some_and(|policy| policy.approvals.is_some());
+    plan.promote == PromotionMethod::PullRequest || requires_approvals
 }
 
 /// The approval state with which a change begins: the number of approvals, the approvers and the timeout.
 pub(crate) async fn collect_approval_requirements(ctx: &Context, plan: &Plan, now: Timestamp) -> ApprovalState {
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment).cloned().unwrap_or_default();
-    let (required, asked) = match &policy.approvals {
+    let (required, approvers) = match &policy.approvals {
         Some(approvals) if !plan.is_rollback() => {
             (approvals.required, ctx.permissions.label_members(&approvals.approvers).await)
         }
         _ => (0, Vec::new()),
     };
-    ApprovalState::new(required, asked, now, policy.approval_timeout)
+    ApprovalState::new(required, approvers, now, policy.approval_timeout)
 }

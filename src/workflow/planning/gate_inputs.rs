@@ -58,20 +58,20 @@ pub(crate) async fn gather_gate_inputs(
     ctx: &Context,
     artefact: &Artefact,
     target: &Environment,
-    well: Option<HealthySince>,
+    healthy_since: Option<HealthySince>,
 ) -> Result<GateInputs, LookupError> {
     let now = ctx.clock.now();
-    let also = ctx.config.catalogue.iter_co_deployed(artefact, &target.name).map(|also| also.name.clone());
-    let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
-    let locks = find_covering_locks(ctx, &target.name, &moving).await?;
+    let co_deployed = ctx.config.catalogue.iter_co_deployed(artefact, &target.name).map(|other| other.name.clone());
+    let artefacts: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(co_deployed).collect();
+    let locks = find_covering_locks(ctx, &target.name, &artefacts).await?;
     let freeze = freeze::find_active_window(&target.policy.freezes, now);
     let mut holds = ctx.store.list_holds(&target.name).await?;
-    holds.retain(|hold| hold.has_any_artefact(&moving));
+    holds.retain(|hold| hold.has_any_artefact(&artefacts));
     Ok(GateInputs {
         locks,
         freeze,
         soak: target.policy.soak,
-        healthy_since: well,
+        healthy_since,
         quarantines: Vec::new(),
         checked_commit: None,
         checks_required: target.policy.checks_required,
@@ -85,32 +85,32 @@ pub(crate) async fn gather_gate_inputs(
 pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
     let plan = &change.plan;
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
-    let mut against = Vec::new();
+    let mut conditions = Vec::new();
     let rollback = plan.rollback_details();
     // Without configured promoters everyone may promote. An automatic rollback needs no person's right.
     if policy.is_some_and(|policy| !policy.promoters.is_empty()) && !rollback.is_some_and(|rollback| rollback.automatic)
     {
-        let may = match rollback {
+        let is_permitted = match rollback {
             None => ctx.permissions.may_promote(&change.requester, &plan.environment, &plan.repository).await,
             Some(_) => {
                 ctx.permissions.may_promote_or_approve(&change.requester, &plan.environment, &plan.repository).await
             }
         };
-        match may {
+        match is_permitted {
             Ok(true) => {}
-            Ok(false) => against.push(MergeCondition::RightLost),
-            Err(error) => against.push(MergeCondition::RightsUnknown { why: error.to_string() }),
+            Ok(false) => conditions.push(MergeCondition::RightLost),
+            Err(error) => conditions.push(MergeCondition::RightsUnknown { why: error.to_string() }),
         }
     }
     let overridden = match find_valid_override(ctx, plan).await {
         Ok(overridden) => overridden,
         Err(error) => {
-            against.push(MergeCondition::RightsUnknown { why: error.to_string() });
+            conditions.push(MergeCondition::RightsUnknown { why: error.to_string() });
             None
         }
     };
-    against.extend(gate::find_gate_conditions(&gather_merge_inputs(ctx, plan).await?, overridden));
-    Ok(against)
+    conditions.extend(gate::find_gate_conditions(&gather_merge_inputs(ctx, plan).await?, overridden));
+    Ok(conditions)
 }
 
 /// The inputs of the gates at the merge, without the checks of the pull request. A rollback waits only for locks that
@@ -118,10 +118,11 @@ pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Res
 async fn gather_merge_inputs(ctx: &Context, plan: &Plan) -> Result<GateInputs, StoreError> {
     // The plan lists the co-deployed artefacts of the time of the request; the configuration may have added more.
     let catalogue = &ctx.config.catalogue;
-    let also = catalogue.find_artefact(plan.artefact.as_str()).into_iter();
-    let also = also.flat_map(|artefact| catalogue.iter_co_deployed(artefact, &plan.environment));
-    let moving: Vec<_> = plan.list_artefacts().into_iter().chain(also.map(|other| other.name.clone())).collect();
-    let mut locks = find_covering_locks(ctx, &plan.environment, &moving).await?;
+    let co_deployed = catalogue.find_artefact(plan.artefact.as_str()).into_iter();
+    let co_deployed = co_deployed.flat_map(|artefact| catalogue.iter_co_deployed(artefact, &plan.environment));
+    let artefacts: Vec<_> =
+        plan.list_artefacts().into_iter().chain(co_deployed.map(|other| other.name.clone())).collect();
+    let mut locks = find_covering_locks(ctx, &plan.environment, &artefacts).await?;
     if let Some(rollback) = plan.rollback_details() {
         locks.retain(|lock| rollback.locks.iter().all(|shown| shown.id != lock.id));
         return Ok(GateInputs { locks, ..GateInputs::default() });
@@ -141,6 +142,6 @@ pub(crate) async fn find_valid_override<'a>(
     plan: &'a Plan,
 ) -> Result<Option<&'a GateOverride>, LookupError> {
     let Some(overridden) = &plan.overridden else { return Ok(None) };
-    let may = ctx.permissions.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
-    Ok(may.then_some(overridden))
+    let is_permitted = ctx.permissions.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
+    Ok(is_permitted.then_some(overridden))
 }

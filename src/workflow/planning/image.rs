@@ -15,14 +15,14 @@ use crate::workflow::facts::manifests::{build_manifest_refusal, read_manifest_te
 pub(crate) async fn check_manifest_writable(
     ctx: &Context,
     artefact: &Artefact,
-    at: &ManifestFile,
+    file: &ManifestFile,
     version: &Version,
 ) -> Result<(), PlanError> {
     let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
-    let text = read_manifest_text(ctx, artefact, at).await?;
-    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    manifest::write_version(&text, &place, version)
-        .map_err(|problem| build_manifest_refusal(artefact, at, problem.to_string()))?;
+    let text = read_manifest_text(ctx, artefact, file).await?;
+    let selector = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    manifest::write_version(&text, &selector, version)
+        .map_err(|problem| build_manifest_refusal(artefact, file, problem.to_string()))?;
     Ok(())
 }
 
@@ -51,9 +51,9 @@ pub(crate) async fn look_up_image(
 pub(crate) fn check_digest_known(
     artefact: &Artefact,
     version: &Version,
-    there: &ImagePresence,
+    presence: &ImagePresence,
 ) -> Result<(), LookupError> {
-    match (&artefact.delivery, there) {
+    match (&artefact.delivery, presence) {
         (Delivery::Manifest { pin: Pin::Digest, .. }, ImagePresence::Unknown { why }) if version.digest.is_none() => {
             Err(LookupError::new_transient(format!("{why}, and {} is written by its digest", version.label())))
         }
@@ -75,20 +75,20 @@ pub(crate) async fn check_image_to_write(
     file: &ManifestFile,
     version: &mut Version,
 ) -> Result<ImagePresence, PlanError> {
-    let (there, digest) = look_up_image(ctx, artefact, version).await;
-    let moved = match (&digest, &version.digest) {
+    let (presence, digest) = look_up_image(ctx, artefact, version).await;
+    let tag_moved = match (&digest, &version.digest) {
         (None, _) => false,
         (Some(_), Some(_)) if is_pinned_by_digest(artefact) => false,
-        (Some(now), Some(seen)) => **now != **seen,
+        (Some(current), Some(seen)) => **current != **seen,
         (Some(_), None) => ctx.image_commits.is_tag_overwritten(artefact, version).await,
     };
-    if there == ImagePresence::Gone || moved {
+    if presence == ImagePresence::Gone || tag_moved {
         let (artefact, environment) = (artefact.name.clone(), target.name.clone());
         return Err(Refusal::ImageMissing {
             artefact,
             environment,
             version: version.clone(),
-            tag_moved: moved,
+            tag_moved,
             alternative: None,
         }
         .into());
@@ -96,7 +96,7 @@ pub(crate) async fn check_image_to_write(
     if let Some(digest) = digest {
         version.digest = Some(digest.into());
     }
-    check_digest_known(artefact, version, &there)?;
+    check_digest_known(artefact, version, &presence)?;
     check_manifest_writable(ctx, artefact, file, version).await?;
-    Ok(there)
+    Ok(presence)
 }

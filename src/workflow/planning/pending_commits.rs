@@ -40,43 +40,49 @@ pub(crate) async fn find_pending_by_branch(
             return Err(Refusal::NoCommonAncestor { repository, branch, pinned: pinned.clone() }.into());
         }
         BranchComparison::NoCommit => {
-            let why = format!("the commit {} is not in {repository} any more", pinned.short());
-            return Err(LookupError::new_permanent(why).into());
+            let reason = format!("the commit {} is not in {repository} any more", pinned.short());
+            return Err(LookupError::new_permanent(reason).into());
         }
     };
     if let Some(head) = &pending.head
         && pending.carries_rollback
     {
-        let takes_back = ctx.github.find_carried_rollback(repository, head, pinned).await?.is_some();
-        if pending.is_rollback || takes_back {
-            return Err(build_rolled_back_refusal(ctx, artefact, target, version.clone(), takes_back).await.into());
+        let would_revert_target = ctx.github.find_carried_rollback(repository, head, pinned).await?.is_some();
+        if pending.is_rollback || would_revert_target {
+            return Err(build_rolled_back_refusal(ctx, artefact, target, version.clone(), would_revert_target)
+                .await
+                .into());
         }
     }
-    let open = match &pending.head {
+    let open_rollbacks = match &pending.head {
         Some(head) if pending.may_be_rolled_back() => ctx.github.find_open_rollbacks(repository, head).await?,
         _ => Vec::new(),
     };
-    let (Some(newest), Some(oldest)) = (open.first(), open.last()) else { return Ok((pending, Vec::new())) };
+    let (Some(newest), Some(oldest)) = (open_rollbacks.first(), open_rollbacks.last()) else {
+        return Ok((pending, Vec::new()));
+    };
     // The environment runs the restored code, although the branch's history has newer commits.
-    let Some(live) = ctx.comparisons.compute_pending_between(repository, &newest.restores, pinned).await? else {
-        return Ok((pending, open.iter().map(|rollback| rollback.change).collect()));
+    let Some(since_restored) = ctx.comparisons.compute_pending_between(repository, &newest.restores, pinned).await?
+    else {
+        return Ok((pending, open_rollbacks.iter().map(|rollback| rollback.change).collect()));
     };
     if pending.ahead_by == 0 {
-        if live.ahead_by == 0 {
-            return Ok((live, Vec::new()));
+        if since_restored.ahead_by == 0 {
+            return Ok((since_restored, Vec::new()));
         }
         // Undoing all rollbacks restores exactly the state before the oldest one, and no version in between.
-        let before = ctx.comparisons.compute_pending_between(repository, &oldest.parent, pinned).await?;
-        if !before.is_some_and(|before| before.ahead_by == 0 && !before.is_target_newer()) {
+        let since_before_rollbacks =
+            ctx.comparisons.compute_pending_between(repository, &oldest.parent, pinned).await?;
+        if !since_before_rollbacks.is_some_and(|pending| pending.ahead_by == 0 && !pending.is_target_newer()) {
             let ran_as = find_label_in_environment(ctx, artefact, target, version, pinned).await?;
             let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), version.clone());
             return Err(Refusal::MergedBeforeRollback { artefact, environment, version, ran_as }.into());
         }
     }
-    let PendingCommits { ahead_by, commits, files, url, sources, tree, .. } = live;
+    let PendingCommits { ahead_by, commits, files, url, sources, tree, .. } = since_restored;
     Ok((
         PendingCommits { ahead_by, commits, files, sources, tree, url, ..pending },
-        open.into_iter().map(|rollback| rollback.change).collect(),
+        open_rollbacks.into_iter().map(|rollback| rollback.change).collect(),
     ))
 }
 
@@ -88,20 +94,22 @@ async fn find_label_in_environment(
     version: &Version,
     pinned: &Sha,
 ) -> Result<String, LookupError> {
-    let moves = ChangeLockKey::from_branch(&artefact.repository, &target.branch);
-    let codes = Change::build_source_map(&ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?, &artefact.name);
-    let stays = ctx.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
-    let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
-    if let Some(same) = ran.iter().find(|ran| codes.is_same_code(ran, version)) {
+    let lock_key = ChangeLockKey::from_branch(&artefact.repository, &target.branch);
+    let source_map =
+        Change::build_source_map(&ctx.store.list_changes_of(&lock_key, HISTORY_LIMIT).await?, &artefact.name);
+    let sightings = ctx.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
+    let mut healthy: Vec<_> =
+        sightings.into_iter().filter(|sighting| sighting.running_at.is_some()).map(|it| it.version).collect();
+    if let Some(same) = healthy.iter().find(|other| source_map.is_same_code(other, version)) {
         return Ok(same.label().to_owned());
     }
     // A merge that Gantry did not make is recognised by its second parent.
-    ran.truncate(MAX_MERGES);
-    for ran in &ran {
-        let Some(commit) = &ran.commit else { continue };
+    healthy.truncate(MAX_MERGES);
+    for candidate in &healthy {
+        let Some(commit) = &candidate.commit else { continue };
         let merge = ctx.github.resolve_commit(&artefact.repository, commit.as_str()).await?;
         if merge.is_some_and(|merge| merge.parents.get(1) == Some(pinned)) {
-            return Ok(ran.label().to_owned());
+            return Ok(candidate.label().to_owned());
         }
     }
     Ok(version.label().to_owned())
@@ -113,15 +121,15 @@ async fn build_rolled_back_refusal(
     artefact: &Artefact,
     target: &Environment,
     version: Version,
-    takes_back: bool,
+    would_revert_target: bool,
 ) -> Refusal {
     let below = ctx.config.catalogue.ladder.find_next_below(&target.name, artefact).unwrap_or(target);
-    let moves = ChangeLockKey::from_branch(&artefact.repository, &below.branch);
-    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await.unwrap_or_default();
+    let lock_key = ChangeLockKey::from_branch(&artefact.repository, &below.branch);
+    let changes = ctx.store.list_changes_of(&lock_key, HISTORY_LIMIT).await.unwrap_or_default();
     let restored = Change::build_source_map(&changes, &artefact.name).resolve_restored(&version);
     let restored = (restored != version).then(|| restored.label().to_owned());
     let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
-    Refusal::RolledBackBelow { artefact, environment, below, version, would_revert_target: takes_back, restored }
+    Refusal::RolledBackBelow { artefact, environment, below, version, would_revert_target, restored }
 }
 
 /// The commits between the version that runs and the one to be promoted by manifest.
@@ -131,10 +139,10 @@ pub(crate) async fn find_pending_by_manifest(
     from: Option<&Version>,
     pinned: Option<&Sha>,
 ) -> Result<PendingCommits, LookupError> {
-    let (Some(here), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
+    let (Some(current), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
         return Ok(assume_unknown_pending());
     };
-    let pending = ctx.comparisons.compute_pending_between(&artefact.repository, here, pinned).await?;
+    let pending = ctx.comparisons.compute_pending_between(&artefact.repository, current, pinned).await?;
     Ok(pending.map_or_else(assume_unknown_pending, |pending| PendingCommits { head: None, ..pending }))
 }
 

@@ -45,18 +45,18 @@ pub(crate) struct RollbackRequest {
 impl RollbackRequest {
     /// The request that repeats the rollback of a plan, to the planned version.
     pub(crate) fn from_plan(requester: &PersonId, plan: &Plan) -> Self {
-        let about = plan.rollback_details();
+        let details = plan.rollback_details();
         Self {
             requester: requester.clone(),
             artefact: plan.artefact.clone(),
             environment: plan.environment.clone(),
-            target_version: match about {
-                Some(about) => {
-                    RollbackTarget::Shown { version: plan.version.clone(), found_in: about.found, ran: about.ran }
+            target_version: match details {
+                Some(details) => {
+                    RollbackTarget::Shown { version: plan.version.clone(), found_in: details.found, ran: details.ran }
                 }
                 None => RollbackTarget::Previous,
             },
-            reason: about.and_then(|about| about.reason.as_deref()).map(Into::into),
+            reason: details.and_then(|details| details.reason.as_deref()).map(Into::into),
             change_to_undo: None,
             automatic: false,
         }
@@ -112,15 +112,15 @@ pub(crate) async fn decide_rollback(ctx: &Context, request: &RollbackRequest) ->
 async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<RollbackDecision, PlanError> {
     let (artefact, target) = check_rollback_allowed(ctx, request).await?;
     let manifest = resolve_manifest_file(ctx, artefact, target).await?;
-    let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-    let holder = ctx.store.find_active_change(&moves).await?;
-    let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
+    let lock_key = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
+    let holder = ctx.store.find_active_change(&lock_key).await?;
+    let merging_holder = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
     if let Some(holder) = &holder {
-        rules::check_lock_holder(holder.into(), meets.is_some(), &artefact.name, manifest.is_some())?;
+        rules::check_lock_holder(holder.into(), merging_holder.is_some(), &artefact.name, manifest.is_some())?;
     }
     let supersedes = holder.as_ref().and_then(Change::to_conflicting_change);
-    let meets = meets.map(ChangeInProgress::from);
-    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
+    let conflict = merging_holder.map(ChangeInProgress::from);
+    let changes = ctx.store.list_changes_of(&lock_key, HISTORY_LIMIT).await?;
     // The commit of an errored rollback may be on the branch already. Then only its result has to be stored.
     if let Some(last) = changes.first().filter(|last| is_errored_rollback(last, &artefact.name))
         && find_result_on_branch(ctx, last).await?.is_some()
@@ -128,54 +128,54 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
         let (plan, errored) = (Box::new(last.plan.clone()), Some(Box::new(last.clone())));
         return Ok(RollbackDecision::Planned { plan, errored_change: errored });
     }
-    let past = load_environment_history(ctx, artefact, target, manifest.as_ref(), changes).await?;
-    let of = find_undone_change(&past, request)?;
-    let backs = find_rollback_candidates(ctx, &past, request).await?;
-    let Some(back) = backs.first() else {
+    let history = load_environment_history(ctx, artefact, target, manifest.as_ref(), changes).await?;
+    let undone_change = find_undone_change(&history, request)?;
+    let candidates = find_rollback_candidates(ctx, &history, request).await?;
+    let Some(candidate) = candidates.first() else {
         let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-        return Err(Refusal::NoPreviousVersion { artefact, environment, current: past.current }.into());
+        return Err(Refusal::NoPreviousVersion { artefact, environment, current: history.current }.into());
     };
-    rules::check_candidate(artefact, target, &back.version, &past.quarantines, manifest.is_some())?;
-    let mut version = back.version.clone();
-    let image = check_rollback_image(ctx, &past, &mut version, &backs).await?;
-    let lost = find_lost_commits(ctx, &past, &version).await?;
-    let bad = collect_bad_version(ctx, &past).await?;
-    let also = ctx.config.catalogue.iter_co_deployed(artefact, &target.name);
-    let moving: Vec<_> = std::iter::once(artefact).chain(also).map(|it| it.name.clone()).collect();
-    let locks = find_covering_locks(ctx, &target.name, &moving).await?;
+    rules::check_candidate(artefact, target, &candidate.version, &history.quarantines, manifest.is_some())?;
+    let mut version = candidate.version.clone();
+    let image = check_rollback_image(ctx, &history, &mut version, &candidates).await?;
+    let lost = find_lost_commits(ctx, &history, &version).await?;
+    let bad = collect_bad_version(ctx, &history).await?;
+    let co_deployed = ctx.config.catalogue.iter_co_deployed(artefact, &target.name);
+    let artefacts: Vec<_> = std::iter::once(artefact).chain(co_deployed).map(|it| it.name.clone()).collect();
+    let locks = find_covering_locks(ctx, &target.name, &artefacts).await?;
     let details = Rollback {
         reason: request.reason.as_deref().map(str::to_owned),
-        found: back.found_in,
-        ran: back.ran,
+        found: candidate.found_in,
+        ran: candidate.ran,
         automatic: request.automatic,
-        of,
+        of: undone_change,
         bad,
         locks,
     };
     let method = target.policy.rollback_method;
-    let from = match past.current.clone() {
-        Some(current) => Some(add_known_digest(ctx, &past, current).await),
+    let from = match history.current.clone() {
+        Some(current) => Some(add_known_digest(ctx, &history, current).await),
         None => None,
     };
     let facts = RollbackFacts {
         artefact,
         target,
         manifest: manifest.clone(),
-        candidate: &back.version,
+        candidate: &candidate.version,
         version,
         from,
-        quarantines: &past.quarantines,
+        quarantines: &history.quarantines,
         image,
         lost,
-        head: past.head.clone(),
+        head: history.head.clone(),
         method,
         supersedes,
         details,
     };
     let permit = rules::check_rollback(&facts)?;
     let plan = Box::new(Plan::new_rollback(permit, facts, &ctx.config.catalogue)?);
-    let changes = past.changes;
-    if let Some(holder) = meets {
+    let changes = history.changes;
+    if let Some(holder) = conflict {
         return Ok(RollbackDecision::Conflict { plan, holder });
     }
     // An earlier attempt of the same rollback, which ended in an error.
@@ -202,11 +202,11 @@ async fn check_rollback_allowed<'a>(
     if !request.automatic
         && !ctx.permissions.may_promote_or_approve(&request.requester, &target.name, &artefact.repository).await?
     {
-        let who = ctx.permissions.label_promoters_and_approvers(&target.name).await;
+        let permitted = ctx.permissions.label_promoters_and_approvers(&target.name).await;
         return Err(Refusal::NotPermitted {
             action: RestrictedAction::RollBack,
             environment: target.name.clone(),
-            permitted: who,
+            permitted,
         }
         .into());
     }
@@ -219,78 +219,82 @@ async fn check_rollback_allowed<'a>(
 /// The versions that the environment can go back to, the requested one first.
 async fn find_rollback_candidates(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
+    history: &EnvironmentHistory<'_>,
     request: &RollbackRequest,
 ) -> Result<Vec<RollbackCandidate>, PlanError> {
     match &request.target_version {
-        RollbackTarget::Previous => find_previous_versions(ctx, past).await,
-        RollbackTarget::Shown { version, found_in: found, ran } => {
-            Ok(vec![RollbackCandidate { version: version.clone(), ran: *ran, found_in: *found }])
+        RollbackTarget::Previous => find_previous_versions(ctx, history).await,
+        RollbackTarget::Shown { version, found_in, ran } => {
+            Ok(vec![RollbackCandidate { version: version.clone(), ran: *ran, found_in: *found_in }])
         }
-        RollbackTarget::Named(name) => find_named_candidates(ctx, past, name).await,
+        RollbackTarget::Named(name) => find_named_candidates(ctx, history, name).await,
     }
 }
 
 async fn find_named_candidates(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
+    history: &EnvironmentHistory<'_>,
     name: &str,
 ) -> Result<Vec<RollbackCandidate>, PlanError> {
-    let EnvironmentHistory { artefact, target, .. } = past;
-    let (short, environment) = (artefact.name.clone(), target.name.clone());
-    let ran = past.find_healthy_versions();
-    let tagged = find_tagged_version(ctx, past, name).await?;
+    let EnvironmentHistory { artefact, target, .. } = history;
+    let (artefact_name, environment) = (artefact.name.clone(), target.name.clone());
+    let healthy = history.find_healthy_versions();
+    let tagged = find_tagged_version(ctx, history, name).await?;
     let is_requested = |version: &Version| {
         version.is_named(name)
-            || tagged.as_ref().is_some_and(|tagged| past.source_map.is_same_code(tagged, version))
-            || past.find_promoted_versions(name).any(|brought| past.source_map.is_same_code(brought, version))
+            || tagged.as_ref().is_some_and(|tagged| history.source_map.is_same_code(tagged, version))
+            || history.find_promoted_versions(name).any(|promoted| history.source_map.is_same_code(promoted, version))
     };
-    if let Some(current) = past
+    if let Some(current) = history
         .current
         .as_ref()
-        .filter(|current| is_requested(current) || is_requested(&past.source_map.resolve_restored(current)))
+        .filter(|current| is_requested(current) || is_requested(&history.source_map.resolve_restored(current)))
     {
-        return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
+        return Err(Refusal::SameCode { artefact: artefact_name, environment, version: current.clone() }.into());
     }
-    let Some(at) = ran.iter().position(|candidate| is_requested(&candidate.version)) else {
+    let Some(index) = healthy.iter().position(|candidate| is_requested(&candidate.version)) else {
         // No sighting has the version, but the history of the manifest or of the branch may.
-        let others = match past.manifest {
-            Some(_) => find_previous_versions(ctx, past).await?,
-            None => find_previous_by_branch(ctx, past).await?,
+        let others = match history.manifest {
+            Some(_) => find_previous_versions(ctx, history).await?,
+            None => find_previous_by_branch(ctx, history).await?,
         };
-        if let Some(at) = others.iter().position(|back| is_requested(&back.version)) {
-            return Ok(others.into_iter().skip(at).collect());
+        if let Some(index) = others.iter().position(|candidate| is_requested(&candidate.version)) {
+            return Ok(others.into_iter().skip(index).collect());
         }
-        let names = ran.iter().take(MAX_SUGGESTIONS).map(|candidate| candidate.version.label().to_owned()).collect();
+        let names =
+            healthy.iter().take(MAX_SUGGESTIONS).map(|candidate| candidate.version.label().to_owned()).collect();
         let (below, version) = (environment, name.to_owned());
-        return Err(Refusal::NeverRanHealthy { artefact: short, below, version, healthy_versions: names }.into());
+        return Err(
+            Refusal::NeverRanHealthy { artefact: artefact_name, below, version, healthy_versions: names }.into()
+        );
     };
-    Ok(ran.into_iter().skip(at).map(RollbackCandidate::from).collect())
+    Ok(healthy.into_iter().skip(index).map(RollbackCandidate::from).collect())
 }
 
 /// The version that a change marked with this Git tag, if there is one.
 async fn find_tagged_version(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
+    history: &EnvironmentHistory<'_>,
     name: &str,
 ) -> Result<Option<Version>, PlanError> {
-    let tagged = past.changes.iter().find(|change| {
+    let tagged = history.changes.iter().find(|change| {
         let tag = change.stage.deploying().map(|deploying| &deploying.tag);
         matches!(tag, Some(ResultTag::Made { name: made, .. }) if made == name)
     });
     let Some(change) = tagged else { return Ok(None) };
     let result = change.stage.result_commit().cloned();
-    let version = past.source_map.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
-    let marked = if past.manifest.is_some() { change.plan.pinned_commit().cloned() } else { result };
-    match (ctx.github.resolve_tag(&past.artefact.repository, name).await?, marked) {
-        (Some(now), Some(marked)) if now != marked => {
-            let ran = past
+    let version =
+        history.source_map.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
+    let marked = if history.manifest.is_some() { change.plan.pinned_commit().cloned() } else { result };
+    match (ctx.github.resolve_tag(&history.artefact.repository, name).await?, marked) {
+        (Some(current_commit), Some(marked)) if current_commit != marked => {
+            let healthy = history
                 .find_healthy_versions()
                 .into_iter()
-                .find(|ran| past.source_map.is_same_code(&ran.version, &version));
-            let version = ran.map_or(version, |ran| ran.version);
-            let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-            Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, current_commit: now }.into())
+                .find(|healthy| history.source_map.is_same_code(&healthy.version, &version));
+            let version = healthy.map_or(version, |healthy| healthy.version);
+            let (artefact, environment) = (history.artefact.name.clone(), history.target.name.clone());
+            Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, current_commit }.into())
         }
         _ => Ok(Some(version)),
     }
@@ -299,56 +303,56 @@ async fn find_tagged_version(
 /// The commits that the environment would lose: those that the restored version does not have.
 async fn find_lost_commits(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
+    history: &EnvironmentHistory<'_>,
     version: &Version,
 ) -> Result<PendingCommits, PlanError> {
-    let repository = &past.artefact.repository;
-    let there = match past.manifest {
-        Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
+    let repository = &history.artefact.repository;
+    let current_commit = match history.manifest {
+        Some(_) => history.current.as_ref().and_then(|current| current.commit.clone()),
         // Commits that an earlier rollback removed are not lost again.
-        None => past.head.clone().map(|head| {
-            let stood = Version { commit: Some(head.clone()), ..Version::default() };
-            past.source_map.resolve_restored(&stood).commit.unwrap_or(head)
+        None => history.head.clone().map(|head| {
+            let head_version = Version { commit: Some(head.clone()), ..Version::default() };
+            history.source_map.resolve_restored(&head_version).commit.unwrap_or(head)
         }),
     };
-    let (Some(there), Some(restored)) = (there, &version.commit) else {
-        if past.manifest.is_none() {
-            let why = format!("the branch {} is not in {repository}", past.target.branch);
-            return Err(LookupError::new_permanent(why).into());
+    let (Some(current_commit), Some(restored)) = (current_commit, &version.commit) else {
+        if history.manifest.is_none() {
+            let reason = format!("the branch {} is not in {repository}", history.target.branch);
+            return Err(LookupError::new_permanent(reason).into());
         }
         return Ok(PendingCommits::default());
     };
-    if past.manifest.is_none() {
+    if history.manifest.is_none() {
         let trees = (
-            ctx.github.fetch_tree_sha(repository, &there).await?,
+            ctx.github.fetch_tree_sha(repository, &current_commit).await?,
             ctx.github.fetch_tree_sha(repository, restored).await?,
         );
         let Some(restored_tree) = &trees.1 else {
-            let why = format!("the commit {} is not in {repository} any more", restored.short());
-            return Err(LookupError::new_permanent(why).into());
+            let reason = format!("the commit {} is not in {repository} any more", restored.short());
+            return Err(LookupError::new_permanent(reason).into());
         };
-        rules::check_tree_differs(past.artefact, past.target, version, trees.0.as_ref(), restored_tree)?;
+        rules::check_tree_differs(history.artefact, history.target, version, trees.0.as_ref(), restored_tree)?;
     }
     // Without a common ancestor all commits are lost, and their number is unknown.
-    Ok(ctx.comparisons.compute_pending_between(repository, restored, &there).await?.unwrap_or_default())
+    Ok(ctx.comparisons.compute_pending_between(repository, restored, &current_commit).await?.unwrap_or_default())
 }
 
 /// The identity of the current version, by which it is recognised again: its commits, the commits that they were merged
 /// from, and their trees.
-async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Result<BadVersion, PlanError> {
-    let repository = &past.artefact.repository;
+async fn collect_bad_version(ctx: &Context, history: &EnvironmentHistory<'_>) -> Result<BadVersion, PlanError> {
+    let repository = &history.artefact.repository;
     let mut bad = BadVersion::default();
     let mut add = |commit: Sha| {
         if !bad.commits.contains(&commit) {
             bad.commits.push(commit);
         }
     };
-    let current = past.current.as_ref().and_then(|current| current.commit.clone());
-    let original = past.current.as_ref().and_then(|current| past.source_map.resolve_restored(current).commit);
+    let current = history.current.as_ref().and_then(|current| current.commit.clone());
+    let original = history.current.as_ref().and_then(|current| history.source_map.resolve_restored(current).commit);
     for commit in current.into_iter().chain(original) {
-        let source = past.source_map.resolve_source(&commit);
+        let source = history.source_map.resolve_source(&commit);
         // If Gantry did not make the merge, its second parent is the commit that was merged.
-        let merged = match past.manifest {
+        let merged = match history.manifest {
             None if source == commit => ctx.github.resolve_commit(repository, commit.as_str()).await?,
             _ => None,
         };
@@ -358,8 +362,8 @@ async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Re
             add(merged.clone());
         }
     }
-    if past.manifest.is_none() {
-        past.head.iter().cloned().for_each(&mut add);
+    if history.manifest.is_none() {
+        history.head.iter().cloned().for_each(&mut add);
         for commit in bad.commits.clone() {
             if let Some(tree) = ctx.github.fetch_tree_sha(repository, &commit).await?
                 && !bad.trees.contains(&tree)
@@ -375,19 +379,19 @@ async fn collect_bad_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Re
 /// locked, or if other artefacts or changes are affected.
 pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
-    let rung = ctx.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
-    let production = rung == Some(&plan.environment)
+    let top = ctx.config.catalogue.ladder.environments().iter().rev().map(|environment| &environment.name).next();
+    let is_production = top == Some(&plan.environment)
         || policy.is_some_and(|policy| policy.approvals.is_some())
         || ctx
             .config
             .catalogue
             .ladder
             .find(plan.environment.as_str())
-            .is_some_and(|rung| rung.promotion_method == PromotionMethod::PullRequest);
-    let unsure = plan.rollback_details().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
+            .is_some_and(|environment| environment.promotion_method == PromotionMethod::PullRequest);
+    let is_uncertain = plan.rollback_details().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
         || plan.is_image_unconfirmed();
-    let locked = plan.rollback_details().is_some_and(|rollback| !rollback.locks.is_empty());
-    production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
+    let is_locked = plan.rollback_details().is_some_and(|rollback| !rollback.locks.is_empty());
+    is_production || is_uncertain || is_locked || !plan.also.is_empty() || plan.supersedes.is_some()
 }
 
 /// The versions that ran healthy in the environment, to choose another one from.
@@ -401,48 +405,57 @@ pub(crate) async fn find_other_versions(
         Err(PlanError::Lookup(error)) => return Err(error),
         Err(PlanError::Refused(_)) => return Ok(Vec::new()),
     };
-    let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-    let changes = ctx.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
-    let past = match load_environment_history(ctx, artefact, target, manifest.as_ref(), changes).await {
-        Ok(past) => past,
+    let lock_key = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
+    let changes = ctx.store.list_changes_of(&lock_key, HISTORY_LIMIT).await?;
+    let history = match load_environment_history(ctx, artefact, target, manifest.as_ref(), changes).await {
+        Ok(history) => history,
         Err(PlanError::Lookup(error)) => return Err(error),
         Err(PlanError::Refused(_)) => return Ok(Vec::new()),
     };
-    let mut ran = past.find_healthy_versions();
-    ran.retain(|it| !past.quarantines.iter().any(|quarantine| quarantine.has_version(&it.version, None)));
-    Ok(ran.into_iter().take(MAX_SUGGESTIONS).map(|candidate| (candidate.version, candidate.healthy_period)).collect())
+    let mut healthy = history.find_healthy_versions();
+    healthy.retain(|it| !history.quarantines.iter().any(|quarantine| quarantine.has_version(&it.version, None)));
+    Ok(healthy
+        .into_iter()
+        .take(MAX_SUGGESTIONS)
+        .map(|candidate| (candidate.version, candidate.healthy_period))
+        .collect())
 }
 
 /// The environments in which an artefact can be rolled back.
 pub(crate) fn find_rollback_environments(ctx: &Context, artefact: &ArtefactName) -> Vec<EnvironmentName> {
     let catalogue = &ctx.config.catalogue;
     let Some(artefact) = catalogue.find_artefact(artefact.as_str()) else { return Vec::new() };
-    let rungs = catalogue.ladder.environments().iter();
-    let can = |rung: &&Environment| promotion::check_rollback_target(artefact, rung, &catalogue.ladder).is_ok();
-    rungs.filter(can).map(|rung| rung.name.clone()).collect()
+    let environments = catalogue.ladder.environments().iter();
+    let can_roll_back =
+        |environment: &&Environment| promotion::check_rollback_target(artefact, environment, &catalogue.ladder).is_ok();
+    environments.filter(can_roll_back).map(|environment| environment.name.clone()).collect()
 }
 
 /// The change that deployed the current version, if one did. A click on the card of another change comes too late.
-fn find_undone_change(past: &EnvironmentHistory<'_>, request: &RollbackRequest) -> Result<Option<ChangeId>, Refusal> {
-    let last = past.changes.iter().find(|change| change.stage.result_commit().is_some());
-    let brought = last.filter(|change| {
+fn find_undone_change(
+    history: &EnvironmentHistory<'_>,
+    request: &RollbackRequest,
+) -> Result<Option<ChangeId>, Refusal> {
+    let last = history.changes.iter().find(|change| change.stage.result_commit().is_some());
+    let deployed_by = last.filter(|change| {
         let result = change.stage.result_commit();
-        past.current.as_ref().is_some_and(|current| {
-            current.commit.as_ref() == result || past.source_map.is_same_code(current, &change.plan.version)
+        history.current.as_ref().is_some_and(|current| {
+            current.commit.as_ref() == result || history.source_map.is_same_code(current, &change.plan.version)
         })
     });
-    if let Some(of) = request.change_to_undo
-        && brought.is_none_or(|change| change.id != of)
+    if let Some(requested) = request.change_to_undo
+        && deployed_by.is_none_or(|change| change.id != requested)
     {
-        let version = past.changes.iter().find(|change| change.id == of).map(|change| change.plan.version.clone());
+        let version =
+            history.changes.iter().find(|change| change.id == requested).map(|change| change.plan.version.clone());
         return Err(Refusal::NoLongerDeployed {
-            artefact: past.artefact.name.clone(),
-            environment: past.target.name.clone(),
+            artefact: history.artefact.name.clone(),
+            environment: history.target.name.clone(),
             version: version.unwrap_or_default(),
-            current: past.current.clone(),
+            current: history.current.clone(),
         });
     }
-    Ok(brought.map(|change| change.id))
+    Ok(deployed_by.map(|change| change.id))
 }
 
 /// Whether the change is a rollback of the artefact that ended in an error.

@@ -75,8 +75,9 @@ impl EnvironmentHistory<'_> {
         self.quarantines.iter().any(|quarantine| quarantine.has_version(version, None))
             || self.current.as_ref().is_some_and(|current| self.source_map.is_same_code(current, version))
             || self.changes.iter().any(|change| {
-                let taken_back = change.plan.is_rollback() && change.stage.result_commit().is_some();
-                taken_back && change.plan.from.as_ref().is_some_and(|from| self.source_map.is_same_code(from, version))
+                let is_merged_rollback = change.plan.is_rollback() && change.stage.result_commit().is_some();
+                is_merged_rollback
+                    && change.plan.from.as_ref().is_some_and(|from| self.source_map.is_same_code(from, version))
             })
     }
 }
@@ -92,59 +93,67 @@ pub(crate) async fn load_environment_history<'a>(
         // Changes of another artefact in the same file do not belong to this history, even with equal tags.
         changes.retain(|change| change.plan.artefact == artefact.name);
     }
-    let mut stays = ctx.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
-    for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
+    let mut sightings = ctx.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
+    for sighting in sightings.iter_mut().filter(|sighting| sighting.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
         // A failed lookup must not prevent a rollback to another version.
-        if let Ok(Some((commit, _))) = ctx.image_commits.resolve_sighting_commit(artefact, stay).await {
-            stay.version.commit = Some(commit);
+        if let Ok(Some((commit, _))) = ctx.image_commits.resolve_sighting_commit(artefact, sighting).await {
+            sighting.version.commit = Some(commit);
         }
     }
     let head = match manifest {
         Some(_) => None,
         None => ctx.github.fetch_branch_head(&artefact.repository, &target.branch).await?,
     };
-    let mut past = EnvironmentHistory {
+    let mut history = EnvironmentHistory {
         source_map: Change::build_source_map(&changes, &artefact.name),
         quarantines: find_environment_quarantines(ctx, artefact, target).await?,
         artefact,
         target,
         manifest,
         changes,
-        sightings: stays,
+        sightings,
         current: None,
         head,
     };
-    past.current = find_current_version(ctx, &past).await?;
-    Ok(past)
+    history.current = find_current_version(ctx, &history).await?;
+    Ok(history)
 }
 
 /// The current version: the one that runs, unless Git specifies another one that is not deployed yet.
-async fn find_current_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> Result<Option<Version>, PlanError> {
-    let artefact = past.artefact;
-    let runs = past.sightings.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
-    if let Some(file) = past.manifest {
-        let says = read_manifest_version(ctx, artefact, file).await?;
-        if let Some(runs) = runs.filter(|runs| runs.is_same_image(&says)) {
-            return Ok(Some(runs));
+async fn find_current_version(ctx: &Context, history: &EnvironmentHistory<'_>) -> Result<Option<Version>, PlanError> {
+    let artefact = history.artefact;
+    let running = history
+        .sightings
+        .first()
+        .filter(|sighting| sighting.ended_at.is_none())
+        .map(|sighting| sighting.version.clone());
+    if let Some(file) = history.manifest {
+        let specified = read_manifest_version(ctx, artefact, file).await?;
+        if let Some(running) = running.filter(|running| running.is_same_image(&specified)) {
+            return Ok(Some(running));
         }
-        let known = past.changes.iter().find(|change| change.plan.version.is_same_image(&says));
-        let commit = match known.and_then(|change| change.plan.version.commit.clone()) {
+        let matching_change = history.changes.iter().find(|change| change.plan.version.is_same_image(&specified));
+        let commit = match matching_change.and_then(|change| change.plan.version.commit.clone()) {
             Some(commit) => Some(commit),
-            None => {
-                ctx.image_commits.find_version_commit(artefact, &says).await.ok().flatten().map(|(commit, _)| commit)
-            }
+            None => ctx
+                .image_commits
+                .find_version_commit(artefact, &specified)
+                .await
+                .ok()
+                .flatten()
+                .map(|(commit, _)| commit),
         };
-        return Ok(Some(Version { commit, ..says }));
+        return Ok(Some(Version { commit, ..specified }));
     }
-    let last = past.changes.iter().find_map(|change| Some((change, change.stage.result_commit()?)));
-    let Some((change, result)) = last else { return Ok(runs) };
-    if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
+    let last = history.changes.iter().find_map(|change| Some((change, change.stage.result_commit()?)));
+    let Some((change, result)) = last else { return Ok(running) };
+    if let Some(commit) = running.as_ref().and_then(|running| running.commit.as_ref()) {
         // The running version is the result of the last change, or newer because of a hotfix.
-        let arrived = commit == result
+        let is_deployed = commit == result
             || Some(commit) == change.plan.pinned_commit()
             || !ctx.comparisons.is_behind(artefact, commit, result).await?;
-        if arrived {
-            return Ok(runs);
+        if is_deployed {
+            return Ok(running);
         }
     }
     Ok(Some(Version { tag: change.plan.version.tag.clone(), digest: None, commit: Some(result.clone()) }))
@@ -153,50 +162,50 @@ async fn find_current_version(ctx: &Context, past: &EnvironmentHistory<'_>) -> R
 /// The versions to go back to, the best first. All of them have the same kind of evidence.
 pub(crate) async fn find_previous_versions(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
+    history: &EnvironmentHistory<'_>,
 ) -> Result<Vec<RollbackCandidate>, PlanError> {
-    let by_branch = past.manifest.is_none();
-    let seen = rules::rollback::find_previous_versions(
-        &past.sightings,
-        &past.source_map,
-        past.current.as_ref(),
-        &past.quarantines,
+    let by_branch = history.manifest.is_none();
+    let from_ledger = rules::rollback::find_previous_versions(
+        &history.sightings,
+        &history.source_map,
+        history.current.as_ref(),
+        &history.quarantines,
     );
     // Delivery by branch restores the code, so the commit must be known.
-    let seen: Vec<RollbackCandidate> = seen
+    let from_ledger: Vec<RollbackCandidate> = from_ledger
         .into_iter()
         .map(RollbackCandidate::from)
-        .filter(|back| !by_branch || back.version.commit.is_some())
+        .filter(|candidate| !by_branch || candidate.version.commit.is_some())
         .collect();
-    if !seen.is_empty() {
-        return Ok(seen);
+    if !from_ledger.is_empty() {
+        return Ok(from_ledger);
     }
-    let by_git = match past.manifest {
-        Some(file) => find_previous_by_file(ctx, past, file).await?,
-        None => find_previous_by_branch(ctx, past).await?,
+    let from_git = match history.manifest {
+        Some(file) => find_previous_by_file(ctx, history, file).await?,
+        None => find_previous_by_branch(ctx, history).await?,
     };
-    if !by_git.is_empty() {
-        return Ok(by_git);
+    if !from_git.is_empty() {
+        return Ok(from_git);
     }
-    let by_cluster = find_previous_by_cluster(ctx, past).await;
-    if !by_cluster.is_empty() {
-        return Ok(by_cluster);
+    let from_cluster = find_previous_by_cluster(ctx, history).await;
+    if !from_cluster.is_empty() {
+        return Ok(from_cluster);
     }
-    Ok(guess_previous_by_registry(ctx, past).await)
+    Ok(guess_previous_by_registry(ctx, history).await)
 }
 
 /// The earlier commits of the branch, newest first, but those with a tag of the environment before the others.
 pub(crate) async fn find_previous_by_branch(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
+    history: &EnvironmentHistory<'_>,
 ) -> Result<Vec<RollbackCandidate>, PlanError> {
-    let EnvironmentHistory { artefact, target, .. } = past;
-    let Some(head) = &past.head else { return Ok(Vec::new()) };
+    let EnvironmentHistory { artefact, target, .. } = history;
+    let Some(head) = &history.head else { return Ok(Vec::new()) };
     let repository = &artefact.repository;
-    let open = ctx.github.find_open_rollbacks(repository, head).await?;
+    let open_rollbacks = ctx.github.find_open_rollbacks(repository, head).await?;
     // After a rollback the branch has the code of the restored commit, so the search begins there.
-    let start = open.first().map_or(head, |rollback| &rollback.restores);
-    let before: Vec<_> =
+    let start = open_rollbacks.first().map_or(head, |rollback| &rollback.restores);
+    let earlier_commits: Vec<_> =
         ctx.github.list_first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
     let prefix = format!("{}/", target.name);
     let tags = match &target.policy.tag_template {
@@ -204,41 +213,41 @@ pub(crate) async fn find_previous_by_branch(
         Some(template) if !template.starts_with("{environment}/") => Vec::new(),
         _ => ctx.github.list_newest_tags(repository, &prefix, MAX_TAGS).await?,
     };
-    let tag_of = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
+    let find_tag = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
     let mut found: Vec<RollbackCandidate> = Vec::new();
-    let by_people = |commit: &&GithubCommit| {
+    let is_no_rollback = |commit: &&GithubCommit| {
         !matches!(commit.trailers, Some(Trailers::Rollback { .. } | Trailers::Reinstates { .. }))
     };
-    for commit in before.iter().filter(by_people) {
-        let version = Version { tag: tag_of(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
-        if !past.is_barred(&version) {
+    for commit in earlier_commits.iter().filter(is_no_rollback) {
+        let version = Version { tag: find_tag(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
+        if !history.is_barred(&version) {
             found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
         }
     }
     // The sort is stable: the newest stays first among the tagged and among the untagged commits.
-    found.sort_by_key(|back| back.version.tag.is_none());
+    found.sort_by_key(|candidate| candidate.version.tag.is_none());
     Ok(found)
 }
 
 /// The versions in earlier revisions of the manifest.
 async fn find_previous_by_file(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
-    at: &ManifestFile,
+    history: &EnvironmentHistory<'_>,
+    manifest_file: &ManifestFile,
 ) -> Result<Vec<RollbackCandidate>, PlanError> {
-    let ManifestFile { repository, branch, file } = at;
-    let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
-    let place = manifest::ImageSelector { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
+    let ManifestFile { repository, branch, file } = manifest_file;
+    let Delivery::Manifest { path, pin, .. } = &history.artefact.delivery else { return Ok(Vec::new()) };
+    let selector = manifest::ImageSelector { image: &history.artefact.image, path: path.as_deref(), pin: *pin };
     let mut found: Vec<RollbackCandidate> = Vec::new();
     for commit in ctx.github.fetch_file_history(repository, branch, file, MAX_FILE_REVISIONS).await?.into_iter().skip(1)
     {
         let Some(text) = ctx.github.fetch_file(repository, commit.sha.as_str(), file).await? else { continue };
         // An old revision may not be readable.
-        let Ok(said) = manifest::read_version(&text, &place) else { continue };
-        let version = said.version;
-        let version = add_known_commit(ctx, past.artefact, version).await;
-        let known = found.iter().any(|other| other.version.is_same_image(&version));
-        if !known && !past.is_barred(&version) {
+        let Ok(parsed) = manifest::read_version(&text, &selector) else { continue };
+        let version = parsed.version;
+        let version = add_known_commit(ctx, history.artefact, version).await;
+        let is_duplicate = found.iter().any(|other| other.version.is_same_image(&version));
+        if !is_duplicate && !history.is_barred(&version) {
             found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
         }
         // Several candidates are collected, because the image of the first may be gone.
@@ -250,31 +259,31 @@ async fn find_previous_by_file(
 }
 
 /// The earlier versions in the cluster's history of the workload. Empty if the history cannot be read.
-async fn find_previous_by_cluster(ctx: &Context, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
-    let EnvironmentHistory { artefact, target, .. } = past;
+async fn find_previous_by_cluster(ctx: &Context, history: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
+    let EnvironmentHistory { artefact, target, .. } = history;
     let Some(place) = artefact.places.get(&target.name) else { return Vec::new() };
     let Some(workload) = place.workloads.first() else { return Vec::new() };
     let (namespace, container) = (&place.namespace, place.container.as_deref());
-    let history =
+    let revisions =
         match cluster::fetch_image_history(&ctx.cluster_clients, namespace, workload, container, &artefact.image).await
         {
-            Ok(history) => history,
+            Ok(revisions) => revisions,
             Err(error) => {
                 tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
                 return Vec::new();
             }
         };
-    let versions = history.into_iter().map(|past| past.image.to_version());
-    filter_eligible_versions(ctx, past, versions.collect(), RollbackEvidence::Cluster).await
+    let versions = revisions.into_iter().map(|revision| revision.image.to_version());
+    filter_eligible_versions(ctx, history, versions.collect(), RollbackEvidence::Cluster).await
 }
 
 /// The registry's tags with lower numbers than the current one. This is a guess: no evidence shows that they ran.
-async fn guess_previous_by_registry(ctx: &Context, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
-    let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
-    let mut tags = match ctx.registry.list_tags(&past.artefact.image).await {
+async fn guess_previous_by_registry(ctx: &Context, history: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
+    let Some(current) = history.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
+    let mut tags = match ctx.registry.list_tags(&history.artefact.image).await {
         Ok(tags) => tags,
         Err(error) => {
-            tracing::warn!(%error, artefact = %past.artefact.name, "the registry's tags cannot be read");
+            tracing::warn!(%error, artefact = %history.artefact.name, "the registry's tags cannot be read");
             return Vec::new();
         }
     };
@@ -282,7 +291,7 @@ async fn guess_previous_by_registry(ctx: &Context, past: &EnvironmentHistory<'_>
     tags.sort_by(|a, b| compare_tag_numbers(b, a));
     tags.truncate(MAX_TAGS);
     let versions = tags.into_iter().map(|tag| Version { tag: Some(tag.into()), ..Version::default() });
-    filter_eligible_versions(ctx, past, versions.collect(), RollbackEvidence::Registry).await
+    filter_eligible_versions(ctx, history, versions.collect(), RollbackEvidence::Registry).await
 }
 
 /// The version with its commit. A lookup that fails leaves the commit out: the candidate is still worth showing.
@@ -294,19 +303,19 @@ async fn add_known_commit(ctx: &Context, artefact: &Artefact, version: Version) 
 /// The versions that a rollback may restore, with their commits.
 async fn filter_eligible_versions(
     ctx: &Context,
-    past: &EnvironmentHistory<'_>,
+    history: &EnvironmentHistory<'_>,
     versions: Vec<Version>,
-    found: RollbackEvidence,
+    evidence: RollbackEvidence,
 ) -> Vec<RollbackCandidate> {
-    let mut backs = Vec::new();
+    let mut candidates = Vec::new();
     for version in versions.into_iter().take(MAX_TAGS) {
-        let version = add_known_commit(ctx, past.artefact, version).await;
-        let of_use = past.manifest.is_some() || version.commit.is_some();
-        if of_use && !past.is_barred(&version) {
-            backs.push(RollbackCandidate { version, ran: None, found_in: found });
+        let version = add_known_commit(ctx, history.artefact, version).await;
+        let is_usable = history.manifest.is_some() || version.commit.is_some();
+        if is_usable && !history.is_barred(&version) {
+            candidates.push(RollbackCandidate { version, ran: None, found_in: evidence });
         }
     }
-    backs
+    candidates
 }
 
 /// Whether two tags can be ordered by their numbers: both have the same text before the first digit, and no letters
@@ -337,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_counted_as_people_count() {
+    fn tags_are_ordered_by_their_numbers() {
         let mut tags = ["1.9.0", "1.10.0", "1.2.10", "1.2.9", "1.10"];
         tags.sort_by(|a, b| compare_tag_numbers(a, b));
         assert_eq!(tags, ["1.2.9", "1.2.10", "1.9.0", "1.10", "1.10.0"]);
