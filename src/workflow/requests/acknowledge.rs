@@ -26,7 +26,9 @@ pub async fn acknowledge(ctx: &Context, incoming: IncomingRequest) -> Ack {
         IncomingRequest::Ignored => Ack::Empty,
         IncomingRequest::Command { from, text } => acknowledge_command(ctx, &incoming, from, text).await,
         // Only Gantry's own arrival in a channel matters. Other people join often, so their events are not stored.
-        IncomingRequest::Joined { from } if ctx.slack.cached_identity().is_some_and(|me| me.bot != from.person) => {
+        IncomingRequest::Joined { from }
+            if ctx.slack.cached_identity().is_some_and(|identity| identity.bot != from.person) =>
+        {
             Ack::Empty
         }
         IncomingRequest::Said { from, .. } | IncomingRequest::Opened { from } | IncomingRequest::Joined { from } => {
@@ -71,10 +73,10 @@ async fn acknowledge_command(ctx: &Context, incoming: &IncomingRequest, from: &R
         }
         command => {
             if role.is_some()
-                && let Some(said) = try_immediate_answer(ctx, &command).await
+                && let Some(answer) = try_immediate_answer(ctx, &command).await
             {
                 ctx.metrics.count_command(Some(command.verb()));
-                return build_private_ack(&said);
+                return build_private_ack(&answer);
             }
             match store_incoming(ctx, InboxOrigin::SlackCommand, from, incoming).await {
                 Ok(()) => build_private_ack(&notice::render_acknowledgement(&command)),
@@ -87,13 +89,13 @@ async fn acknowledge_command(ctx: &Context, incoming: &IncomingRequest, from: &R
 /// The answer to `status` or `history`. Their queries use indexes and take a few milliseconds. After the timeout the
 /// request is stored instead, and the answer follows.
 async fn try_immediate_answer(ctx: &Context, command: &Command) -> Option<Rendered> {
-    let told = async {
+    let answer = async {
         match command {
             Command::Status { .. } | Command::History { .. } => answer_from_store(ctx, command, Viewer::Person).await,
             _ => Ok(None),
         }
     };
-    tokio::time::timeout(IMMEDIATE_ANSWER_TIMEOUT, told).await.ok()?.ok()?
+    tokio::time::timeout(IMMEDIATE_ANSWER_TIMEOUT, answer).await.ok()?.ok()?
 }
 
 /// A fixed name of the request, so that text from people stays out of the log.
@@ -134,22 +136,22 @@ async fn store_incoming(
     let received = ctx.store.receive_inbox_item(source, &from.key, &body).await;
     match received {
         Ok(Receipt::New(_)) => {
-            let (person, what) = (&from.person, describe_for_log(ctx, incoming));
-            tracing::info!(request.id = request, source = source_name, %person, what, "asked");
+            let (person, kind) = (&from.person, describe_for_log(ctx, incoming));
+            tracing::info!(request.id = request, source = source_name, %person, what = kind, "request stored");
             Ok(())
         }
         // A replay is acknowledged like the first request, and has no effect.
         Ok(Receipt::Replay) => {
-            tracing::debug!(request.id = request, source = source_name, "asked before");
+            tracing::debug!(request.id = request, source = source_name, "request was already stored");
             Ok(())
         }
         Err(error) => {
-            tracing::error!(%error, request.id = request, source = source_name, "a request of Slack's could not be stored");
+            tracing::error!(%error, request.id = request, source = source_name, "a request from Slack could not be stored");
             Err(error)
         }
     }
 }
 
-fn build_private_ack(said: &Rendered) -> Ack {
-    Ack::Body(said.to_ack_body(false))
+fn build_private_ack(answer: &Rendered) -> Ack {
+    Ack::Body(answer.to_ack_body(false))
 }

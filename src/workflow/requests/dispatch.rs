@@ -3,7 +3,7 @@
 use crate::adapters::slack::incoming::IncomingRequest;
 use crate::adapters::slack::render::page_buttons::{PageAction, Viewer};
 use crate::adapters::slack::render::{
-    approve, arrival, card, command_button as typed, help, lock, notice, plan, promote_button, rollback,
+    approve, arrival, card, command_button, help, lock, notice, plan, promote_button, rollback,
 };
 use crate::adapters::store::InboxItem;
 use crate::config::ListVisibility;
@@ -48,9 +48,9 @@ pub(crate) async fn dispatch_incoming(
         | IncomingRequest::Click { from, .. }
         | IncomingRequest::Submitted { from, .. } => from,
     };
-    let unknown =
+    let role_unknown =
         |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());
-    let role = ctx.people.resolve_requester_role(from).await.map_err(|error| unknown(&error))?;
+    let role = ctx.people.resolve_requester_role(from).await.map_err(|error| role_unknown(&error))?;
     if role == Role::Bot {
         return Ok(Response::default());
     }
@@ -93,8 +93,11 @@ async fn run_command(
             }
         }
         Command::Status { .. } | Command::History { .. } => {
-            let whom = if in_thread { Viewer::Channel { shared_by: None } } else { Viewer::Person };
-            match answer_from_store(ctx, &command, whom).await.map_err(|error| RetryLater::from_store_error(&error))? {
+            let viewer = if in_thread { Viewer::Channel { shared_by: None } } else { Viewer::Person };
+            match answer_from_store(ctx, &command, viewer)
+                .await
+                .map_err(|error| RetryLater::from_store_error(&error))?
+            {
                 Some(answer) if in_thread => request.reply_public(answer),
                 Some(answer) => request.reply_private(answer),
                 None => Response::default(),
@@ -160,7 +163,7 @@ async fn handle_click(ctx: &Context, request: Request<'_>, action: &str, value: 
         approve::REJECT => open_reject_modal(ctx, request, value).await,
         arrival::PROMOTE => promote_arrival(ctx, request, value).await,
         promote_button::PROMOTE => promote_shown_version(ctx, request, value).await,
-        typed::COMMAND => handle_command_click(ctx, request, value).await,
+        command_button::COMMAND => handle_command_click(ctx, request, value).await,
         lock::TAKE_OVER => Ok(take_over_lock(ctx, request.from, value)
             .await?
             .map(|it| request.reply_with_transaction(it))
@@ -175,19 +178,24 @@ async fn handle_click(ctx: &Context, request: Request<'_>, action: &str, value: 
 /// Runs the command that a button carries. A click allows no more than typing the command does.
 async fn handle_command_click(ctx: &Context, request: Request<'_>, text: &str) -> Result<Response, RetryLater> {
     // A private answer must not replace a message that other people see.
-    let instead = Request { replaces_message: request.from.private, ..request };
+    let replacing = Request { replaces_message: request.from.private, ..request };
     match command::parse(text, &ctx.config.catalogue) {
         Ok(Command::Rollback { artefact, environment, version, reason }) => {
-            handle_rollback_command(ctx, instead, artefact, environment, version, reason).await
+            handle_rollback_command(ctx, replacing, artefact, environment, version, reason).await
         }
         Ok(Command::Release { artefact, version }) => release_quarantine(ctx, request, &artefact, &version).await,
         Ok(Command::Where { what, artefact }) => {
-            Box::pin(answer_where_is(ctx, instead, !request.from.private, &what, artefact.as_ref())).await
+            Box::pin(answer_where_is(ctx, replacing, !request.from.private, &what, artefact.as_ref())).await
         }
         Ok(Command::Diff { source, target, artefact, code }) => {
-            let openly = !request.from.private;
-            Box::pin(answer_diff(ctx, instead, DiffRequest { source, target, artefact, includes_code: code }, openly))
-                .await
+            let is_public = !request.from.private;
+            Box::pin(answer_diff(
+                ctx,
+                replacing,
+                DiffRequest { source, target, artefact, includes_code: code },
+                is_public,
+            ))
+            .await
         }
         Ok(Command::Why { artefact, environment }) => {
             let request = Request { replaces_message: true, ..request };
@@ -195,10 +203,10 @@ async fn handle_command_click(ctx: &Context, request: Request<'_>, text: &str) -
         }
         // The quick actions of the App Home.
         Ok(Command::List { artefact, environment }) => {
-            Ok(instead.reply_private(answer_list(ctx, ListFilter { artefact, environment }, 0, Viewer::Person)))
+            Ok(replacing.reply_private(answer_list(ctx, ListFilter { artefact, environment }, 0, Viewer::Person)))
         }
         Ok(Command::Status { .. } | Command::History { .. } | Command::Locks { .. } | Command::Help { .. }) => {
-            run_command(ctx, instead, text, false).await
+            run_command(ctx, replacing, text, false).await
         }
         _ => Ok(Response::default()),
     }

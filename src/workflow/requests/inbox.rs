@@ -49,11 +49,11 @@ impl RowQueue for RequestQueue {
         }
         let ctx = &self.ctx;
         let limit = u32::try_from(MAX_CONCURRENT_ROWS + tasks.count_running()).unwrap_or(u32::MAX);
-        let asked_at = ctx.clock.now();
+        let read_at = ctx.clock.now();
         let mut received = ctx.store.list_due_inbox_items(InboxQueue::Requests, limit).await?;
         received.retain(|received| !tasks.running_keys().any(|id| *id == received.id));
         received.truncate(free);
-        let next = ctx.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?;
+        let next = ctx.store.find_next_inbox_due(InboxQueue::Requests, read_at).await?;
         for received in received {
             let (ctx, id, span) = (ctx.clone(), received.id, received.create_span());
             tasks.spawn_row(id, async move { process_request(&ctx, received).await }.instrument(span));
@@ -63,7 +63,7 @@ impl RowQueue for RequestQueue {
 
     async fn finish_row(&mut self, id: InboxId, result: Result<(), JoinError>) {
         if let Err(error) = result {
-            tracing::error!(%error, "working on something in the inbox ended in a panic");
+            tracing::error!(%error, "the handling of a request panicked; it is tried again later");
             postpone_request(&self.ctx, id, PANIC_RETRY_DELAY, "a panic").await;
         }
     }
@@ -75,13 +75,13 @@ impl RowQueue for RequestQueue {
 
 async fn process_request(ctx: &Context, received: InboxItem) {
     let id = received.id;
-    let done = match decode_and_dispatch(ctx, &received).await {
-        Ok(Response { transaction, mut changes, refusal_rule: refused }) => {
+    let committed = match decode_and_dispatch(ctx, &received).await {
+        Ok(Response { transaction, mut changes, refusal_rule }) => {
             let request = received.request_id();
-            let done = ctx.store.commit(transaction.with_request(&request).finish_inbox_item(id)).await;
-            if done.is_ok() {
+            let committed = ctx.store.commit(transaction.with_request(&request).finish_inbox_item(id)).await;
+            if committed.is_ok() {
                 count_command(ctx, &received);
-                if let Some(refusal) = refused {
+                if let Some(refusal) = refusal_rule {
                     ctx.metrics.count_refusal(refusal);
                 }
                 for change in &mut changes {
@@ -91,38 +91,39 @@ async fn process_request(ctx: &Context, received: InboxItem) {
                     ctx.open_changes.record_change(change);
                 }
             }
-            done
+            committed
         }
-        Err(RetryLater { reason: why, is_polling: true, .. })
+        Err(RetryLater { reason, is_polling: true, .. })
             if ctx.clock.now().duration_since(received.received_at) < POLL_TIMEOUT =>
         {
-            let waits = Transaction::new().postpone_without_attempt(id, ctx.clock.now() + POLL_INTERVAL, &why);
-            return pause_on_store_error(ctx.store.commit(waits).await).await;
+            let postponement =
+                Transaction::new().postpone_without_attempt(id, ctx.clock.now() + POLL_INTERVAL, &reason);
+            return pause_on_store_error(ctx.store.commit(postponement).await).await;
         }
-        Err(RetryLater { reason: why, give_up_reply: otherwise, is_polling: patient })
-            if patient || received.attempts + 1 >= MAX_ATTEMPTS =>
+        Err(RetryLater { reason, give_up_reply, is_polling })
+            if is_polling || received.attempts + 1 >= MAX_ATTEMPTS =>
         {
-            tracing::error!(why, "given up");
+            tracing::error!(why = reason, "request given up");
             let mut transaction = Transaction::new().finish_inbox_item(id);
             if let Some(from) = parse_origin(&received) {
                 transaction = transaction
-                    .enqueue_message(build_person_message(&from, &received, otherwise))
+                    .enqueue_message(build_person_message(&from, &received, give_up_reply))
                     .with_request(&received.request_id());
             }
             ctx.store.commit(transaction).await
         }
-        Err(RetryLater { reason: why, .. }) => {
+        Err(RetryLater { reason, .. }) => {
             let pause = SignedDuration::from_secs(1 << received.attempts.min(6));
-            tracing::warn!(why, attempts = received.attempts + 1, "put off");
-            return postpone_request(ctx, id, pause, &why).await;
+            tracing::warn!(why = reason, attempts = received.attempts + 1, "request postponed");
+            return postpone_request(ctx, id, pause, &reason).await;
         }
     };
-    match done {
+    match committed {
         // Another transaction changed the facts between their reading and this commit. The request is handled again.
         Err(StoreError::ChangeLockHeld | StoreError::Overtaken) => {
             postpone_request(ctx, id, SignedDuration::ZERO, "overtaken").await;
         }
-        done => pause_on_store_error(done).await,
+        committed => pause_on_store_error(committed).await,
     }
 }
 
@@ -136,13 +137,13 @@ fn count_command(ctx: &Context, received: &InboxItem) {
     }
 }
 
-async fn postpone_request(ctx: &Context, id: InboxId, pause: SignedDuration, why: &str) {
-    pause_on_store_error(ctx.store.postpone_inbox_item(id, ctx.clock.now() + pause, why).await).await;
+async fn postpone_request(ctx: &Context, id: InboxId, pause: SignedDuration, reason: &str) {
+    pause_on_store_error(ctx.store.postpone_inbox_item(id, ctx.clock.now() + pause, reason).await).await;
 }
 
 /// Pauses after an error of the store before the next attempt. The row is still in the inbox.
-async fn pause_on_store_error(done: Result<(), StoreError>) {
-    if let Err(error) = done {
+async fn pause_on_store_error(result: Result<(), StoreError>) {
+    if let Err(error) = result {
         tracing::error!(%error, "the inbox cannot be written");
         tokio::time::sleep(STORE_RETRY_DELAY).await;
     }
@@ -152,7 +153,7 @@ async fn decode_and_dispatch(ctx: &Context, received: &InboxItem) -> Result<Resp
     match received.origin {
         InboxOrigin::SlackCommand | InboxOrigin::SlackInteraction | InboxOrigin::SlackEvent => {
             let Ok(incoming) = serde_json::from_value::<IncomingRequest>(received.body.clone()) else {
-                tracing::error!("a stored request cannot be read any more");
+                tracing::error!("a stored request cannot be decoded and is dropped");
                 return Ok(Response::default());
             };
             dispatch_incoming(ctx, received, incoming).await

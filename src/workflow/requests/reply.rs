@@ -22,15 +22,15 @@ pub(crate) struct LockReply {
 }
 
 impl From<Rendered> for LockReply {
-    fn from(said: Rendered) -> Self {
-        Self { answer: said, transaction: Transaction::new(), replaces_message: false, refusal_rule: None }
+    fn from(answer: Rendered) -> Self {
+        Self { answer, transaction: Transaction::new(), replaces_message: false, refusal_rule: None }
     }
 }
 
 impl LockReply {
     /// Counts as `rule`: the name that the same refusal has for a change.
-    pub(crate) fn from_refusal(rule: &'static str, said: Rendered) -> Self {
-        Self { refusal_rule: Some(rule), ..said.into() }
+    pub(crate) fn from_refusal(rule: &'static str, answer: Rendered) -> Self {
+        Self { refusal_rule: Some(rule), ..answer.into() }
     }
 }
 
@@ -60,26 +60,27 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    pub(crate) fn reply_private(self, said: Rendered) -> Response {
-        Transaction::new().enqueue_message(self.build_private_message(said)).into()
+    pub(crate) fn reply_private(self, answer: Rendered) -> Response {
+        Transaction::new().enqueue_message(self.build_private_message(answer)).into()
     }
 
     /// Replies privately, in one transaction with the effects of the command.
     pub(crate) fn reply_with_transaction(self, reply: LockReply) -> Response {
-        let LockReply { answer: said, transaction, replaces_message: replace, refusal_rule: refused } = reply;
-        let mut work = Self { replaces_message: replace && self.from.private, ..self }.reply_private(said);
-        work.transaction = transaction.append(work.transaction);
-        Response { refusal_rule: refused, ..work }
+        let LockReply { answer, transaction, replaces_message, refusal_rule } = reply;
+        let mut response =
+            Self { replaces_message: replaces_message && self.from.private, ..self }.reply_private(answer);
+        response.transaction = transaction.append(response.transaction);
+        Response { refusal_rule, ..response }
     }
 
     /// Replies visibly for everyone in the channel or thread.
-    pub(crate) fn reply_public(self, said: Rendered) -> Response {
-        Transaction::new().enqueue_message(self.build_public_message(said)).into()
+    pub(crate) fn reply_public(self, answer: Rendered) -> Response {
+        Transaction::new().enqueue_message(self.build_public_message(answer)).into()
     }
 
     /// Replies publicly or privately, with a link to the card of the change.
-    pub(crate) fn reply_with_visibility(self, said: Rendered, openly: bool, change: Option<ChangeId>) -> Response {
-        let message = if openly { self.build_public_message(said) } else { self.build_private_message(said) };
+    pub(crate) fn reply_with_visibility(self, answer: Rendered, is_public: bool, change: Option<ChangeId>) -> Response {
+        let message = if is_public { self.build_public_message(answer) } else { self.build_private_message(answer) };
         let message = match change {
             Some(change) => message.with_link(message_keys::for_card(change)),
             None => message,
@@ -88,19 +89,19 @@ impl Request<'_> {
     }
 
     /// A message in the thread of the request, else in its channel.
-    fn build_public_message(self, said: Rendered) -> Message {
+    fn build_public_message(self, answer: Rendered) -> Message {
         let from = self.from;
         // After a click in a thread, an answer that replaces no message is posted into that thread.
         let may_reply = self.replaces_message || from.thread.is_none();
         if let Some(response_url) = from.build_response_url(self.received.received_at).filter(|_| may_reply) {
-            return said.into_message(Destination::Reply {
+            return answer.into_message(Destination::Reply {
                 response_url,
                 in_channel: true,
                 replace: self.replaces_message,
             });
         }
         let key = message_keys::for_answer(&from.key);
-        said.into_message(Destination::Post {
+        answer.into_message(Destination::Post {
             channel: from.channel.clone(),
             key,
             thread: find_thread_key(from),
@@ -109,40 +110,40 @@ impl Request<'_> {
     }
 
     /// A file for the answer: in the thread of a public answer, or as a direct message for a private one.
-    pub(crate) fn attach_file(self, said: Rendered, file: MessageFile, openly: bool) -> Message {
+    pub(crate) fn attach_file(self, answer: Rendered, file: MessageFile, is_public: bool) -> Message {
         let from = self.from;
         let key = message_keys::for_answer_file(&from.key);
-        let answer = message_keys::for_answer(&from.key);
-        let (channel, thread) = if openly {
-            (from.channel.clone(), find_thread_key(from).or(Some(answer)))
+        let answer_key = message_keys::for_answer(&from.key);
+        let (channel, thread) = if is_public {
+            (from.channel.clone(), find_thread_key(from).or(Some(answer_key)))
         } else {
             (from.person.as_str().to_owned(), None)
         };
-        said.into_message(Destination::Post { channel, key, thread, asked: None }).with_file(file)
+        answer.into_message(Destination::Post { channel, key, thread, asked: None }).with_file(file)
     }
 
-    pub(crate) fn reply_with_card_link(self, said: Rendered, change: ChangeId) -> Response {
+    pub(crate) fn reply_with_card_link(self, answer: Rendered, change: ChangeId) -> Response {
         Transaction::new()
-            .enqueue_message(self.build_private_message(said).with_link(message_keys::for_card(change)))
+            .enqueue_message(self.build_private_message(answer).with_link(message_keys::for_card(change)))
             .into()
     }
 
-    pub(crate) fn reply_refusal(self, no: &Refusal) -> Response {
-        let said = refusal::render_refusal(no);
-        let work = match no {
-            Refusal::ChangeInProgress(under_way) => self.reply_with_card_link(said, under_way.id),
-            _ => self.reply_private(said),
+    pub(crate) fn reply_refusal(self, refusal: &Refusal) -> Response {
+        let answer = refusal::render_refusal(refusal);
+        let response = match refusal {
+            Refusal::ChangeInProgress(change) => self.reply_with_card_link(answer, change.id),
+            _ => self.reply_private(answer),
         };
-        Response { refusal_rule: Some(no.code()), ..work }
+        Response { refusal_rule: Some(refusal.code()), ..response }
     }
 
     /// Retries the request after a transient failure. After any other failure, replies with it.
     pub(crate) fn reply_lookup_error(self, error: &LookupError) -> Result<Response, RetryLater> {
-        let otherwise = refusal::render_lookup_failure(&error.to_string());
+        let failure_reply = refusal::render_lookup_failure(&error.to_string());
         if error.transient {
-            Err(RetryLater::with_backoff(error.to_string(), otherwise))
+            Err(RetryLater::with_backoff(error.to_string(), failure_reply))
         } else {
-            Ok(self.reply_private(otherwise))
+            Ok(self.reply_private(failure_reply))
         }
     }
 
@@ -155,7 +156,7 @@ impl Request<'_> {
         others: Option<&[EnvironmentName]>,
     ) -> Response {
         let key = message_keys::for_card(change.id);
-        let pointer = match others {
+        let card_link = match others {
             Some(others) => {
                 self.build_private_message(plan::render_chosen_environment(&change.plan, others)).with_link(key)
             }
@@ -164,11 +165,11 @@ impl Request<'_> {
             }
             None => self.build_private_message(plan::render_card_link(&change.plan)).with_link_if_elsewhere(key),
         };
-        Response { transaction: transaction.enqueue_message(pointer), changes: vec![change], refusal_rule: None }
+        Response { transaction: transaction.enqueue_message(card_link), changes: vec![change], refusal_rule: None }
     }
 
-    pub(crate) fn build_private_message(self, said: Rendered) -> Message {
-        let message = build_person_message(self.from, self.received, said);
+    pub(crate) fn build_private_message(self, answer: Rendered) -> Message {
+        let message = build_person_message(self.from, self.received, answer);
         match message.to {
             Destination::Person { person, channel, thread, response_url, .. } => Message {
                 to: Destination::Person { person, channel, thread, response_url, replace: self.replaces_message },
@@ -179,8 +180,8 @@ impl Request<'_> {
     }
 }
 
-pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, said: Rendered) -> Message {
-    said.into_message(Destination::Person {
+pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, answer: Rendered) -> Message {
+    answer.into_message(Destination::Person {
         person: from.person.clone(),
         // A modal has no channel.
         channel: Some(from.channel.clone()).filter(|channel| !channel.is_empty()),
