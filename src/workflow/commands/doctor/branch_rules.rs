@@ -1,5 +1,5 @@
-//! Whether a branch lets promotions in. A rule that forbids them for good is a finding. A rule that only asks something of
-//! people, such as a review, is not.
+//! Whether a branch lets promotions in. A rule that forbids them for good is a finding. A rule that people can satisfy,
+//! such as a required review, is not.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,22 +98,22 @@ fn check_branch_rules(
     rules: &[(BranchRule, RulesetBypass)],
     has_classic_protection: bool,
 ) {
-    let place = format!("{branch} of {repository}");
+    let subject = format!("{branch} of {repository}");
     let (has_merges, has_pull_requests) = (!usage.by_merge.is_empty(), !usage.by_pull_request.is_empty());
     let merging = usage.by_merge.iter().map(EnvironmentName::as_str).collect::<Vec<_>>().join("`, `");
     let of_kind = |kind: &'static str| rules.iter().filter(move |(rule, _)| rule.kind == kind);
     if of_kind("required_linear_history").next().is_some() {
-        let summary = format!("{place} requires a linear history, and promotions are merge commits");
+        let summary = format!("{subject} requires a linear history, and promotions are merge commits");
         found.add_bad(summary, format!("Remove that rule from {branch}."));
     }
     if of_kind("merge_queue").next().is_some() {
         let summary = format!(
-            "{place} has a merge queue, which blocks other merges and would merge another commit than the approved one"
+            "{subject} has a merge queue, which blocks other merges and would merge another commit than the approved one"
         );
         found.add_bad(summary, format!("Remove the merge queue from {branch}, or let Gantry bypass it."));
     }
     if of_kind("update").any(|(_, bypass)| has_merges || (has_pull_requests && *bypass == RulesetBypass::Never)) {
-        let summary = format!("{place} restricts updates, also by pull request, and Gantry may not update it");
+        let summary = format!("{subject} restricts updates, also by pull request, and Gantry may not update it");
         found.add_bad(summary, "Let Gantry bypass that rule (Restrict updates).");
     }
     let required_checks =
@@ -121,32 +121,32 @@ fn check_branch_rules(
     let required_checks: Vec<&str> = required_checks.map(|check| check.context.as_str()).collect();
     let instead = format!("Let Gantry bypass it, or set `promote: pull_request` for `{merging}`.");
     if has_merges && of_kind("pull_request").next().is_some() {
-        let summary = format!("{place} requires pull requests, but `promote: merge` merges directly");
+        let summary = format!("{subject} requires pull requests, but `promote: merge` merges directly");
         found.add_bad(summary, instead);
     } else if has_merges && !required_checks.is_empty() {
         let checks = required_checks.join("`, `");
-        let summary = format!("{place} requires `{checks}`, which cannot have run on a new merge commit");
+        let summary = format!("{subject} requires `{checks}`, which cannot have run on a new merge commit");
         found.add_bad(summary, instead);
     }
     let methods =
         of_kind("pull_request").filter_map(|(rule, _)| rule.parameters.allowed_merge_methods.as_ref()).next_back();
     if has_pull_requests && methods.is_some_and(|methods| methods.iter().all(|method| method != "merge")) {
-        let summary = format!("{place} allows no merge commits, and a squash would lose the promoted commit");
+        let summary = format!("{subject} allows no merge commits, and a squash would lose the promoted commit");
         found.add_bad(summary, "Allow the merge method Merge in the rule that requires pull requests.");
     }
     let kinds = rules.iter().map(|(rule, _)| rule.kind.as_str()).filter(|kind| !KNOWN_RULES.contains(kind));
     let kinds: BTreeSet<&str> = kinds.collect();
     let kinds: Vec<String> = kinds.into_iter().map(|kind| format!("`{kind}`")).collect();
     if !kinds.is_empty() {
-        let word = if kinds.len() == 1 { "a rule" } else { "rules" };
-        let summary = format!("{place} has {word} that Gantry does not know: {}", format_list(&kinds));
+        let noun = if kinds.len() == 1 { "a rule" } else { "rules" };
+        let summary = format!("{subject} has {noun} that Gantry does not know: {}", format_list(&kinds));
         found.add_warning(summary, "Make sure that a promotion's merge commit satisfies it, or let Gantry bypass it.");
     }
     if has_classic_protection && has_merges && worst_health(&found.checks) != Health::Bad {
         let repair = format!(
             "Under Settings, Branches, check that Gantry may push, or set `promote: pull_request` for `{merging}`."
         );
-        found.add_warning(format!("{place} is protected by rules that Gantry cannot read"), repair);
+        found.add_warning(format!("{subject} is protected by rules that Gantry cannot read"), repair);
     }
 }
 
@@ -164,34 +164,34 @@ mod tests {
     }
 
     fn check_branch_with(
-        straight: bool,
+        is_merge: bool,
         rules: &[(BranchRule, RulesetBypass)],
         is_protected: bool,
     ) -> Vec<(Health, String)> {
         let names = |yes: bool, name: &str| yes.then(|| EnvironmentName::new(name)).into_iter().collect();
-        let (by_merge, by_pull_request) = (names(straight, "qa"), names(!straight, "prod"));
+        let (by_merge, by_pull_request) = (names(is_merge, "qa"), names(!is_merge, "prod"));
         let usage = BranchUsage { lower_branch: None, by_merge, by_pull_request };
         let mut found = ServiceFindings::new(Service::GitHub);
         check_branch_rules(&mut found, &"acme/shop".parse().unwrap(), "main", &usage, rules, is_protected);
         found.checks.into_iter().map(|check| (check.health, check.summary)).collect()
     }
 
-    fn check_rules(straight: bool, rules: &[(BranchRule, RulesetBypass)]) -> Vec<(Health, String)> {
-        check_branch_with(straight, rules, false)
+    fn check_rules(is_merge: bool, rules: &[(BranchRule, RulesetBypass)]) -> Vec<(Health, String)> {
+        check_branch_with(is_merge, rules, false)
     }
 
     #[test]
-    fn a_rule_is_held_against_the_way_that_we_come() {
-        let pull = rule_of("pull_request");
-        assert_eq!(check_rules(true, &pull).len(), 1);
-        assert_eq!(check_rules(false, &pull), [], "that is how it is meant");
+    fn a_branch_rule_is_a_finding_only_for_the_promotion_method_it_forbids() {
+        let pull_request_rule = rule_of("pull_request");
+        assert_eq!(check_rules(true, &pull_request_rule).len(), 1);
+        assert_eq!(check_rules(false, &pull_request_rule), [], "promotions by pull request satisfy the rule");
         assert_eq!(check_rules(true, &[]), []);
         let mut restricted = rule_of("update");
         assert_eq!(check_rules(true, &restricted).len(), 1);
-        assert_eq!(check_rules(false, &restricted).len(), 1, "a pull request changes it too");
+        assert_eq!(check_rules(false, &restricted).len(), 1, "a pull request updates the branch too");
         restricted[0].1 = RulesetBypass::PullRequestsOnly;
         assert_eq!(check_rules(true, &restricted).len(), 1);
-        assert_eq!(check_rules(false, &restricted), [], "we may bypass it by a pull request");
+        assert_eq!(check_rules(false, &restricted), [], "Gantry may bypass it with a pull request");
         let build = vec![RequiredStatusCheck { context: "build".to_owned() }];
         let parameters = BranchRuleParameters { required_status_checks: build, allowed_merge_methods: None };
         let checks = rule("required_status_checks", parameters);
@@ -201,9 +201,9 @@ mod tests {
         assert_eq!(check_rules(false, &rule_of("required_linear_history")).len(), 1);
         assert_eq!(check_rules(false, &rule_of("merge_queue"))[0].0, Health::Bad);
         assert_eq!(check_rules(true, &rule_of("merge_queue"))[0].0, Health::Bad);
-        for straight in [true, false] {
-            let said = "main of acme/shop has a rule that Gantry does not know: `workflows`".to_owned();
-            assert_eq!(check_rules(straight, &rule_of("workflows")), [(Health::Warning, said)]);
+        for is_merge in [true, false] {
+            let summary = "main of acme/shop has a rule that Gantry does not know: `workflows`".to_owned();
+            assert_eq!(check_rules(is_merge, &rule_of("workflows")), [(Health::Warning, summary)]);
         }
         let methods = Some(vec!["squash".to_owned()]);
         let parameters = BranchRuleParameters { allowed_merge_methods: methods, ..Default::default() };

@@ -14,8 +14,8 @@ pub(super) fn check_clock(skews: &[(String, SignedDuration)]) -> ServiceFindings
     let mut found = ServiceFindings::new(Service::Clock);
     let mut agreeing = Vec::new();
     for (service, skew) in skews {
-        let (seconds, way) = (skew.abs().as_secs(), if skew.is_positive() { "ahead of" } else { "behind" });
-        let summary = format!("The local clock is {seconds} s {way} {service}'s");
+        let (seconds, direction) = (skew.abs().as_secs(), if skew.is_positive() { "ahead of" } else { "behind" });
+        let summary = format!("The local clock is {seconds} s {direction} {service}'s");
         let repair = "Let NTP set this machine's clock.";
         if skew.abs() > MAX_ACCEPTED_SKEW {
             let reason = "Slack's requests are refused if the clocks differ by more than 300 s";
@@ -35,12 +35,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_minute_is_nothing_and_five_minutes_are_too_much() {
-        let heard = |from: &str, ahead: i64| (from.to_owned(), SignedDuration::from_secs(ahead));
-        let checks = check_clock(&[heard("Slack", -30), heard("GitHub", 31), heard("the cluster", -301)]).checks;
-        let said: Vec<_> = checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
+    fn a_skew_over_30_seconds_warns_and_over_5_minutes_fails() {
+        let skew = |service: &str, ahead: i64| (service.to_owned(), SignedDuration::from_secs(ahead));
+        let checks = check_clock(&[skew("Slack", -30), skew("GitHub", 31), skew("the cluster", -301)]).checks;
+        let findings: Vec<_> = checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         assert_eq!(
-            said,
+            findings,
             [
                 (Health::Warning, "The local clock is 31 s ahead of GitHub's"),
                 (Health::Bad, "The local clock is 301 s behind the cluster's"),

@@ -48,7 +48,7 @@ pub(super) async fn check_clusters<'a>(run: &DoctorRun<'a>) -> (ServiceFindings,
         }
     }
     let workloads: Vec<_> =
-        places.iter().flat_map(|at| at.2.workloads.iter().map(move |workload| (*at, workload))).collect();
+        places.iter().flat_map(|entry| entry.2.workloads.iter().map(move |workload| (*entry, workload))).collect();
     let requests = workloads
         .iter()
         .map(|((_, _, place), workload)| run.limit_time(clients.fetch_containers(&place.namespace, workload)).boxed());
@@ -98,8 +98,8 @@ async fn check_access(run: &DoctorRun<'_>, namespaces: BTreeSet<&Namespace>) -> 
             ),
         }
     }
-    let word = if usable.len() == 1 { "the namespace" } else { "the namespaces" };
-    found.add_good_names(&usable, |names| format!("Gantry has all permissions that it needs in {word} {names}"));
+    let noun = if usable.len() == 1 { "the namespace" } else { "the namespaces" };
+    found.add_good_names(&usable, |names| format!("Gantry has all permissions that it needs in {noun} {names}"));
     found
 }
 
@@ -111,7 +111,8 @@ async fn list_refused_permissions<'p>(
     let clients = &run.doctor.cluster_clients;
     let answers = required.iter().map(|it| run.limit_time(clients.is_permitted(namespace, it)).boxed());
     let answers = required.iter().zip(join_all_bounded(answers).await);
-    let refused = answers.filter_map(|(permission, answer)| answer.map(|may| (!may).then_some(permission)).transpose());
+    let refused = answers
+        .filter_map(|(permission, answer)| answer.map(|is_granted| (!is_granted).then_some(permission)).transpose());
     refused.collect()
 }
 
@@ -123,12 +124,12 @@ fn check_workload<'c>(
     containers: &'c ProbeResult<Option<Box<[Container]>>>,
 ) -> Option<&'c Image> {
     let Artefact { name, image, .. } = artefact;
-    let at = format!("{workload} of {name} in {environment}");
+    let subject = format!("{workload} of {name} in {environment}");
     let containers = match containers {
         Ok(Some(containers)) => containers,
         Ok(None) => {
             found.add_bad(
-                format!("{at} is not in the namespace {}", place.namespace),
+                format!("{subject} is not in the namespace {}", place.namespace),
                 format!(
                     "Correct `workload` or the namespace, or leave {name} out there: `environments: {{ {environment}: false }}`."
                 ),
@@ -136,12 +137,12 @@ fn check_workload<'c>(
             return None;
         }
         Err(error) => {
-            found.add_failure(format!("{at} cannot be read"), error, "Grant `get` on it there.");
+            found.add_failure(format!("{subject} cannot be read"), error, "Grant `get` on it there.");
             return None;
         }
     };
-    let runs: Vec<String> = containers.iter().map(|it| format!("{} in {}", it.image.name, it.name)).collect();
-    let other_image = format!("{at} runs {}, not {image}", format_list(&runs));
+    let running: Vec<String> = containers.iter().map(|it| format!("{} in {}", it.image.name, it.name)).collect();
+    let other_image = format!("{subject} runs {}, not {image}", format_list(&running));
     let mut matching = containers.iter().map(|it| &it.image).filter(|it| it.name == *image);
     if let Some(wanted) = &place.container {
         match containers.iter().find(|it| it.name == *wanted) {
@@ -150,7 +151,7 @@ fn check_workload<'c>(
             None => {
                 let names: Vec<_> = containers.iter().map(|it| &it.name).collect();
                 let repair = format!("Correct `container`: it has {}.", format_list(&names));
-                found.add_bad(format!("{at} has no container {wanted}"), repair);
+                found.add_bad(format!("{subject} has no container {wanted}"), repair);
             }
         }
         return None;
@@ -160,7 +161,7 @@ fn check_workload<'c>(
         (None, _) => found.add_bad(other_image, "Correct `image`, or `workload`."),
         (Some(_), 0) => {}
         (Some(_), others) => found.add_warning(
-            format!("{at} has {} containers with {image}; Gantry uses the first", others + 1),
+            format!("{subject} has {} containers with {image}; Gantry uses the first", others + 1),
             "Name one of them with `container`.",
         ),
     }
@@ -174,12 +175,12 @@ pub(super) async fn check_commit_proofs(
 ) -> ServiceFindings {
     let mut found = ServiceFindings::new(Service::Cluster);
     let proofs = running.iter().map(|image| find_commit_proof(run, image, lookup_proof).boxed());
-    let mut known: BTreeMap<&str, Vec<&ArtefactName>> = BTreeMap::new();
+    let mut artefacts_by_proof: BTreeMap<&str, Vec<&ArtefactName>> = BTreeMap::new();
     for (RunningImage { artefact, image, environments }, proof) in running.iter().zip(join_all_bounded(proofs).await) {
         let version = format!("{} {} in {}", artefact.name, image.to_version().label(), format_list(environments));
         match proof {
             Ok(Some(proof)) => {
-                let names = known.entry(describe_proof(proof)).or_default();
+                let names = artefacts_by_proof.entry(describe_proof(proof)).or_default();
                 if !names.contains(&&artefact.name) {
                     names.push(&artefact.name);
                 }
@@ -195,8 +196,8 @@ pub(super) async fn check_commit_proofs(
             ),
         }
     }
-    for (by, artefacts) in known {
-        found.add_good(format!("The commit of the running version is known {by}: {}", format_list(&artefacts)));
+    for (proof, artefacts) in artefacts_by_proof {
+        found.add_good(format!("The commit of the running version is known {proof}: {}", format_list(&artefacts)));
     }
     found
 }
@@ -207,16 +208,16 @@ async fn find_commit_proof(
     lookup_proof: ProofLookup<'_>,
 ) -> ProbeResult<Option<Proof>> {
     let version = image.to_version();
-    let known = environments.iter().find_map(|environment| lookup_proof(artefact, environment, &version));
+    let known_proof = environments.iter().find_map(|environment| lookup_proof(artefact, environment, &version));
     // A commit from a report says nothing about the image itself, so the image is checked, too.
-    if known.is_some_and(|proof| proof != Proof::Report) {
-        return Ok(known);
+    if known_proof.is_some_and(|proof| proof != Proof::Report) {
+        return Ok(known_proof);
     }
     let Doctor { github, registry, .. } = run.doctor;
-    let asked = run.limit_time(image_commits::resolve_image_commit(github, registry, artefact, image)).await;
-    match asked.map(|found| found.map(|(_, proof)| proof)) {
-        Ok(None) | Err(_) if known.is_some() => Ok(known),
-        asked => asked,
+    let resolved = run.limit_time(image_commits::resolve_image_commit(github, registry, artefact, image)).await;
+    match resolved.map(|found| found.map(|(_, proof)| proof)) {
+        Ok(None) | Err(_) if known_proof.is_some() => Ok(known_proof),
+        resolved => resolved,
     }
 }
 
@@ -258,25 +259,28 @@ mod tests {
     }
 
     #[test]
-    fn it_must_be_clear_which_container_is_meant_and_it_must_run_the_image() {
-        let (app, side) = (("app", "acme/checkout"), ("side", "envoy"));
+    fn the_container_with_the_image_must_be_unambiguous() {
+        let (app, sidecar) = (("app", "acme/checkout"), ("side", "envoy"));
         assert_eq!(check_containers(None, &[app]), None);
-        assert_eq!(check_containers(None, &[side, app]), None);
-        assert_eq!(check_containers(Some("app"), &[side, app]), None);
-        let place = "deployment/checkout of checkout in qa";
+        assert_eq!(check_containers(None, &[sidecar, app]), None);
+        assert_eq!(check_containers(Some("app"), &[sidecar, app]), None);
+        let subject = "deployment/checkout of checkout in qa";
         assert_eq!(
-            check_containers(None, &[side]),
-            Some((Health::Bad, format!("{place} runs envoy in side, not acme/checkout")))
+            check_containers(None, &[sidecar]),
+            Some((Health::Bad, format!("{subject} runs envoy in side, not acme/checkout")))
         );
         assert_eq!(
-            check_containers(Some("side"), &[side]),
-            Some((Health::Bad, format!("{place} runs envoy in side, not acme/checkout")))
+            check_containers(Some("side"), &[sidecar]),
+            Some((Health::Bad, format!("{subject} runs envoy in side, not acme/checkout")))
         );
-        assert_eq!(check_containers(Some("web"), &[app]), Some((Health::Bad, format!("{place} has no container web"))));
+        assert_eq!(
+            check_containers(Some("web"), &[app]),
+            Some((Health::Bad, format!("{subject} has no container web")))
+        );
         let twice = check_containers(None, &[app, ("more", "acme/checkout")]).unwrap();
         assert_eq!(
             twice,
-            (Health::Warning, format!("{place} has 2 containers with acme/checkout; Gantry uses the first"))
+            (Health::Warning, format!("{subject} has 2 containers with acme/checkout; Gantry uses the first"))
         );
     }
 }

@@ -153,9 +153,9 @@ fn check_permissions(found: &mut ServiceFindings, account: &GithubIdentity, has_
 }
 
 fn check_webhooks(found: &mut ServiceFindings, account: &GithubIdentity, has_secret: bool) {
-    let look = "without webhooks, Gantry checks once a minute.";
+    let without_webhooks = "without webhooks, Gantry checks once a minute.";
     if !has_secret {
-        let repair = format!("Set it to the secret of the webhook; {look}");
+        let repair = format!("Set it to the secret of the webhook; {without_webhooks}");
         return found.add_warning("`GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused", repair);
     }
     let GithubIdentity::App(AppInstallation { events, .. }, webhook) = account else {
@@ -164,13 +164,13 @@ fn check_webhooks(found: &mut ServiceFindings, account: &GithubIdentity, has_sec
     let missing = EVENTS.iter().filter(|event| !events.iter().any(|subscribed| subscribed == *event));
     let missing: Vec<String> = missing.map(|event| format!("`{event}`")).collect();
     if !missing.is_empty() {
-        let repair = format!("Subscribe it under Permissions & events; {look}");
+        let repair = format!("Subscribe it under Permissions & events; {without_webhooks}");
         found.add_warning(format!("The App is not subscribed to {}", format_list(&missing)), repair);
     }
     let AppWebhookConfig { url, secret } = match webhook {
         Ok(webhook) => webhook,
         Err(error) => {
-            let repair = format!("Check its Webhook URL and secret in the App's settings; {look}");
+            let repair = format!("Check its Webhook URL and secret in the App's settings; {without_webhooks}");
             let summary = "The address of the App's webhooks cannot be read";
             return found.add_explained(Health::Warning, summary, error, repair);
         }
@@ -178,16 +178,16 @@ fn check_webhooks(found: &mut ServiceFindings, account: &GithubIdentity, has_sec
     match url.as_deref().filter(|url| !url.is_empty()).map(redact_url) {
         None => found.add_warning(
             "The App sends no webhooks",
-            format!("Set its Webhook URL to `https://<your host>/webhooks/github`; {look}"),
+            format!("Set its Webhook URL to `https://<your host>/webhooks/github`; {without_webhooks}"),
         ),
-        Some(at) if !at.ends_with("/webhooks/github") => found
-            .add_warning(format!("The App's webhooks go to {at}"), "Its Webhook URL must end in `/webhooks/github`."),
+        Some(url) if !url.ends_with("/webhooks/github") => found
+            .add_warning(format!("The App's webhooks go to {url}"), "Its Webhook URL must end in `/webhooks/github`."),
         Some(_) if secret.as_ref().is_none_or(String::is_empty) => found.add_warning(
             "The App's webhooks are not signed",
             "Set the same Webhook secret there as in `GITHUB_WEBHOOK_SECRET`.",
         ),
-        Some(at) if missing.is_empty() => {
-            let host = at.split('/').nth(2).unwrap_or_default();
+        Some(url) if missing.is_empty() => {
+            let host = url.split('/').nth(2).unwrap_or_default();
             found.add_good(format!("The App's webhooks go to {host}, with a secret"));
         }
         Some(_) => {}
@@ -308,12 +308,12 @@ async fn check_manifests(run: &DoctorRun<'_>) -> ServiceFindings {
     let places = run.list_places();
     let reads = places.iter().map(|(artefact, environment, _)| read_manifest(run, artefact, &environment.name).boxed());
     let mut usable = 0;
-    for (place, read) in join_all_bounded(reads).await.into_iter().flatten() {
+    for (file, read) in join_all_bounded(reads).await.into_iter().flatten() {
         match read {
             Ok(Ok(())) => usable += 1,
             // The sentence of a manifest's problem ends with the next step.
-            Ok(Err(problem)) => found.add_explained(Health::Bad, format!("{place} cannot be used"), problem, ""),
-            Err(error) => found.add_failure(format!("{place} cannot be read"), &error, ACCESS_REPAIR),
+            Ok(Err(problem)) => found.add_explained(Health::Bad, format!("{file} cannot be used"), problem, ""),
+            Err(error) => found.add_failure(format!("{file} cannot be read"), &error, ACCESS_REPAIR),
         }
     }
     match usable {
@@ -406,18 +406,18 @@ mod tests {
         GithubIdentity::App(app, hook)
     }
 
-    fn unseen() -> ProbeResult<AppWebhookConfig> {
+    fn unreadable_webhook() -> ProbeResult<AppWebhookConfig> {
         Err(ProbeError::Unreachable("it answered 502".to_owned()))
     }
 
     #[test]
     fn an_app_needs_each_permission_at_its_level_or_above() {
-        let all = app(&[PERMISSIONS.as_slice(), &[MEMBERS]].concat(), &EVENTS, unseen());
+        let all = app(&[PERMISSIONS.as_slice(), &[MEMBERS]].concat(), &EVENTS, unreadable_webhook());
         assert_eq!(collect_checks(|found| check_permissions(found, &all, true))[0].health, Health::Good);
         let less = app(
             &[("metadata", "read"), ("contents", "read"), ("pull_requests", "admin"), ("checks", "write")],
             &[],
-            unseen(),
+            unreadable_webhook(),
         );
         let checks = collect_checks(|found| check_permissions(found, &less, true));
         assert_eq!(
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_which_nobody_tells_the_scopes_is_not_complained_of() {
+    fn a_token_with_unknown_scopes_is_not_reported() {
         let token = |scopes: Option<&[&str]>| {
             let scopes = scopes.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect());
             GithubIdentity::Token(TokenOwner { login: "gantry".to_owned(), scopes, server_time: None })
@@ -441,30 +441,30 @@ mod tests {
     }
 
     #[test]
-    fn where_an_apps_webhooks_go_is_told() {
+    fn the_target_and_the_secret_of_an_apps_webhooks_are_checked() {
         let hook = |url: Option<&str>, signed: bool| {
             let secret = signed.then(|| "********".to_owned());
             Ok(AppWebhookConfig { url: url.map(str::to_owned), secret })
         };
-        let here = Some("https://gantry.example.com/webhooks/github");
-        let said = |hook| {
+        let own_url = Some("https://gantry.example.com/webhooks/github");
+        let summaries = |hook| {
             let checks = collect_checks(|found| check_webhooks(found, &app(&[], &EVENTS, hook), true));
             checks.into_iter().map(|check| check.summary).collect::<Vec<_>>()
         };
-        assert_eq!(said(hook(here, true)), ["The App's webhooks go to gantry.example.com, with a secret"]);
-        assert_eq!(said(hook(here, false)), ["The App's webhooks are not signed"]);
-        assert_eq!(said(hook(None, false)), ["The App sends no webhooks"]);
+        assert_eq!(summaries(hook(own_url, true)), ["The App's webhooks go to gantry.example.com, with a secret"]);
+        assert_eq!(summaries(hook(own_url, false)), ["The App's webhooks are not signed"]);
+        assert_eq!(summaries(hook(None, false)), ["The App sends no webhooks"]);
         let elsewhere = hook(Some("https://me:secret@x/hook?token=secret"), true);
-        assert_eq!(said(elsewhere), ["The App's webhooks go to https://x/hook"]);
-        assert_eq!(said(unseen()), ["The address of the App's webhooks cannot be read"]);
-        let deaf = app(&[], &EVENTS[1..], hook(here, true));
-        let deaf = collect_checks(|found| check_webhooks(found, &deaf, true));
-        assert_eq!(deaf.len(), 1);
-        assert_eq!(deaf[0].summary, "The App is not subscribed to `pull_request`");
+        assert_eq!(summaries(elsewhere), ["The App's webhooks go to https://x/hook"]);
+        assert_eq!(summaries(unreadable_webhook()), ["The address of the App's webhooks cannot be read"]);
+        let unsubscribed = app(&[], &EVENTS[1..], hook(own_url, true));
+        let unsubscribed = collect_checks(|found| check_webhooks(found, &unsubscribed, true));
+        assert_eq!(unsubscribed.len(), 1);
+        assert_eq!(unsubscribed[0].summary, "The App is not subscribed to `pull_request`");
     }
 
     #[test]
-    fn little_that_is_left_is_a_warning_and_nothing_is_worse() {
+    fn few_requests_left_is_a_warning_and_none_is_a_failure() {
         let health = |remaining| {
             let rate_limit = GithubRateLimit { limit: 5000, remaining, reset: 0 };
             collect_checks(|found| check_request_quota(found, Ok(Some(rate_limit))))[0].health

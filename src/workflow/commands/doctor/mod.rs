@@ -1,5 +1,5 @@
-//! `doctor`: checks all services at once with the clients that Gantry works with, and changes nothing anywhere. One file per
-//! service sends its requests and words its findings.
+//! `doctor`: checks all services at once with the clients that Gantry works with, and changes nothing anywhere. One file
+//! per service sends its requests and words its findings.
 
 mod branch_rules;
 mod clock;

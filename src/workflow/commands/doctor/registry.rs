@@ -75,7 +75,7 @@ mod tests {
     use crate::domain::doctor::Health;
 
     #[test]
-    fn that_what_runs_is_there_is_said_only_where_it_was_looked_for() {
+    fn an_image_counts_as_present_only_if_its_running_versions_were_looked_up() {
         let checks = describe_images([
             ("here", Ok(ImageUsage::InUse { missing: Vec::new() })),
             ("unused", Ok(ImageUsage::Unused { has_tags: true })),
@@ -83,13 +83,13 @@ mod tests {
             ("gone", Ok(ImageUsage::InUse { missing: vec!["1.2.3".to_owned()] })),
         ])
         .checks;
-        let said: Vec<_> = checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
+        let findings: Vec<_> = checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         let expected = [
             (Health::Bad, "The registry does not have mistyped"),
             (Health::Warning, "gone runs as 1.2.3, which the registry does not have"),
             (Health::Good, "The running images are in the registry: here"),
             (Health::Good, "The registry can be read, but no image runs yet: unused"),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(findings, expected);
     }
 }

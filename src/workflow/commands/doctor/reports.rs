@@ -97,7 +97,7 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + second).unwrap()
     }
 
-    fn reporting(environment: &str, has_secret: bool, last: Option<i64>) -> WebhookStatus {
+    fn webhook_status(environment: &str, has_secret: bool, last: Option<i64>) -> WebhookStatus {
         let last = last.map(|second| (at(second), "Flux".to_owned()));
         WebhookStatus { environment: EnvironmentName::new(environment), has_secret, last_report: last }
     }
@@ -107,12 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn where_every_report_is_mapped_the_newest_is_named_and_silence_is_told() {
+    fn the_good_finding_names_the_newest_report_and_environments_without_reports_get_a_warning() {
         let environments = [
-            reporting("development", true, Some(1)),
-            reporting("qa", true, Some(2)),
-            reporting("staging", true, None),
-            reporting("prod", false, Some(0)),
+            webhook_status("development", true, Some(1)),
+            webhook_status("qa", true, Some(2)),
+            webhook_status("staging", true, None),
+            webhook_status("prod", false, Some(0)),
         ];
         let checks = describe_reports(&[], &environments).checks;
         assert_eq!(
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_that_are_about_nobody_come_first_and_take_the_place_of_the_praise() {
+    fn unmapped_reports_come_first_and_replace_the_good_finding() {
         let last = UnmappedReport {
             environment: Some(EnvironmentName::new("qa")),
             sender: "Flux".to_owned(),
@@ -140,9 +140,10 @@ mod tests {
             message: String::new(),
             at: at(5),
         };
-        let unread = UnmappedReport { environment: None, object: None, repair: String::new(), ..last.clone() };
-        let strays = [(last, 3), (unread, 1)].map(|(last, count)| UnmappedReportGroup { last, count, first_at: at(0) });
-        let checks = describe_reports(&strays, &[reporting("qa", true, Some(5))]).checks;
+        let without_object = UnmappedReport { environment: None, object: None, repair: String::new(), ..last.clone() };
+        let unmapped =
+            [(last, 3), (without_object, 1)].map(|(last, count)| UnmappedReportGroup { last, count, first_at: at(0) });
+        let checks = describe_reports(&unmapped, &[webhook_status("qa", true, Some(5))]).checks;
         assert_eq!(collect_summaries(&checks), ["3 x Flux Kustomization flux-system/apps for qa", "1 x Flux"]);
         assert_eq!(checks[0].reason.as_deref(), Some("It applied nothing."));
         assert_eq!((checks[0].last_seen_at, checks[1].repair.as_deref()), (Some(at(5)), None));

@@ -91,11 +91,11 @@ impl<'a> DoctorRun<'a> {
     /// The places of each artefact, in the order of the environments.
     pub(super) fn list_places(&self) -> Vec<(&'a Artefact, &'a Environment, &'a Place)> {
         let catalogue = &self.doctor.config.catalogue;
-        let of = |artefact: &'a Artefact| {
+        let places_of = |artefact: &'a Artefact| {
             let environments = catalogue.ladder.environments().iter();
             environments.filter_map(move |it| Some((artefact, it, artefact.places.get(&it.name)?)))
         };
-        catalogue.artefacts.iter().flat_map(of).collect()
+        catalogue.artefacts.iter().flat_map(places_of).collect()
     }
 }
 
@@ -188,7 +188,7 @@ impl From<SendError> for ProbeError {
     fn from(error: SendError) -> Self {
         match error {
             // The outbox tries again after a wrong token. Here a wrong token is a finding.
-            SendError::Unauthorised(why) => Self::Refused(why),
+            SendError::Unauthorised(reason) => Self::Refused(reason),
             SendError::RateLimited { .. } | SendError::Transient(_) => Self::Unreachable(error.to_string()),
             _ => Self::Refused(error.to_string()),
         }
@@ -198,11 +198,11 @@ impl From<SendError> for ProbeError {
 impl From<GithubError> for ProbeError {
     fn from(error: GithubError) -> Self {
         match error {
-            GithubError::Unauthorised(why) | GithubError::NotFound(why) => {
-                Self::Refused(format!("it says \u{201c}{why}\u{201d}"))
+            GithubError::Unauthorised(reason) | GithubError::NotFound(reason) => {
+                Self::Refused(format!("it says \u{201c}{reason}\u{201d}"))
             }
-            GithubError::Unavailable(why) | GithubError::Unclear(why) | GithubError::Other(why) => {
-                Self::Unreachable(why)
+            GithubError::Unavailable(reason) | GithubError::Unclear(reason) | GithubError::Other(reason) => {
+                Self::Unreachable(reason)
             }
             error => Self::Unreachable(error.to_string()),
         }
@@ -211,17 +211,17 @@ impl From<GithubError> for ProbeError {
 
 impl From<ClusterError> for ProbeError {
     fn from(error: ClusterError) -> Self {
-        let why = error.to_string();
-        let is_refused = why.starts_with("forbidden") || why.starts_with("unauthorised");
-        if is_refused { Self::Refused(why) } else { Self::Unreachable(why) }
+        let reason = error.to_string();
+        let is_refused = reason.starts_with("forbidden") || reason.starts_with("unauthorised");
+        if is_refused { Self::Refused(reason) } else { Self::Unreachable(reason) }
     }
 }
 
 impl From<RegistryError> for ProbeError {
     fn from(error: RegistryError) -> Self {
         match error {
-            RegistryError::Unauthorised(why) => Self::Refused(why),
-            RegistryError::Unavailable(why) | RegistryError::Other(why) => Self::Unreachable(why),
+            RegistryError::Unauthorised(reason) => Self::Refused(reason),
+            RegistryError::Unavailable(reason) | RegistryError::Other(reason) => Self::Unreachable(reason),
         }
     }
 }
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_address_only_what_is_no_secret_is_shown() {
+    fn a_shown_url_contains_no_secrets() {
         assert_eq!(redact_url("https://me:pass@h.example:8443/a/b?key=1#x"), "https://h.example:8443/a/b");
         for broken in ["me:pass@h?key=1", "//me:pass@h", ""] {
             assert_eq!(redact_url(broken), "an address that cannot be read");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn many_names_are_counted() {
+    fn a_long_list_of_names_ends_with_a_count() {
         assert_eq!(format_list::<&str>(&[]), "");
         assert_eq!(format_list(&["a"]), "a");
         assert_eq!(format_list(&["a", "b", "c"]), "a, b and c");

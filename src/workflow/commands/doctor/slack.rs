@@ -75,9 +75,9 @@ fn check_scopes(found: &mut ServiceFindings, granted: Option<&[String]>, needed:
     if missing.is_empty() {
         return found.add_good(format!("The token has all {} scopes", needed.len()));
     }
-    let word = if missing.len() == 1 { "scope" } else { "scopes" };
+    let noun = if missing.len() == 1 { "scope" } else { "scopes" };
     found.add_bad(
-        format!("The token lacks the {word} {}", format_list(&missing)),
+        format!("The token lacks the {noun} {}", format_list(&missing)),
         "Add the missing scopes under OAuth & Permissions, or from deploy/slack/manifest.yaml, and install the app again.",
     );
 }
@@ -104,8 +104,8 @@ fn check_channels(
     let mut usable = Vec::new();
     for channel in wanted {
         let name = channel.strip_prefix('#').unwrap_or(channel);
-        match joined.iter().find(|known| known.name == name || known.id == *channel) {
-            Some(known) if known.is_archived => found.add_bad(
+        match joined.iter().find(|channel_info| channel_info.name == name || channel_info.id == *channel) {
+            Some(channel_info) if channel_info.is_archived => found.add_bad(
                 format!("{channel} is archived"),
                 "Unarchive it, or name another channel in the configuration.",
             ),
@@ -186,7 +186,7 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
             people.insert(id, account.map(|it| it.is_some_and(is_member).then(|| BTreeSet::from([id.clone()]))));
         }
     }
-    let mut known = BTreeSet::new();
+    let mut known_names = BTreeSet::new();
     let mut resolved: Vec<(String, Option<BTreeSet<PersonId>>)> = Vec::new();
     for (rule, member) in rules {
         let (written, people) = match member {
@@ -206,7 +206,7 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
                 format!("The user group {written} in {rule} is empty"),
                 "Add people to the user group, or use another one.",
             ),
-            (Ok(Some(_)), _) => drop(known.insert(written)),
+            (Ok(Some(_)), _) => drop(known_names.insert(written)),
             (Ok(None), Member::Handle(_)) => found.add_warning(
                 format!("No user group is called {written}, which is in {rule}, so it counts as a person"),
                 "Correct the handle, or write the person's member id (`U...`), which no other person can take over.",
@@ -227,8 +227,8 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
         }
         resolved.push((rule, people.ok().flatten()));
     }
-    let known: Vec<String> = known.into_iter().collect();
-    found.add_good_names(&known, |names| format!("The members in the rules exist in this workspace: {names}"));
+    let known_names: Vec<String> = known_names.into_iter().collect();
+    found.add_good_names(&known_names, |names| format!("The members in the rules exist in this workspace: {names}"));
     for (environment, policy) in run.list_policies() {
         if let Some(approvals) = &policy.approvals {
             let rule = format!("{environment}'s approvals");
@@ -242,9 +242,9 @@ async fn check_rule_members(run: &DoctorRun<'_>, client: &Client) -> ServiceFind
 /// The members of the group; `None` if there is no such group.
 fn find_group(
     groups: &ProbeResult<Vec<UserGroup>>,
-    is_it: impl Fn(&UserGroup) -> bool,
+    is_match: impl Fn(&UserGroup) -> bool,
 ) -> ProbeResult<Option<BTreeSet<PersonId>>> {
-    let group = groups.as_ref().map_err(Clone::clone)?.iter().find(|group| is_it(group));
+    let group = groups.as_ref().map_err(Clone::clone)?.iter().find(|group| is_match(group));
     Ok(group.map(|group| group.members.clone()))
 }
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_does_not_approve_so_one_more_is_needed() {
+    fn requesters_cannot_approve_so_one_approver_more_is_needed() {
         let health = |from: &[Option<&BTreeSet<PersonId>>]| {
             let mut found = ServiceFindings::new(Service::Slack);
             check_approver_count(&mut found, "prod", 2, from);
@@ -284,25 +284,25 @@ mod tests {
         assert_eq!(health(&[Some(&group(3))]), None);
         assert_eq!(health(&[Some(&group(2))]), Some(Health::Warning));
         assert_eq!(health(&[Some(&group(1))]), Some(Health::Bad));
-        assert_eq!(health(&[None]), None, "GitHub knows");
-        assert_eq!(health(&[]), None, "everybody may");
+        assert_eq!(health(&[None]), None, "only GitHub knows the members");
+        assert_eq!(health(&[]), None, "everyone may approve");
         let person = BTreeSet::from([PersonId::new("U1")]);
-        assert_eq!(health(&[Some(&group(2)), Some(&person)]), Some(Health::Warning), "once each");
+        assert_eq!(health(&[Some(&group(2)), Some(&person)]), Some(Health::Warning), "each person counts once");
     }
 
     #[test]
-    fn a_channel_is_known_by_its_name_or_its_id() {
+    fn a_channel_is_found_by_its_name_or_its_id() {
         let deploys = JoinedChannel { id: "C1".to_owned(), name: "deploys".to_owned(), is_archived: false };
         let old = JoinedChannel { id: "C2".to_owned(), name: "old".to_owned(), is_archived: true };
         let wanted = ["#deploys", "C1", "#old", "#other"].into();
         let mut found = ServiceFindings::new(Service::Slack);
         check_channels(&mut found, &wanted, &Ok(vec![deploys, old]), "gantry");
-        let said: Vec<_> = found.checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
+        let findings: Vec<_> = found.checks.iter().map(|check| (check.health, check.summary.as_str())).collect();
         let expected = [
             (Health::Bad, "#old is archived"),
             (Health::Bad, "The bot is not in #other"),
             (Health::Good, "The bot is in #deploys and C1"),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(findings, expected);
     }
 }
