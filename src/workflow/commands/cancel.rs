@@ -10,10 +10,11 @@ use crate::workflow::error::RetryLater;
 use crate::workflow::requests::reply::{Request, Response};
 
 pub(crate) async fn cancel_change(ctx: &Context, request: Request<'_>, short: &str) -> Result<Response, RetryLater> {
-    let called = ctx.store.find_changes_by_short(short).await.map_err(|error| RetryLater::from_store_error(&error))?;
+    let matching =
+        ctx.store.find_changes_by_short(short).await.map_err(|error| RetryLater::from_store_error(&error))?;
     // Of two changes with the same digits, the one that can be cancelled is meant.
-    let unmerged = called.iter().find(|change| change.stage.can_cancel());
-    let Some(change) = unmerged.or(called.first()) else {
+    let unmerged = matching.iter().find(|change| change.stage.can_cancel());
+    let Some(change) = unmerged.or(matching.first()) else {
         return Ok(request.reply_private(status::render_unknown_change(short)));
     };
     if unmerged.is_none() {
@@ -31,10 +32,10 @@ pub(crate) async fn cancel_change(ctx: &Context, request: Request<'_>, short: &s
             Err(error) => return request.reply_lookup_error(&error),
         }
     }
-    let mut work = request.reply_with_card_link(status::render_cancel_requested(change), change.id);
-    work.transaction = work
+    let mut response = request.reply_with_card_link(status::render_cancel_requested(change), change.id);
+    response.transaction = response
         .transaction
         .request_cancel(change.id, person.clone())
         .append_to_ledger(build_entry_by_person(ctx, change, LedgerKind::CancelAsked, person));
-    Ok(work)
+    Ok(response)
 }

@@ -33,12 +33,12 @@ enum Replanned {
     Answered(Response),
 }
 
-/// Confirms a shown plan or, without a `yes`, discards it. A confirmed plan is made again for the same commit.
+/// Confirms a shown plan or, if `confirmed` is `None`, discards it. A confirmed plan is made again for the same commit.
 pub(crate) async fn handle_plan_decision(
     ctx: &Context,
     request: Request<'_>,
     value: &str,
-    yes: Option<OnConflict>,
+    confirmed: Option<OnConflict>,
 ) -> Result<Response, RetryLater> {
     let request = Request { replaces_message: true, ..request };
     let shown = match ChangeId::parse(value) {
@@ -51,12 +51,12 @@ pub(crate) async fn handle_plan_decision(
     if shown.person != request.from.person {
         return Ok(Request { replaces_message: false, ..request }.reply_private(status::render_not_your_plan()));
     }
-    let mut work = match yes {
+    let mut response = match confirmed {
         Some(on_conflict) => confirm_plan(ctx, request, &shown, on_conflict).await?,
         None => request.reply_private(status::render_plan_discarded()),
     };
-    work.transaction = Transaction::new().use_plan(shown.id).append(work.transaction);
-    Ok(work)
+    response.transaction = Transaction::new().use_plan(shown.id).append(response.transaction);
+    Ok(response)
 }
 
 async fn confirm_plan(
@@ -88,14 +88,14 @@ async fn confirm_plan(
 }
 
 async fn replan_promotion(ctx: &Context, request: Request<'_>, shown: &Plan) -> Result<Replanned, RetryLater> {
-    let wish = PromotionRequest {
+    let promotion_request = PromotionRequest {
         override_reason: shown.overridden.as_ref().map(|overridden| overridden.reason.as_str().into()),
         ..PromotionRequest::from_plan(&request.from.person, shown)
     };
-    match Box::pin(decide_promotion(ctx, &wish)).await {
+    match Box::pin(decide_promotion(ctx, &promotion_request)).await {
         // The person confirmed a new change, so an errored one is not resumed.
         Ok(PromotionDecision::Planned { plan, .. }) => Ok(Replanned::Plan { plan, errored_change: None }),
-        Ok(PromotionDecision::Refused(no)) => Ok(Replanned::Answered(request.reply_refusal(&no))),
+        Ok(PromotionDecision::Refused(refusal)) => Ok(Replanned::Answered(request.reply_refusal(&refusal))),
         Err(error) => request.reply_lookup_error(&error).map(Replanned::Answered),
     }
 }
@@ -118,17 +118,17 @@ async fn replan_rollback(
                 let cancel = Transaction::new().request_cancel(holder.id, request.from.person.clone());
                 ctx.store.commit(cancel).await.map_err(|error| RetryLater::from_store_error(&error))?;
             }
-            let why = format!("change {} is being merged", holder.id.to_short_id());
-            Err(RetryLater::with_polling(why, rollback::render_wait_timeout(&plan)))
+            let reason = format!("change {} is being merged", holder.id.to_short_id());
+            Err(RetryLater::with_polling(reason, rollback::render_wait_timeout(&plan)))
         }
-        Ok(RollbackDecision::Refused(no)) => Ok(Replanned::Answered(request.reply_refusal(&no))),
+        Ok(RollbackDecision::Refused(refusal)) => Ok(Replanned::Answered(request.reply_refusal(&refusal))),
         Err(error) => request.reply_lookup_error(&error).map(Replanned::Answered),
     }
 }
 
 /// The change that the plan supersedes or conflicts with.
 fn find_conflicting_change(plan: &Plan) -> Option<ChangeId> {
-    plan.supersedes.as_ref().map(|met| met.id)
+    plan.supersedes.as_ref().map(|conflict| conflict.id)
 }
 
 /// Whether a promotion would have effects that were not shown.
@@ -151,11 +151,14 @@ fn has_rollback_changed(plan: &Plan, shown: &Plan) -> bool {
 
 /// The same after a conflict: only the conflicting promotion may have been merged or ended since the plan was shown.
 fn has_changed_after_conflict(plan: &Plan, shown: &Plan) -> bool {
-    let met = find_conflicting_change(shown);
-    let brought_by_it = plan.rollback_details().is_some_and(|about| about.of.is_some() && about.of == met);
+    let conflicting = find_conflicting_change(shown);
+    let is_from_conflict =
+        plan.rollback_details().is_some_and(|details| details.of.is_some() && details.of == conflicting);
     let superseded = find_conflicting_change(plan);
-    let same = has_same_from_version(plan, shown) && (plan.head == shown.head || brought_by_it);
-    !(same || brought_by_it) || (superseded.is_some() && superseded != met) || has_different_effects(plan, shown)
+    let is_same_state = has_same_from_version(plan, shown) && (plan.head == shown.head || is_from_conflict);
+    !(is_same_state || is_from_conflict)
+        || (superseded.is_some() && superseded != conflicting)
+        || has_different_effects(plan, shown)
 }
 
 fn has_same_from_version(plan: &Plan, shown: &Plan) -> bool {
@@ -166,6 +169,6 @@ fn has_same_from_version(plan: &Plan, shown: &Plan) -> bool {
 }
 
 fn has_different_effects(plan: &Plan, shown: &Plan) -> bool {
-    let locks = |plan: &Plan| plan.rollback_details().map(|about| about.locks.clone());
+    let locks = |plan: &Plan| plan.rollback_details().map(|details| details.locks.clone());
     plan.image != shown.image || locks(plan) != locks(shown) || plan.also != shown.also
 }

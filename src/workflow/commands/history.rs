@@ -21,33 +21,33 @@ pub(crate) async fn render_history(
     filter: ListFilter,
     count: Option<u32>,
     cursor: Cursor<LedgerPosition>,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
 ) -> Result<Rendered, StoreError> {
-    let most = count.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-    let mut page = load_history_page(ctx, &filter, cursor, most).await?;
-    if page.is_partial_first_page(most as usize) {
-        page = load_history_page(ctx, &filter, Cursor::Start, most).await?;
+    let page_size = count.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
+    let mut page = load_history_page(ctx, &filter, cursor, page_size).await?;
+    if page.is_partial_first_page(page_size as usize) {
+        page = load_history_page(ctx, &filter, Cursor::Start, page_size).await?;
     }
-    let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message_key.clone()).collect();
+    let keys: Vec<MessageKey> = page.items().filter_map(|entry| entry.message_key.clone()).collect();
     let links = find_message_links(ctx, &keys).await?;
-    Ok(render::history::render_history(&filter, count, page, &links, whom, ctx.clock.now()))
+    Ok(render::history::render_history(&filter, count, page, &links, viewer, ctx.clock.now()))
 }
 
 async fn load_history_page(
     ctx: &Context,
     filter: &ListFilter,
     cursor: Cursor<LedgerPosition>,
-    most: u32,
+    page_size: u32,
 ) -> Result<Page<HistoryEntry>, StoreError> {
-    let nearest = ctx.store.list_history_entries(filter, cursor, most + 1).await?;
-    Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, most as usize).map(convert_ledger_entry))
+    let nearest = ctx.store.list_history_entries(filter, cursor, page_size + 1).await?;
+    Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, page_size as usize).map(convert_ledger_entry))
 }
 
-fn convert_ledger_entry(past: NumberedEntry) -> HistoryEntry {
-    let NumberedEntry { number, entry, change } = past;
+fn convert_ledger_entry(numbered: NumberedEntry) -> HistoryEntry {
+    let NumberedEntry { number, entry, change } = numbered;
     let at = entry.at;
     let key = |name: &str, id: &str| Some(MessageKey::new(&format!("{name}:{id}")));
-    let (what, message) = match (entry.kind, change) {
+    let (event, message) = match (entry.kind, change) {
         (LedgerKind::Begun | LedgerKind::Carried, Some(change)) => {
             let card = message_keys::for_card(change.id);
             (Some(HistoryEvent::Change(Box::new(change))), Some(card))
@@ -63,12 +63,12 @@ fn convert_ledger_entry(past: NumberedEntry) -> HistoryEntry {
             Some(LedgerDetails::Lock { lock, taken_from }) => {
                 let id = lock.id.to_string();
                 let message = key(if kind == LedgerKind::Unlocked { "unlock" } else { "lock" }, &id);
-                let what = match kind {
+                let event = match kind {
                     LedgerKind::Locked => HistoryEvent::Locked(lock),
                     LedgerKind::Unlocked => HistoryEvent::Unlocked { lock, by: into_person(entry.actor) },
                     _ => HistoryEvent::TakenOver { lock, from: taken_from },
                 };
-                (Some(what), message)
+                (Some(event), message)
             }
             _ => (None, None),
         },
@@ -78,12 +78,12 @@ fn convert_ledger_entry(past: NumberedEntry) -> HistoryEntry {
         }
         _ => (None, None),
     };
-    HistoryEntry { position: number, at, event: what.unwrap_or(HistoryEvent::Unreadable), message_key: message }
+    HistoryEntry { position: number, at, event: event.unwrap_or(HistoryEvent::Unreadable), message_key: message }
 }
 
 fn convert_arrival(entry: LedgerEntry) -> Option<ArrivalRecord> {
-    let Some(LedgerDetails::Arrival(told)) = entry.details else { return None };
-    Some(ArrivalRecord { artefact: entry.artefact?, environment: entry.environment?, details: *told })
+    let Some(LedgerDetails::Arrival(details)) = entry.details else { return None };
+    Some(ArrivalRecord { artefact: entry.artefact?, environment: entry.environment?, details: *details })
 }
 
 fn convert_release(entry: LedgerEntry) -> Option<HistoryEvent> {

@@ -28,15 +28,15 @@ use crate::workflow::requests::reply::Response;
 
 /// Shows a person their Home, or the reason why Gantry does not answer them.
 pub(crate) async fn show_home(ctx: &Context, person: &PersonId, role: Role) -> Result<Response, RetryLater> {
-    let said = if role == Role::Member {
+    let rendered = if role == Role::Member {
         let now = ctx.clock.now();
-        let said = render_home(ctx, person, now).await.map_err(|error| RetryLater::from_store_error(&error))?;
-        ctx.home_readers.record_opened(person, HomeSnapshot { made_at: now, digest: hash_blocks(&said) });
-        said
+        let rendered = render_home(ctx, person, now).await.map_err(|error| RetryLater::from_store_error(&error))?;
+        ctx.home_readers.record_opened(person, HomeSnapshot { made_at: now, digest: hash_blocks(&rendered) });
+        rendered
     } else {
         notice::render_role_refusal(role)
     };
-    Ok(Transaction::new().enqueue_message(build_home_message(person, said)).into())
+    Ok(Transaction::new().enqueue_message(build_home_message(person, rendered)).into())
 }
 
 /// Renders the current state, with all ages as of `made_at`.
@@ -46,14 +46,14 @@ pub(crate) async fn render_home(ctx: &Context, person: &PersonId, made_at: Times
         all.iter().map(AsRef::as_ref).filter(|change: &&Change| change.stage.is_active() || change.stage.is_watched());
     let (mut waiting, mut mine, mut others, mut approval_error) = (Vec::new(), Vec::new(), Vec::new(), None);
     for change in all {
-        let waits = match needs_approval_from(ctx, person, change).await {
-            Ok(waits) => waits,
-            Err(why) => {
-                approval_error = Some(why);
+        let is_waiting = match needs_approval_from(ctx, person, change).await {
+            Ok(is_waiting) => is_waiting,
+            Err(reason) => {
+                approval_error = Some(reason);
                 false
             }
         };
-        if waits {
+        if is_waiting {
             waiting.push(change);
         } else if change.requester == *person {
             mine.push(change);
@@ -62,15 +62,15 @@ pub(crate) async fn render_home(ctx: &Context, person: &PersonId, made_at: Times
         }
     }
     let shown = [&waiting, &mine, &others].into_iter().flat_map(|changes| changes.iter().take(MAX_CHANGES));
-    let known = load_change_details(ctx, &shown.map(|change| change.id).collect::<Vec<_>>()).await?;
-    let rungs = ctx.config.catalogue.ladder.environments();
-    let neighbours = rungs.windows(2).map(|pair| (pair[0].name.clone(), pair[1].name.clone())).collect();
+    let details = load_change_details(ctx, &shown.map(|change| change.id).collect::<Vec<_>>()).await?;
+    let environments = ctx.config.catalogue.ladder.environments();
+    let neighbours = environments.windows(2).map(|pair| (pair[0].name.clone(), pair[1].name.clone())).collect();
     Ok(home::render_home(&HomeContent {
         waiting,
         unknown_reason: approval_error,
         mine,
         others,
-        details: known,
+        details,
         ladder: render_list(&build_listing(ctx, ListFilter::default(), 0), Viewer::Person, made_at).without_tables(),
         promotions: find_possible_promotions(ctx).await?,
         neighbours,
@@ -97,34 +97,34 @@ async fn find_possible_promotions(ctx: &Context) -> Result<Vec<(ArtefactName, En
     let quarantines = ctx.store.list_quarantines().await?;
     let mut found = Vec::new();
     for artefact in &catalogue.artefacts {
-        for rung in catalogue.ladder.environments() {
+        for environment in catalogue.ladder.environments() {
             let (Some(below), Some(place)) =
-                (catalogue.ladder.find_next_below(&rung.name, artefact), artefact.places.get(&rung.name))
+                (catalogue.ladder.find_next_below(&environment.name, artefact), artefact.places.get(&environment.name))
             else {
                 continue;
             };
-            let newer = ctx.sightings.read_artefact(&artefact.name, |seen| {
-                let below = &seen.find_in(&below.name)?.sighting.version;
-                let here = seen.find_in(&rung.name)?;
-                here.is_behind_commit(below.commit.as_ref()?).filter(|behind| *behind)?;
+            let newer = ctx.sightings.read_artefact(&artefact.name, |sightings| {
+                let below = &sightings.find_in(&below.name)?.sighting.version;
+                let entry = sightings.find_in(&environment.name)?;
+                entry.is_behind_commit(below.commit.as_ref()?).filter(|behind| *behind)?;
                 Some(below.clone())
             });
             let Some(newer) = newer else { continue };
-            let runs = artefact.places.get(&below.name).is_some_and(|below| {
+            let is_healthy = artefact.places.get(&below.name).is_some_and(|below| {
                 matches!(ctx.cluster_view.read_rollout(below, &artefact.image).state, RolloutState::Running { .. })
             });
-            if !runs || !ctx.cluster_view.has_been_read(place) {
+            if !is_healthy || !ctx.cluster_view.has_been_read(place) {
                 continue;
             }
-            let barred = quarantines.iter().any(|it| {
+            let is_quarantined = quarantines.iter().any(|it| {
                 it.has_artefact(&artefact.name)
-                    && it.is_effective_in(&rung.name, &catalogue.ladder)
+                    && it.is_effective_in(&environment.name, &catalogue.ladder)
                     && it.has_version(&newer, None)
             });
-            if barred || is_rollback_result(ctx, artefact, &below.name, &newer).await? {
+            if is_quarantined || is_rollback_result(ctx, artefact, &below.name, &newer).await? {
                 continue;
             }
-            found.push((artefact.name.clone(), rung.name.clone(), newer));
+            found.push((artefact.name.clone(), environment.name.clone(), newer));
             if found.len() == MAX_OFFERS {
                 return Ok(found);
             }
@@ -152,13 +152,13 @@ async fn is_rollback_result(
     Ok(false)
 }
 
-pub(crate) fn build_home_message(person: &PersonId, said: Rendered) -> Message {
+pub(crate) fn build_home_message(person: &PersonId, rendered: Rendered) -> Message {
     let key = MessageKey::new(&format!("home:{person}"));
-    said.into_message(Destination::Home { person: person.clone(), key })
+    rendered.into_message(Destination::Home { person: person.clone(), key })
 }
 
-pub(crate) fn hash_blocks(said: &Rendered) -> u64 {
+pub(crate) fn hash_blocks(rendered: &Rendered) -> u64 {
     let mut hasher = DefaultHasher::new();
-    format!("{:?}", said.blocks).hash(&mut hasher);
+    format!("{:?}", rendered.blocks).hash(&mut hasher);
     hasher.finish()
 }

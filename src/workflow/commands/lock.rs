@@ -24,16 +24,16 @@ pub(crate) async fn lock_environment(
     length: Option<SignedDuration>,
     reason: &str,
 ) -> Result<LockReply, RetryLater> {
-    if let Some(not_there) = refuse_absent_artefact(ctx, &environment, artefact.as_ref()) {
-        return Ok(LockReply::from_refusal(not_there.code(), render::refusal::render_refusal(&not_there)));
+    if let Some(refusal) = refuse_absent_artefact(ctx, &environment, artefact.as_ref()) {
+        return Ok(LockReply::from_refusal(refusal.code(), render::refusal::render_refusal(&refusal)));
     }
-    if let Some(no) = check_may_lock(ctx, &from.person, &environment, artefact.as_ref()).await? {
-        return Ok(no);
+    if let Some(refusal) = check_may_lock(ctx, &from.person, &environment, artefact.as_ref()).await? {
+        return Ok(refusal);
     }
     let locks = ctx.store.list_locks(Some(&environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
     if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
-        let said = render::lock::render_already_locked(held, held.by == from.person);
-        return Ok(LockReply::from_refusal("locked", said));
+        let answer = render::lock::render_already_locked(held, held.by == from.person);
+        return Ok(LockReply::from_refusal("locked", answer));
     }
     let since = ctx.clock.now();
     let lock = Lock {
@@ -66,14 +66,14 @@ pub(crate) async fn unlock_environment(
 ) -> Result<LockReply, RetryLater> {
     let mut locks =
         ctx.store.list_locks(Some(environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
-    let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
+    let Some(index) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
         return Ok(render::lock::render_not_locked(environment, artefact, &locks).into());
     };
-    let lock = locks.swap_remove(at);
-    let own = lock.by == from.person;
+    let lock = locks.swap_remove(index);
+    let is_own = lock.by == from.person;
     // A person who lost the right to lock may still remove their own lock.
-    if !own && let Some(no) = check_may_lock(ctx, &from.person, environment, artefact).await? {
-        return Ok(no);
+    if !is_own && let Some(refusal) = check_may_lock(ctx, &from.person, environment, artefact).await? {
+        return Ok(refusal);
     }
     let mut transaction = Transaction::new()
         .remove_lock(lock.id)
@@ -85,7 +85,7 @@ pub(crate) async fn unlock_environment(
             render::lock::render_unlock_announcement(&lock, &from.person),
             from,
         ));
-    if !own {
+    if !is_own {
         transaction = transaction.enqueue_message(
             render::lock::render_lock_ended(&lock, &from.person).into_message(Destination::new_direct(&lock.by)),
         );
@@ -111,27 +111,29 @@ pub(crate) async fn take_over_lock(
     if lock.by == from.person {
         return Ok(Some(render::lock::render_already_yours(&lock).into()));
     }
-    if let Some(no) = check_may_lock(ctx, &from.person, &lock.environment, lock.artefact.as_ref()).await? {
-        return Ok(Some(no));
+    if let Some(refusal) = check_may_lock(ctx, &from.person, &lock.environment, lock.artefact.as_ref()).await? {
+        return Ok(Some(refusal));
     }
     let since = ctx.clock.now();
-    let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
-    let details = LedgerDetails::Lock { lock: mine.clone(), taken_from: Some(lock.by.clone()) };
-    let entry =
-        LedgerEntry { details: Some(details), ..build_lock_entry(ctx, &mine, LedgerKind::TakenOver, &from.person) };
+    let taken_over = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
+    let details = LedgerDetails::Lock { lock: taken_over.clone(), taken_from: Some(lock.by.clone()) };
+    let entry = LedgerEntry {
+        details: Some(details),
+        ..build_lock_entry(ctx, &taken_over, LedgerKind::TakenOver, &from.person)
+    };
     let transaction = Transaction::new()
         .remove_lock(lock.id)
-        .insert_lock(mine.clone())
+        .insert_lock(taken_over.clone())
         .append_to_ledger(entry)
         .enqueue_message(build_lock_announcement(
             ctx,
-            &mine,
+            &taken_over,
             "lock",
-            render::lock::render_take_over_announcement(&mine, &lock.by),
+            render::lock::render_take_over_announcement(&taken_over, &lock.by),
             from,
         ))
-        .enqueue_message(render::lock::render_lock_lost(&mine).into_message(Destination::new_direct(&lock.by)));
-    Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::render_taken_over(&mine).into() }))
+        .enqueue_message(render::lock::render_lock_lost(&taken_over).into_message(Destination::new_direct(&lock.by)));
+    Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::render_taken_over(&taken_over).into() }))
 }
 
 /// The refusal if the person may not lock the environment; `None` if they may.
@@ -141,20 +143,24 @@ async fn check_may_lock(
     environment: &EnvironmentName,
     artefact: Option<&ArtefactName>,
 ) -> Result<Option<LockReply>, RetryLater> {
-    let may = match find_identity_repository(ctx, environment, artefact) {
+    let is_permitted = match find_identity_repository(ctx, environment, artefact) {
         Some(repository) => ctx.permissions.may_promote_or_approve(person, environment, repository).await,
         None => Ok(false),
     };
-    match may {
+    match is_permitted {
         Ok(true) => Ok(None),
         Ok(false) => {
-            let who = ctx.permissions.label_promoters_and_approvers(environment).await;
-            Ok(Some(LockReply::from_refusal("may_not", render::lock::render_not_permitted(environment, &who))))
+            let permitted = ctx.permissions.label_promoters_and_approvers(environment).await;
+            Ok(Some(LockReply::from_refusal("may_not", render::lock::render_not_permitted(environment, &permitted))))
         }
         Err(error) => {
-            let why = error.to_string();
-            let otherwise = render::lock::render_permission_unknown(environment, &why);
-            if error.transient { Err(RetryLater::with_backoff(why, otherwise)) } else { Ok(Some(otherwise.into())) }
+            let reason = error.to_string();
+            let failure_reply = render::lock::render_permission_unknown(environment, &reason);
+            if error.transient {
+                Err(RetryLater::with_backoff(reason, failure_reply))
+            } else {
+                Ok(Some(failure_reply.into()))
+            }
         }
     }
 }
@@ -168,8 +174,8 @@ fn find_identity_repository<'a>(
 ) -> Option<&'a Repository> {
     let all = &ctx.config.catalogue.artefacts;
     let named = artefact.and_then(|name| ctx.config.catalogue.find_artefact(name.as_str()));
-    let there = || all.iter().find(|it| it.places.contains_key(environment));
-    named.or_else(there).or(all.first()).map(|it| &it.repository)
+    let in_environment = || all.iter().find(|it| it.places.contains_key(environment));
+    named.or_else(in_environment).or(all.first()).map(|it| &it.repository)
 }
 
 fn refuse_absent_artefact(
@@ -179,30 +185,36 @@ fn refuse_absent_artefact(
 ) -> Option<Refusal> {
     let catalogue = &ctx.config.catalogue;
     let artefact = catalogue.find_artefact(artefact?.as_str())?;
-    let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
-    let there = rungs.filter(|name| artefact.places.contains_key(*name)).cloned().collect();
+    let names = catalogue.ladder.environments().iter().map(|environment| &environment.name);
+    let environments = names.filter(|name| artefact.places.contains_key(*name)).cloned().collect();
     let (name, environment) = (artefact.name.clone(), environment.clone());
-    let absent = !artefact.places.contains_key(&environment);
-    absent.then_some(Refusal::NotInEnvironment { artefact: name, environment, environments: there })
+    let is_absent = !artefact.places.contains_key(&environment);
+    is_absent.then_some(Refusal::NotInEnvironment { artefact: name, environment, environments })
 }
 
-fn build_lock_entry(ctx: &Context, lock: &Lock, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
+fn build_lock_entry(ctx: &Context, lock: &Lock, kind: LedgerKind, person: &PersonId) -> LedgerEntry {
     LedgerEntry {
         at: ctx.clock.now(),
         change: None,
         kind,
         artefact: lock.artefact.clone(),
         environment: Some(lock.environment.clone()),
-        actor: Some(Actor::Person(by.clone())),
+        actor: Some(Actor::Person(person.clone())),
         details: Some(LedgerDetails::Lock { lock: lock.clone(), taken_from: None }),
     }
 }
 
 /// The announcement in the environment's channel, else in the channel of the request.
-fn build_lock_announcement(ctx: &Context, lock: &Lock, what: &str, said: Rendered, from: &RequestOrigin) -> Message {
-    let rung = ctx.config.catalogue.ladder.find(lock.environment.as_str());
-    let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
-    let asked = FallbackRecipient { person: from.person.clone(), channel: Some(from.channel.clone()) };
-    let key = MessageKey::new(&format!("{what}:{}", lock.id));
-    said.into_message(Destination::Post { channel, key, thread: None, asked: Some(asked) })
+fn build_lock_announcement(
+    ctx: &Context,
+    lock: &Lock,
+    key_prefix: &str,
+    announcement: Rendered,
+    from: &RequestOrigin,
+) -> Message {
+    let environment = ctx.config.catalogue.ladder.find(lock.environment.as_str());
+    let channel = environment.map_or_else(|| from.channel.clone(), |environment| environment.channel.clone());
+    let fallback = FallbackRecipient { person: from.person.clone(), channel: Some(from.channel.clone()) };
+    let key = MessageKey::new(&format!("{key_prefix}:{}", lock.id));
+    announcement.into_message(Destination::Post { channel, key, thread: None, asked: Some(fallback) })
 }

@@ -17,9 +17,9 @@ pub(crate) fn show_plan(ctx: &Context, request: Request<'_>, plan: Plan, others:
     } else {
         plan::render_confirmation(&shown.plan, shown.id, others)
     };
-    let mut work = request.reply_private(message);
-    work.transaction = work.transaction.insert_plan(shown);
-    work
+    let mut response = request.reply_private(message);
+    response.transaction = response.transaction.insert_plan(shown);
+    response
 }
 
 /// Makes a plan a change: the errored change resumes, or a new one begins.
@@ -47,10 +47,10 @@ async fn begin_new_change(
 ) -> Result<Response, LookupError> {
     let supersedes = plan.supersedes.clone();
     let (change, transaction) = begin_change(ctx, plan, &request.from.person, &request.from.channel).await;
-    let Some(waiting) = supersedes else { return Ok(request.reply_change_begun(change, transaction, others)) };
-    let (before, gives_way) = supersede_change(ctx, &waiting, change.id).await?;
+    let Some(superseded) = supersedes else { return Ok(request.reply_change_begun(change, transaction, others)) };
+    let (before, supersession) = supersede_change(ctx, &superseded, change.id).await?;
     // The superseded change releases the change lock before the new one takes it.
-    let mut work = request.reply_change_begun(change, gives_way.append(transaction), others);
-    work.changes.insert(0, before);
-    Ok(work)
+    let mut response = request.reply_change_begun(change, supersession.append(transaction), others);
+    response.changes.insert(0, before);
+    Ok(response)
 }

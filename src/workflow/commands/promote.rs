@@ -27,37 +27,37 @@ pub(crate) async fn handle_promote_command(
 ) -> Result<Response, RetryLater> {
     let selector = version.map_or(VersionSelector::RunningBelow, VersionSelector::Named);
     let requester = request.from.person.clone();
-    let wanted = PromotionRequest { requester, artefact, environment, selector, override_reason };
-    promote(ctx, request, &wanted, dry_run).await
+    let promotion_request = PromotionRequest { requester, artefact, environment, selector, override_reason };
+    promote(ctx, request, &promotion_request, dry_run).await
 }
 
 pub(crate) async fn promote(
     ctx: &Context,
     request: Request<'_>,
-    wish: &PromotionRequest,
+    promotion_request: &PromotionRequest,
     dry_run: bool,
 ) -> Result<Response, RetryLater> {
-    let (plan, others, errored) = match Box::pin(decide_promotion(ctx, wish)).await {
+    let (plan, others, errored) = match Box::pin(decide_promotion(ctx, promotion_request)).await {
         Ok(PromotionDecision::Planned { plan, other_environments: others, errored_change: errored }) => {
             (*plan, others, errored)
         }
-        Ok(PromotionDecision::Refused(no)) => return Ok(request.reply_refusal(&no)),
+        Ok(PromotionDecision::Refused(refusal)) => return Ok(request.reply_refusal(&refusal)),
         Err(error) => return request.reply_lookup_error(&error),
     };
     let others = others.as_deref();
     if dry_run {
         return Ok(request.reply_private(plan::render_dry_run(&plan, others.unwrap_or_default())));
     }
-    let unsure = plan.is_image_unconfirmed();
-    if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
+    let is_image_unconfirmed = plan.is_image_unconfirmed();
+    if let Some(errored) = errored.filter(|_| !is_image_unconfirmed && plan.holds_to_lift.is_empty()) {
         return begin_plan(ctx, request, plan, Some(errored), others).await;
     }
-    let asks = !plan.also.is_empty()
+    let needs_confirmation = !plan.also.is_empty()
         || plan.overridden.is_some()
         || plan.supersedes.is_some()
         || !plan.holds_to_lift.is_empty()
-        || unsure;
-    if asks || needs_approval_stage(ctx, &plan) {
+        || is_image_unconfirmed;
+    if needs_confirmation || needs_approval_stage(ctx, &plan) {
         return Ok(show_plan(ctx, request, plan, others.unwrap_or_default()));
     }
     begin_plan(ctx, request, plan, None, others).await
@@ -72,15 +72,15 @@ pub(crate) async fn promote_arrival(ctx: &Context, request: Request<'_>, value: 
     let above =
         catalogue.find_artefact(artefact.as_str()).and_then(|it| catalogue.ladder.find_next_above(&environment, it));
     let Some(above) = above else { return Ok(Response::default()) };
-    let by = request.from.person.clone();
-    let wish = PromotionRequest {
-        requester: by,
+    let requester = request.from.person.clone();
+    let promotion_request = PromotionRequest {
+        requester,
         artefact,
         environment: Some(above.name.clone()),
         selector: VersionSelector::Sighting(seen_at),
         override_reason: None,
     };
-    promote(ctx, request, &wish, false).await
+    promote(ctx, request, &promotion_request, false).await
 }
 
 /// The button beside a shown version: promotes exactly that version, even if it no longer runs.
@@ -93,23 +93,23 @@ pub(crate) async fn promote_shown_version(
         return Ok(Response::default());
     };
     let catalogue = &ctx.config.catalogue;
-    let Some(known) = catalogue.find_artefact(artefact.as_str()) else { return Ok(Response::default()) };
+    let Some(configured) = catalogue.find_artefact(artefact.as_str()) else { return Ok(Response::default()) };
     if catalogue.ladder.find(environment.as_str()).is_none() {
         return Ok(Response::default());
     }
-    let what = match (&known.delivery, &version.commit) {
+    let selector = match (&configured.delivery, &version.commit) {
         (Delivery::Branch, Some(commit)) => VersionSelector::Commit(commit.clone()),
         _ => VersionSelector::Image(version),
     };
-    let by = request.from.person.clone();
-    let wish = PromotionRequest {
-        requester: by,
-        artefact: known.name.clone(),
+    let requester = request.from.person.clone();
+    let promotion_request = PromotionRequest {
+        requester,
+        artefact: configured.name.clone(),
         environment: Some(environment),
-        selector: what,
+        selector,
         override_reason: None,
     };
-    promote(ctx, Request { replaces_message: request.from.private, ..request }, &wish, false).await
+    promote(ctx, Request { replaces_message: request.from.private, ..request }, &promotion_request, false).await
 }
 
 /// The artefact, the environment and the time of the sighting in the key of an arrival's message.

@@ -21,7 +21,7 @@ use crate::workflow::requests::reply::{Request, Response};
 
 pub(crate) async fn handle_rollback_command(
     ctx: &Context,
-    asked: Request<'_>,
+    request: Request<'_>,
     artefact: ArtefactName,
     environment: Option<EnvironmentName>,
     version: Option<Arc<str>>,
@@ -29,35 +29,36 @@ pub(crate) async fn handle_rollback_command(
 ) -> Result<Response, RetryLater> {
     let Some(environment) = environment else {
         let environments = find_rollback_environments(ctx, &artefact);
-        let said = rollback::render_environment_choice(&artefact, &environments, version.as_deref(), reason.as_deref());
-        return Ok(asked.reply_private(said));
+        let answer =
+            rollback::render_environment_choice(&artefact, &environments, version.as_deref(), reason.as_deref());
+        return Ok(request.reply_private(answer));
     };
-    let by = asked.from.person.clone();
-    let to = version.map_or(RollbackTarget::Previous, RollbackTarget::Named);
-    let request = RollbackRequest {
-        requester: by,
+    let requester = request.from.person.clone();
+    let target_version = version.map_or(RollbackTarget::Previous, RollbackTarget::Named);
+    let rollback_request = RollbackRequest {
+        requester,
         artefact,
         environment,
-        target_version: to,
+        target_version,
         reason,
         change_to_undo: None,
         automatic: false,
     };
-    roll_back(ctx, asked, &request).await
+    roll_back(ctx, request, &rollback_request).await
 }
 
 /// The button on the card of a change, or on the message of its failure.
 pub(crate) async fn handle_rollback_click(
     ctx: &Context,
-    asked: Request<'_>,
+    request: Request<'_>,
     value: &str,
 ) -> Result<Response, RetryLater> {
     let Some(id) = ChangeId::parse(value) else { return Ok(Response::default()) };
     let Some(change) = ctx.store.find_change(id).await.map_err(|error| RetryLater::from_store_error(&error))? else {
-        return Ok(asked.reply_private(status::render_unknown_change(&id.to_short_id())));
+        return Ok(request.reply_private(status::render_unknown_change(&id.to_short_id())));
     };
-    let request = RollbackRequest {
-        requester: asked.from.person.clone(),
+    let rollback_request = RollbackRequest {
+        requester: request.from.person.clone(),
         reason: change.describe_failure().map(Into::into),
         artefact: change.plan.artefact,
         environment: change.plan.environment,
@@ -65,13 +66,13 @@ pub(crate) async fn handle_rollback_click(
         change_to_undo: Some(id),
         automatic: false,
     };
-    roll_back(ctx, asked, &request).await
+    roll_back(ctx, request, &rollback_request).await
 }
 
 /// Shows the versions that ran healthy in the environment, to choose from.
 pub(crate) async fn show_other_versions(
     ctx: &Context,
-    asked: Request<'_>,
+    request: Request<'_>,
     value: &str,
 ) -> Result<Response, RetryLater> {
     let catalogue = &ctx.config.catalogue;
@@ -82,36 +83,41 @@ pub(crate) async fn show_other_versions(
     let reason = parts.next().filter(|reason| !reason.is_empty());
     match find_other_versions(ctx, artefact, target).await {
         Ok(versions) => {
-            Ok(asked.reply_private(rollback::render_version_choice(&artefact.name, &target.name, &versions, reason)))
+            Ok(request.reply_private(rollback::render_version_choice(&artefact.name, &target.name, &versions, reason)))
         }
-        Err(error) => asked.reply_lookup_error(&error),
+        Err(error) => request.reply_lookup_error(&error),
     }
 }
 
 pub(crate) async fn roll_back(
     ctx: &Context,
-    asked: Request<'_>,
-    request: &RollbackRequest,
+    request: Request<'_>,
+    rollback_request: &RollbackRequest,
 ) -> Result<Response, RetryLater> {
-    let (plan, errored) = match decide_rollback(ctx, request).await {
-        Ok(RollbackDecision::Planned { plan, errored_change: errored }) => (*plan, errored),
+    let (plan, errored_change) = match decide_rollback(ctx, rollback_request).await {
+        Ok(RollbackDecision::Planned { plan, errored_change }) => (*plan, errored_change),
         Ok(RollbackDecision::Conflict { plan, holder }) => {
-            return Ok(ask_about_conflict(ctx, asked, *plan, &holder));
+            return Ok(ask_about_conflict(ctx, request, *plan, &holder));
         }
-        Ok(RollbackDecision::Refused(no)) => return Ok(asked.reply_refusal(&no)),
-        Err(error) => return asked.reply_lookup_error(&error),
+        Ok(RollbackDecision::Refused(refusal)) => return Ok(request.reply_refusal(&refusal)),
+        Err(error) => return request.reply_lookup_error(&error),
     };
     if needs_rollback_confirmation(ctx, &plan) {
-        return Ok(show_plan(ctx, asked, plan, &[]));
+        return Ok(show_plan(ctx, request, plan, &[]));
     }
-    begin_plan(ctx, asked, plan, errored, None).await
+    begin_plan(ctx, request, plan, errored_change, None).await
 }
 
 /// Asks whether to cancel or await the promotion that is being merged. The stored plan names that promotion, so that
 /// the choice applies to no other one.
-pub(crate) fn ask_about_conflict(ctx: &Context, asked: Request<'_>, plan: Plan, holder: &ChangeInProgress) -> Response {
-    let mut shown = build_shown_plan(ctx, plan, &asked.from.person);
-    let mut work = asked.reply_private(rollback::render_conflict_choice(&shown.plan, holder, shown.id));
+pub(crate) fn ask_about_conflict(
+    ctx: &Context,
+    request: Request<'_>,
+    plan: Plan,
+    holder: &ChangeInProgress,
+) -> Response {
+    let mut shown = build_shown_plan(ctx, plan, &request.from.person);
+    let mut response = request.reply_private(rollback::render_conflict_choice(&shown.plan, holder, shown.id));
     shown.plan.supersedes = Some(ConflictingChange {
         id: holder.id,
         requester: holder.requester.clone(),
@@ -119,6 +125,6 @@ pub(crate) fn ask_about_conflict(ctx: &Context, asked: Request<'_>, plan: Plan, 
         since: holder.since,
         merged: false,
     });
-    work.transaction = work.transaction.insert_plan(shown);
-    work
+    response.transaction = response.transaction.insert_plan(shown);
+    response
 }

@@ -24,17 +24,17 @@ const MAX_LEDGER_ENTRIES: u32 = 500;
 pub(crate) async fn answer_from_store(
     ctx: &Context,
     command: &Command,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
 ) -> Result<Option<Rendered>, StoreError> {
     match command {
         Command::Status { change: Some(digits), .. } => render_change_status(ctx, digits).await,
         Command::Status { artefact, environment, .. } => {
             let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
-            render_status(ctx, filter, Cursor::Start, whom).await
+            render_status(ctx, filter, Cursor::Start, viewer).await
         }
         Command::History { artefact, environment, count } => {
             let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
-            render_history(ctx, filter, *count, Cursor::Start, whom).await
+            render_history(ctx, filter, *count, Cursor::Start, viewer).await
         }
         _ => return Ok(None),
     }
@@ -45,7 +45,7 @@ pub(crate) async fn render_status(
     ctx: &Context,
     filter: ListFilter,
     cursor: Cursor<ChangeId>,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
 ) -> Result<Rendered, StoreError> {
     let all = ctx.open_changes.all();
     let listed: Vec<&Change> = all
@@ -58,36 +58,40 @@ pub(crate) async fn render_status(
         })
         .collect();
     let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
-    let count = StatusCounts { under_way: listed.len() - watched, watched };
-    let asked_for = select_page(&listed, cursor);
-    let page = if asked_for.is_partial_first_page(PAGE_SIZE) { select_page(&listed, Cursor::Start) } else { asked_for };
-    let known = load_change_details(ctx, &page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
-    Ok(status::render_status(&filter, page, count, &known, whom, ctx.clock.now()))
+    let counts = StatusCounts { under_way: listed.len() - watched, watched };
+    let requested_page = select_page(&listed, cursor);
+    let page = if requested_page.is_partial_first_page(PAGE_SIZE) {
+        select_page(&listed, Cursor::Start)
+    } else {
+        requested_page
+    };
+    let details = load_change_details(ctx, &page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
+    Ok(status::render_status(&filter, page, counts, &details, viewer, ctx.clock.now()))
 }
 
 async fn render_change_status(ctx: &Context, digits: &str) -> Result<Rendered, StoreError> {
-    let called = ctx.store.find_changes_by_short(digits).await?;
-    if called.is_empty() {
+    let matching = ctx.store.find_changes_by_short(digits).await?;
+    if matching.is_empty() {
         return Ok(status::render_unknown_change(digits));
     }
-    let known = load_change_details(ctx, &called.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
-    let mut changes = Vec::with_capacity(called.len());
-    for change in called {
+    let details = load_change_details(ctx, &matching.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
+    let mut changes = Vec::with_capacity(matching.len());
+    for change in matching {
         let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
         let entries = ctx.store.list_ledger_entries(&filter, MAX_LEDGER_ENTRIES).await?.into_iter().rev();
         let steps =
             entries.map(|entry| ChangeEvent { at: entry.at, kind: entry.kind.as_str().to_owned(), by: entry.actor });
         changes.push((change, steps.collect()));
     }
-    Ok(status::render_details(&changes, &known, ctx.clock.now()))
+    Ok(status::render_details(&changes, &details, ctx.clock.now()))
 }
 
 pub(crate) async fn load_change_details(ctx: &Context, changes: &[ChangeId]) -> Result<StatusDetails, StoreError> {
-    let since = ctx.store.find_stage_starts(changes).await?;
+    let stage_since = ctx.store.find_stage_starts(changes).await?;
     let keys: Vec<MessageKey> = changes.iter().map(|id| message_keys::for_card(*id)).collect();
     let mut links = find_message_links(ctx, &keys).await?;
-    let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&message_keys::for_card(*id))?))).collect();
-    Ok(StatusDetails { stage_since: since, card_links: cards })
+    let card_links = changes.iter().filter_map(|id| Some((*id, links.remove(&message_keys::for_card(*id))?))).collect();
+    Ok(StatusDetails { stage_since, card_links })
 }
 
 /// One page of the changes, in the order of their ids, which is the order of their requests.
@@ -95,8 +99,8 @@ fn select_page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Cha
     let mut nearest = all.to_vec();
     nearest.retain(|change| match cursor {
         Cursor::Start => true,
-        Cursor::Earlier(than) => change.id < than,
-        Cursor::Later(than) => change.id > than,
+        Cursor::Earlier(id) => change.id < id,
+        Cursor::Later(id) => change.id > id,
     });
     if cursor.is_backward(Order::OldestFirst) {
         nearest.reverse();

@@ -13,33 +13,34 @@ use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::requests::reply::{Request, Response};
 
-pub(crate) async fn turn_page(ctx: &Context, asked: Request<'_>, turn: PageAction) -> Result<Response, RetryLater> {
-    let Request { from, received, .. } = asked;
+pub(crate) async fn turn_page(ctx: &Context, request: Request<'_>, action: PageAction) -> Result<Response, RetryLater> {
+    let Request { from, received, .. } = request;
     let Some(response_url) = from.build_response_url(received.received_at) else { return Ok(Response::default()) };
-    let whom = match turn.mode {
+    let viewer = match action.mode {
         PageMode::Private => Viewer::Person,
         PageMode::Public => Viewer::Channel { shared_by: None },
         PageMode::Share => Viewer::Channel { shared_by: Some(&from.person) },
     };
-    let said = match turn.request {
-        PageRequest::List { filter, page } => answer_list(ctx, filter, page, whom),
+    let answer = match action.request {
+        PageRequest::List { filter, page } => answer_list(ctx, filter, page, viewer),
         PageRequest::Status { filter, .. } | PageRequest::History { filter, .. } if !can_be_typed(ctx, &filter) => {
             return Ok(Response::default());
         }
         PageRequest::Status { filter, cursor } => {
-            render_status(ctx, filter, cursor, whom).await.map_err(|error| RetryLater::from_store_error(&error))?
+            render_status(ctx, filter, cursor, viewer).await.map_err(|error| RetryLater::from_store_error(&error))?
         }
-        PageRequest::Diff { source, target, page } => match render_diff_page(ctx, &source, &target, page, whom).await {
-            Some(said) => said,
+        PageRequest::Diff { source, target, page } => match render_diff_page(ctx, &source, &target, page, viewer).await
+        {
+            Some(answer) => answer,
             None => return Ok(Response::default()),
         },
-        PageRequest::History { filter, count, cursor } => render_history(ctx, filter, count, cursor, whom)
+        PageRequest::History { filter, count, cursor } => render_history(ctx, filter, count, cursor, viewer)
             .await
             .map_err(|error| RetryLater::from_store_error(&error))?,
     };
-    let (in_channel, replace) = (turn.mode != PageMode::Private, turn.mode != PageMode::Share);
+    let (in_channel, replace) = (action.mode != PageMode::Private, action.mode != PageMode::Share);
     Ok(Transaction::new()
-        .enqueue_message(said.into_message(Destination::Reply { response_url, in_channel, replace }))
+        .enqueue_message(answer.into_message(Destination::Reply { response_url, in_channel, replace }))
         .into())
 }
 

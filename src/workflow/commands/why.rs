@@ -16,71 +16,73 @@ use crate::workflow::planning::promotion::{PromotionRequest, gather_facts_and_ch
 use crate::workflow::planning::promotion_candidate::VersionSelector;
 use crate::workflow::requests::reply::{Request, Response};
 
-/// Answers with the obstacles for the person who asks. `openly`: everyone in the channel sees the answer.
+/// Answers with the obstacles for the person who asks. `is_public`: everyone in the channel sees the answer.
 pub(crate) async fn answer_why(
     ctx: &Context,
-    asked: Request<'_>,
+    request: Request<'_>,
     artefact: ArtefactName,
     environment: Option<EnvironmentName>,
-    openly: bool,
+    is_public: bool,
 ) -> Result<Response, RetryLater> {
-    match find_obstacles(ctx, asked.from.person.clone(), artefact, environment).await {
+    match find_obstacles(ctx, request.from.person.clone(), artefact, environment).await {
         Ok(answer) => {
-            Ok(asked.reply_with_visibility(why::render_why(&answer), openly, answer.find_change_in_progress()))
+            Ok(request.reply_with_visibility(why::render_why(&answer), is_public, answer.find_change_in_progress()))
         }
-        Err(error) => asked.reply_lookup_error(&error),
+        Err(error) => request.reply_lookup_error(&error),
     }
 }
 
 async fn find_obstacles(
     ctx: &Context,
-    by: PersonId,
+    requester: PersonId,
     artefact: ArtefactName,
     environment: Option<EnvironmentName>,
 ) -> Result<WhyAnswer, LookupError> {
     let request = PromotionRequest {
-        requester: by,
+        requester,
         artefact,
         environment,
         selector: VersionSelector::RunningBelow,
         override_reason: None,
     };
     let (artefact, target, others) = match resolve_target(ctx, &request).await {
-        Ok(aim) => aim,
+        Ok(target) => target,
         Err(PlanError::Refused(refusal)) => return Ok(explain_missing_target(request, refusal)),
         Err(PlanError::Lookup(error)) => return Err(error),
     };
-    let mut blockers = Obstacles::new_collecting_all();
+    let mut obstacles = Obstacles::new_collecting_all();
     // Boxed, because the future is large and few requests reach this point.
-    let judged = Box::pin(gather_facts_and_check(ctx, &request, artefact, target, &mut blockers)).await;
-    let (version, blockers) = blockers.into_parts();
+    let decision = Box::pin(gather_facts_and_check(ctx, &request, artefact, target, &mut obstacles)).await;
+    let (version, obstacles) = obstacles.into_parts();
     let (artefact, environment) = (artefact.name.clone(), Some(target.name.clone()));
-    let mut why = WhyAnswer {
+    let mut answer = WhyAnswer {
         artefact,
         environment,
         other_environments: others,
         version,
-        obstacles: blockers,
+        obstacles,
         ready_promotion: None,
         lookup_failure: None,
     };
-    match judged {
-        Ok((plan, _)) => why.ready_promotion = Some(describe_allowed_plan(ctx, *plan).await),
-        Err(PlanError::Refused(last)) => why.obstacles.push(last),
+    match decision {
+        Ok((plan, _)) => answer.ready_promotion = Some(describe_allowed_plan(ctx, *plan).await),
+        Err(PlanError::Refused(refusal)) => answer.obstacles.push(refusal),
         // The known obstacles now are worth more than all obstacles some minutes later.
-        Err(PlanError::Lookup(error)) if !why.obstacles.is_empty() => why.lookup_failure = Some(error.to_string()),
+        Err(PlanError::Lookup(error)) if !answer.obstacles.is_empty() => {
+            answer.lookup_failure = Some(error.to_string());
+        }
         Err(PlanError::Lookup(error)) => return Err(error),
     }
-    Ok(why)
+    Ok(answer)
 }
 
 async fn describe_allowed_plan(ctx: &Context, plan: Plan) -> ReadyPromotion {
-    let awaits = if needs_approval_stage(ctx, &plan) {
+    let awaiting = if needs_approval_stage(ctx, &plan) {
         Some(collect_approval_requirements(ctx, &plan, ctx.clock.now()).await)
     } else {
         None
     };
-    ReadyPromotion { plan: Box::new(plan), awaiting: awaits }
+    ReadyPromotion { plan: Box::new(plan), awaiting }
 }
 
 /// The answer if no environment is behind.

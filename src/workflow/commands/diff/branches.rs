@@ -1,5 +1,5 @@
-//! The part of a diff that GitHub answers for branches: the commits between two environments, and whether each branch is
-//! ahead of the version that runs.
+//! The part of a diff that GitHub answers for branches: the commits between two environments, and whether each branch
+//! is ahead of the version that runs.
 
 use crate::domain::git::comparison::{Comparison, ListedCommit, collapse_merges};
 use crate::domain::git::pending::PendingCommits;
@@ -18,24 +18,27 @@ pub(super) async fn compare_branches(
     artefact: &Artefact,
     lower: &mut ComparedEnvironment<'_>,
     upper: &mut ComparedEnvironment<'_>,
-    (down, up): (&Sha, &Sha),
+    (lower_commit, upper_commit): (&Sha, &Sha),
 ) -> Result<Option<PendingCommits>, LookupError> {
     let repository = &artefact.repository;
-    let Some(there) = compare_with_branch(ctx, artefact, up, down, lower).await? else { return Ok(None) };
-    let back = if there.behind_by == 0 {
+    let Some(forward) = compare_with_branch(ctx, artefact, upper_commit, lower_commit, lower).await? else {
+        return Ok(None);
+    };
+    let backward = if forward.behind_by == 0 {
         read_branch_state(ctx, artefact, upper).await?;
         None
     } else {
-        compare_with_branch(ctx, artefact, down, up, upper).await?
+        compare_with_branch(ctx, artefact, lower_commit, upper_commit, upper).await?
     };
-    let pending = PendingCommits::from_comparisons(there, back);
+    let pending = PendingCommits::from_comparisons(forward, backward);
     if upper.image_commit == upper.code_commit && pending.may_be_rolled_back() {
         // A hotfix on a rollback, or a rollback that the ledger does not have: the code that runs is the restored one.
-        let open = ctx.github.find_open_rollbacks(repository, up).await?;
-        if let Some(newest) = open.first()
-            && let Some(live) = ctx.comparisons.compute_pending_between(repository, &newest.restores, down).await?
+        let open_rollbacks = ctx.github.find_open_rollbacks(repository, upper_commit).await?;
+        if let Some(newest) = open_rollbacks.first()
+            && let Some(since_restored) =
+                ctx.comparisons.compute_pending_between(repository, &newest.restores, lower_commit).await?
         {
-            let PendingCommits { ahead_by, commits, files, url, .. } = live;
+            let PendingCommits { ahead_by, commits, files, url, .. } = since_restored;
             return Ok(Some(PendingCommits { ahead_by, commits, files, url, ..pending }));
         }
     }
@@ -48,37 +51,38 @@ async fn compare_with_branch(
     artefact: &Artefact,
     base: &Sha,
     code: &Sha,
-    known: &mut ComparedEnvironment<'_>,
+    compared: &mut ComparedEnvironment<'_>,
 ) -> Result<Option<Comparison>, LookupError> {
     let repository = &artefact.repository;
     if base == code {
-        read_branch_state(ctx, artefact, known).await?;
+        read_branch_state(ctx, artefact, compared).await?;
         return Ok(Some(Comparison::with_itself(base)));
     }
     // The request is the same each time, so that GitHub can answer "not modified".
-    let Some(head) = ctx.comparisons.compare_with_head(repository, base, &known.environment.branch).await? else {
-        known.side.git = read_incomparable_branch(ctx, artefact, known.environment).await?;
+    let Some(head) = ctx.comparisons.compare_with_head(repository, base, &compared.environment.branch).await? else {
+        compared.side.git = read_incomparable_branch(ctx, artefact, compared.environment).await?;
         return ctx.comparisons.compare_commits(repository, base, code).await;
     };
-    let told = known
+    let deployed_part = compared
         .image_commit
         .as_ref()
         .filter(|commit| head.has_commit(commit))
         .and_then(|commit| head.restrict_to_ancestor(commit));
-    match told.filter(|_| artefact.paths.is_empty()) {
+    match deployed_part.filter(|_| artefact.paths.is_empty()) {
         Some(deployed) => {
-            let tree =
-                |of: &Sha| head.commits.iter().find(|lone| lone.commit.sha == *of).and_then(|it| it.tree.as_ref());
+            let tree = |sha: &Sha| {
+                head.commits.iter().find(|listed| listed.commit.sha == *sha).and_then(|it| it.tree.as_ref())
+            };
             let same_tree = tree(&head.head).is_some() && tree(&head.head) == tree(&deployed.head);
             let undeployed = if same_tree {
                 UndeployedCommits::Nothing
             } else {
-                count_undeployed(head.commits.iter().filter(|lone| !deployed.has_commit(&lone.commit.sha)))
+                count_undeployed(head.commits.iter().filter(|listed| !deployed.has_commit(&listed.commit.sha)))
             };
-            let branch = known.environment.branch.clone();
-            known.side.git = GitState::Branch { branch, head: head.head.clone(), undeployed };
+            let branch = compared.environment.branch.clone();
+            compared.side.git = GitState::Branch { branch, head: head.head.clone(), undeployed };
         }
-        None => read_branch_state(ctx, artefact, known).await?,
+        None => read_branch_state(ctx, artefact, compared).await?,
     }
     if head.head == *code {
         return Ok(Some(head));
@@ -90,16 +94,16 @@ async fn compare_with_branch(
 async fn read_branch_state(
     ctx: &Context,
     artefact: &Artefact,
-    known: &mut ComparedEnvironment<'_>,
+    compared: &mut ComparedEnvironment<'_>,
 ) -> Result<(), LookupError> {
-    let Some(commit) = &known.image_commit else { return Ok(()) };
-    let branch = known.environment.branch.clone();
-    known.side.git = match ctx.comparisons.compare_with_head(&artefact.repository, commit, &branch).await? {
-        None => read_incomparable_branch(ctx, artefact, known.environment).await?,
+    let Some(commit) = &compared.image_commit else { return Ok(()) };
+    let branch = compared.environment.branch.clone();
+    compared.side.git = match ctx.comparisons.compare_with_head(&artefact.repository, commit, &branch).await? {
+        None => read_incomparable_branch(ctx, artefact, compared.environment).await?,
         Some(head) => {
-            let changes = head.files.cut || head.files.changed.iter().any(|file| file.is_relevant_to(artefact));
+            let has_changes = head.files.cut || head.files.changed.iter().any(|file| file.is_relevant_to(artefact));
             let undeployed = match head.behind_by {
-                0 if changes => count_undeployed(head.commits.iter()),
+                0 if has_changes => count_undeployed(head.commits.iter()),
                 // The branch has the same code in other commits, or changes no file of the artefact.
                 0 => UndeployedCommits::Nothing,
                 _ => UndeployedCommits::Diverged,

@@ -24,11 +24,11 @@ pub(super) struct ComparedEnvironment<'a> {
 }
 
 /// The version that the cluster runs; if the cluster cannot be read, the last sighting.
-pub(super) fn build_side(ctx: &Context, artefact: &Artefact, rung: &Environment) -> DiffSide {
-    let environment = rung.name.clone();
-    let Some(place) = artefact.places.get(&rung.name) else {
+pub(super) fn build_side(ctx: &Context, artefact: &Artefact, environment: &Environment) -> DiffSide {
+    let name = environment.name.clone();
+    let Some(place) = artefact.places.get(&name) else {
         return DiffSide {
-            environment,
+            environment: name,
             running: None,
             state: RolloutState::Missing,
             since: None,
@@ -36,15 +36,15 @@ pub(super) fn build_side(ctx: &Context, artefact: &Artefact, rung: &Environment)
         };
     };
     let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
-    let seen = ctx.sightings.find_sighting(&artefact.name, &rung.name);
-    let unreadable = matches!(rollout.state, RolloutState::Unreadable { .. });
-    let known = seen.filter(|seen| match &rollout.version {
-        Some(version) => seen.version.is_same_image(version),
-        None => unreadable,
+    let last = ctx.sightings.find_sighting(&artefact.name, &name);
+    let is_unreadable = matches!(rollout.state, RolloutState::Unreadable { .. });
+    let sighting = last.filter(|last| match &rollout.version {
+        Some(version) => last.version.is_same_image(version),
+        None => is_unreadable,
     });
-    let since = known.as_ref().and_then(|seen| seen.running_at).or(rollout.since);
-    let version = known.map(|seen| seen.version).or(rollout.version);
-    DiffSide { environment, running: version, state: rollout.state, since, git: GitState::Unknown }
+    let since = sighting.as_ref().and_then(|sighting| sighting.running_at).or(rollout.since);
+    let version = sighting.map(|sighting| sighting.version).or(rollout.version);
+    DiffSide { environment: name, running: version, state: rollout.state, since, git: GitState::Unknown }
 }
 
 pub(super) async fn gather_environment_facts<'a>(
@@ -69,22 +69,24 @@ pub(super) async fn gather_environment_facts<'a>(
 pub(super) async fn read_manifest_state(
     ctx: &Context,
     artefact: &Artefact,
-    known: &mut ComparedEnvironment<'_>,
+    compared: &mut ComparedEnvironment<'_>,
 ) -> Result<(), LookupError> {
     let read = async {
-        let Some(at) = resolve_manifest_file(ctx, artefact, known.environment).await? else { return Ok(None) };
-        let text = read_manifest_text(ctx, artefact, &at).await?;
-        let says = parse_manifest_version(artefact, &at, &text)?;
-        Ok(Some((at.file, text, says)))
+        let Some(manifest_file) = resolve_manifest_file(ctx, artefact, compared.environment).await? else {
+            return Ok(None);
+        };
+        let text = read_manifest_text(ctx, artefact, &manifest_file).await?;
+        let specified = parse_manifest_version(artefact, &manifest_file, &text)?;
+        Ok(Some((manifest_file.file, text, specified)))
     };
     match read.await {
-        Ok(Some((file, text, says))) => {
-            let runs = known.side.running.as_ref().is_some_and(|runs| runs.is_same_image(&says));
-            known.manifest = Some((file.clone(), text));
-            known.side.git = GitState::Manifest { file, specified: says, is_running: runs };
+        Ok(Some((file, text, specified))) => {
+            let is_running = compared.side.running.as_ref().is_some_and(|running| running.is_same_image(&specified));
+            compared.manifest = Some((file.clone(), text));
+            compared.side.git = GitState::Manifest { file, specified, is_running };
         }
         Ok(None) => {}
-        Err(PlanError::Refused(refusal)) => known.side.git = convert_manifest_refusal(refusal),
+        Err(PlanError::Refused(refusal)) => compared.side.git = convert_manifest_refusal(refusal),
         Err(PlanError::Lookup(error)) => return Err(error),
     }
     Ok(())
@@ -97,13 +99,13 @@ fn convert_manifest_refusal(refusal: Refusal) -> GitState {
     }
 }
 
-pub(super) fn find_missing_side(artefact: &Artefact, known: &ComparedEnvironment<'_>) -> Option<DiffResult> {
-    let name = known.environment.name.clone();
+pub(super) fn find_missing_side(artefact: &Artefact, compared: &ComparedEnvironment<'_>) -> Option<DiffResult> {
+    let name = compared.environment.name.clone();
     if !artefact.places.contains_key(&name) {
         return Some(DiffResult::NotInEnvironment(name));
     }
-    match (&known.side.running, &known.code_commit) {
-        (None, _) if let RolloutState::Unreadable { why, .. } = &known.side.state => {
+    match (&compared.side.running, &compared.code_commit) {
+        (None, _) if let RolloutState::Unreadable { why, .. } = &compared.side.state => {
             Some(DiffResult::Unknown(format!("the cluster of {name} cannot be read: {why}")))
         }
         (None, _) => Some(DiffResult::NotRunning(name)),

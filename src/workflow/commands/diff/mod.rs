@@ -45,47 +45,48 @@ pub(crate) struct DiffRequest {
 
 pub(crate) async fn answer_diff(
     ctx: &Context,
-    asked: Request<'_>,
-    wanted: DiffRequest,
-    openly: bool,
+    request: Request<'_>,
+    arguments: DiffRequest,
+    is_public: bool,
 ) -> Result<Response, RetryLater> {
     let catalogue = &ctx.config.catalogue;
     let find_environment = |name: &EnvironmentName| catalogue.ladder.find(name.as_str());
-    let (Some(source), Some(target)) = (find_environment(&wanted.source), find_environment(&wanted.target)) else {
+    let (Some(source), Some(target)) = (find_environment(&arguments.source), find_environment(&arguments.target))
+    else {
         return Ok(Response::default());
     };
     if source.name == target.name {
-        return Ok(asked.reply_private(render::render_same_environment(&source.name)));
+        return Ok(request.reply_private(render::render_same_environment(&source.name)));
     }
-    let Some(artefact) = wanted.artefact.as_ref().and_then(|name| catalogue.find_artefact(name.as_str())) else {
-        return diff_all_artefacts(ctx, asked, source, target, openly).await;
+    let Some(artefact) = arguments.artefact.as_ref().and_then(|name| catalogue.find_artefact(name.as_str())) else {
+        return diff_all_artefacts(ctx, request, source, target, is_public).await;
     };
     let diff = match diff_artefact(ctx, artefact, source, target).await {
         Ok(diff) => diff,
-        Err(error) => return asked.reply_lookup_error(&error),
+        Err(error) => return request.reply_lookup_error(&error),
     };
     let code = match &diff.compared_commits {
-        Some((upper, lower)) if wanted.includes_code && matches!(diff.result, DiffResult::Different { .. }) => {
+        Some((upper, lower)) if arguments.includes_code && matches!(diff.result, DiffResult::Different { .. }) => {
             match fetch_code_diff(ctx, artefact, upper, lower).await {
                 Ok(code) => Some(code),
-                Err(error) => return asked.reply_lookup_error(&error),
+                Err(error) => return request.reply_lookup_error(&error),
             }
         }
         _ => None,
     };
-    let authors = if openly { Authors::new() } else { find_known_authors(ctx, &diff, &artefact.repository) };
-    let render::RenderedDiff { rendered: said, is_truncated: cut } =
+    let authors = if is_public { Authors::new() } else { find_known_authors(ctx, &diff, &artefact.repository) };
+    let render::RenderedDiff { rendered, is_truncated } =
         render::render_artefact_diff(&diff, code.as_deref(), &catalogue.ladder, &authors, ctx.clock.now());
-    let mut work = if openly { asked.reply_public(said) } else { asked.reply_private(said) };
-    if cut {
+    let mut response = if is_public { request.reply_public(rendered) } else { request.reply_private(rendered) };
+    if is_truncated {
         let texts = code.as_deref().unwrap_or_default().iter().chain(&diff.manifest_diff);
-        work.transaction = work.transaction.enqueue_message(asked.attach_file(
+        response.transaction = response.transaction.enqueue_message(request.attach_file(
             render::render_file_comment(&diff),
             render::build_diff_file(&diff, texts),
-            openly,
+            is_public,
         ));
     }
-    Ok(work)
+    Ok(response)
 }
 
 /// The line diffs of the changed files that belong to the artefact.
@@ -97,53 +98,57 @@ async fn fetch_code_diff(
 ) -> Result<Vec<ManifestDiff>, LookupError> {
     let patches = match ctx.github.fetch_patches(&artefact.repository, upper, lower).await? {
         FetchResult::Found(patches) => patches,
-        FetchResult::Missing(why) => return Err(LookupError::new_permanent(why)),
+        FetchResult::Missing(reason) => return Err(LookupError::new_permanent(reason)),
     };
-    let concerned = patches.into_iter().filter(|patched| patched.file.is_relevant_to(artefact)).map(
+    let relevant = patches.into_iter().filter(|patched| patched.file.is_relevant_to(artefact)).map(
         |PatchedFile { file, patch }| {
             // GitHub omits the patches of long, moved and binary files. Only a long file has changed lines.
             let is_long = file.additions + file.deletions > 0;
-            let unseen = if is_long { OmissionReason::TooLong } else { OmissionReason::Binary };
-            let unseen = || LineDiff { omitted: Some(unseen), ..LineDiff::default() };
-            ManifestDiff { difference: patch.as_deref().map_or_else(unseen, LineDiff::from_patch), file: file.path }
+            let reason = if is_long { OmissionReason::TooLong } else { OmissionReason::Binary };
+            let omitted_diff = || LineDiff { omitted: Some(reason), ..LineDiff::default() };
+            ManifestDiff {
+                difference: patch.as_deref().map_or_else(omitted_diff, LineDiff::from_patch),
+                file: file.path,
+            }
         },
     );
-    Ok(concerned.collect())
+    Ok(relevant.collect())
 }
 
 /// The diffs of all artefacts that are in either environment. The answer shows the early results, and is then
 /// completed.
 async fn diff_all_artefacts(
     ctx: &Context,
-    asked: Request<'_>,
+    request: Request<'_>,
     source: &Environment,
     target: &Environment,
-    openly: bool,
+    is_public: bool,
 ) -> Result<Response, RetryLater> {
     let artefacts = list_artefacts_in_either(ctx, source, target);
-    let (count, whom) = (artefacts.len(), if openly { Viewer::Channel { shared_by: None } } else { Viewer::Person });
-    let said = |diffs: &[Diff]| {
-        let said = render_all_diffs(ctx, diffs.to_vec(), count, (source, target), 0, whom);
-        if openly { asked.reply_public(said) } else { asked.reply_private(said) }
+    let (count, viewer) =
+        (artefacts.len(), if is_public { Viewer::Channel { shared_by: None } } else { Viewer::Person });
+    let build_response = |diffs: &[Diff]| {
+        let rendered = render_all_diffs(ctx, diffs.to_vec(), count, (source, target), 0, viewer);
+        if is_public { request.reply_public(rendered) } else { request.reply_private(rendered) }
     };
     let mut diffs: Vec<Diff> = Vec::with_capacity(count);
-    let mut coming = std::pin::pin!(stream_diffs(ctx, artefacts, source, target));
+    let mut stream = std::pin::pin!(stream_diffs(ctx, artefacts, source, target));
     let mut show_at = Some(Instant::now() + FIRST_RESULTS_DELAY);
     loop {
         let next = match show_at {
-            Some(at) => timeout_at(at, coming.next()).await,
-            None => Ok(coming.next().await),
+            Some(deadline) => timeout_at(deadline, stream.next()).await,
+            None => Ok(stream.next().await),
         };
         match next {
             Ok(Some(diff)) => diffs.push(diff),
-            Ok(None) => return Ok(said(&diffs)),
+            Ok(None) => return Ok(build_response(&diffs)),
             Err(_) => {
                 ctx.store
-                    .commit(said(&diffs).transaction)
+                    .commit(build_response(&diffs).transaction)
                     .await
                     .map_err(|error| RetryLater::from_store_error(&error))?;
                 // A private answer to a command cannot be edited, so early results are sent only once.
-                show_at = openly.then(|| Instant::now() + UPDATE_INTERVAL);
+                show_at = is_public.then(|| Instant::now() + UPDATE_INTERVAL);
             }
         }
     }
@@ -155,19 +160,20 @@ pub(crate) async fn render_diff_page(
     source: &EnvironmentName,
     target: &EnvironmentName,
     page: usize,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
 ) -> Option<Rendered> {
     let find_environment = |name: &EnvironmentName| ctx.config.catalogue.ladder.find(name.as_str());
     let (source, target) = (find_environment(source)?, find_environment(target)?);
     let artefacts = list_artefacts_in_either(ctx, source, target);
     let count = artefacts.len();
     let diffs: Vec<Diff> = stream_diffs(ctx, artefacts, source, target).collect().await;
-    Some(render_all_diffs(ctx, diffs, count, (source, target), page, whom))
+    Some(render_all_diffs(ctx, diffs, count, (source, target), page, viewer))
 }
 
 fn list_artefacts_in_either<'a>(ctx: &'a Context, source: &Environment, target: &Environment) -> Vec<&'a Artefact> {
-    let either = |it: &&Artefact| [source, target].iter().any(|rung| it.places.contains_key(&rung.name));
-    ctx.config.catalogue.artefacts.iter().filter(either).collect()
+    let is_in_either =
+        |it: &&Artefact| [source, target].iter().any(|environment| it.places.contains_key(&environment.name));
+    ctx.config.catalogue.artefacts.iter().filter(is_in_either).collect()
 }
 
 fn render_all_diffs(
@@ -176,15 +182,15 @@ fn render_all_diffs(
     count: usize,
     (source, target): (&Environment, &Environment),
     page: usize,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
 ) -> Rendered {
     let catalogue = &ctx.config.catalogue;
     diffs.sort_by_key(|diff| catalogue.artefacts.iter().position(|artefact| artefact.name == diff.artefact));
     let pair = (&source.name, &target.name);
-    let said = render::render_all_diffs(&diffs, count, pair, page, whom, &catalogue.ladder, ctx.clock.now());
+    let rendered = render::render_all_diffs(&diffs, count, pair, page, viewer, &catalogue.ladder, ctx.clock.now());
     match ctx.table_support.support() {
-        TableSupport::Refused => said.without_tables(),
-        TableSupport::Accepted | TableSupport::Unknown => said,
+        TableSupport::Refused => rendered.without_tables(),
+        TableSupport::Accepted | TableSupport::Unknown => rendered,
     }
 }
 
@@ -219,36 +225,28 @@ pub(crate) async fn diff_artefact(
         (Some(below), Some(above)) => below.is_same_image(above),
         _ => false,
     };
-    let between = match find_missing_side(artefact, lower).or_else(|| find_missing_side(artefact, upper)) {
+    let result = match find_missing_side(artefact, lower).or_else(|| find_missing_side(artefact, upper)) {
         Some(DiffResult::CommitUnknown(_)) if same_image => DiffResult::Same,
-        Some(between) => between,
+        Some(result) => result,
         None => compare_environments(ctx, artefact, lower, upper).await?,
     };
-    let is_first = matches!(&between, DiffResult::NotRunning(name) if *name == upper.environment.name);
+    let is_first = matches!(&result, DiffResult::NotRunning(name) if *name == upper.environment.name);
     // The result of a rollback has the bad version in its history, so it cannot be promoted.
-    let restored = lower.image_commit != lower.code_commit;
-    let next = if !restored && (between.behind_environment().is_some() || is_first) {
+    let is_restored = lower.image_commit != lower.code_commit;
+    let next_promotion = if !is_restored && (result.behind_environment().is_some() || is_first) {
         diff::find_next_promotion(artefact, &lower.side, upper.environment, ladder)
     } else {
         None
     };
-    let compared = upper.code_commit.clone().zip(lower.code_commit.clone());
-    let manifest = match (upper.manifest.take(), lower.manifest.take()) {
+    let compared_commits = upper.code_commit.clone().zip(lower.code_commit.clone());
+    let manifest_diff = match (upper.manifest.take(), lower.manifest.take()) {
         (Some((file, above)), Some((_, below))) if above != below => {
             Some(ManifestDiff { file, difference: LineDiff::from_texts(&above, &below) })
         }
         _ => None,
     };
     let artefact = artefact.name.clone();
-    Ok(Diff {
-        artefact,
-        source: from.side,
-        target: to.side,
-        result: between,
-        next_promotion: next,
-        compared_commits: compared,
-        manifest_diff: manifest,
-    })
+    Ok(Diff { artefact, source: from.side, target: to.side, result, next_promotion, compared_commits, manifest_diff })
 }
 
 /// The differences of many artefacts, each as soon as it is known. Those that need no request come first.
@@ -258,11 +256,11 @@ pub(crate) fn stream_diffs<'a>(
     source: &'a Environment,
     target: &'a Environment,
 ) -> impl futures::Stream<Item = Diff> + 'a {
-    let one = async move |artefact: &'a Artefact| match diff_artefact(ctx, artefact, source, target).await {
+    let diff_one = async move |artefact: &'a Artefact| match diff_artefact(ctx, artefact, source, target).await {
         Ok(diff) => diff,
         Err(error) => build_failed_diff(ctx, artefact, source, target, error.to_string()),
     };
-    futures::stream::iter(artefacts).map(one).buffer_unordered(MAX_PARALLEL_DIFFS)
+    futures::stream::iter(artefacts).map(diff_one).buffer_unordered(MAX_PARALLEL_DIFFS)
 }
 
 /// The diff after a failed lookup: only the state of the cluster.
@@ -271,14 +269,14 @@ fn build_failed_diff(
     artefact: &Artefact,
     source: &Environment,
     target: &Environment,
-    why: String,
+    reason: String,
 ) -> Diff {
-    let side = |rung: &Environment| build_side(ctx, artefact, rung);
+    let side = |environment: &Environment| build_side(ctx, artefact, environment);
     Diff {
         artefact: artefact.name.clone(),
         source: side(source),
         target: side(target),
-        result: DiffResult::Unknown(why),
+        result: DiffResult::Unknown(reason),
         next_promotion: None,
         compared_commits: None,
         manifest_diff: None,
@@ -291,13 +289,13 @@ async fn compare_environments(
     lower: &mut ComparedEnvironment<'_>,
     upper: &mut ComparedEnvironment<'_>,
 ) -> Result<DiffResult, LookupError> {
-    let (Some(down), Some(up)) = (lower.code_commit.clone(), upper.code_commit.clone()) else {
+    let (Some(lower_commit), Some(upper_commit)) = (lower.code_commit.clone(), upper.code_commit.clone()) else {
         return Ok(DiffResult::Incomparable);
     };
     let pending = if matches!(artefact.delivery, Delivery::Manifest { .. }) {
-        ctx.comparisons.compute_pending_between(&artefact.repository, &up, &down).await?
+        ctx.comparisons.compute_pending_between(&artefact.repository, &upper_commit, &lower_commit).await?
     } else {
-        compare_branches(ctx, artefact, lower, upper, (&down, &up)).await?
+        compare_branches(ctx, artefact, lower, upper, (&lower_commit, &upper_commit)).await?
     };
     Ok(pending.map_or(DiffResult::Incomparable, |pending| {
         DiffResult::from_pending(&pending, artefact, &upper.environment.name)

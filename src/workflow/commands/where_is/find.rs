@@ -34,23 +34,23 @@ pub(super) enum CommitMatch {
 
 pub(super) async fn find_commit(
     ctx: &Context,
-    sought: &WhereQuery,
+    query: &WhereQuery,
     named: Option<&Artefact>,
 ) -> Result<CommitMatch, LookupError> {
-    let repositories = select_repositories(ctx, sought, named);
+    let repositories = select_repositories(ctx, query, named);
     if repositories.is_empty() {
         return Ok(CommitMatch::UnknownRepository);
     }
-    let (kept, untold) = find_stored_commits(ctx, sought, named, &repositories).await?;
+    let (stored, without_commit) = find_stored_commits(ctx, query, named, &repositories).await?;
     let mut found: Vec<QueryMatch> = Vec::new();
-    for (at, (repository, sha)) in kept.into_iter().enumerate() {
-        let commit = if at < MAX_CHOICES { describe_commit(ctx, &repository, &sha).await } else { None };
+    for (index, (repository, sha)) in stored.into_iter().enumerate() {
+        let commit = if index < MAX_CHOICES { describe_commit(ctx, &repository, &sha).await } else { None };
         found.push(QueryMatch::Commit { repository, sha, commit });
     }
     if found.is_empty() {
-        found = search_github(ctx, &sought.interpretations, &repositories).await?;
+        found = search_github(ctx, &query.interpretations, &repositories).await?;
     }
-    Ok(match (found.len(), untold) {
+    Ok(match (found.len(), without_commit) {
         (0, Some(artefact)) => CommitMatch::CommitUnknown(artefact),
         (0, None) => CommitMatch::NotFound(repositories.len()),
         (1, _) => found.pop().map_or(CommitMatch::UnknownRepository, CommitMatch::Unique),
@@ -59,12 +59,12 @@ pub(super) async fn find_commit(
 }
 
 /// The repositories that may have the commit, without duplicates.
-fn select_repositories(ctx: &Context, sought: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
+fn select_repositories(ctx: &Context, query: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
     let mut found: Vec<Repository> = Vec::new();
     for artefact in &ctx.config.catalogue.artefacts {
-        let meant = named.is_none_or(|named| named.name == artefact.name)
-            && sought.repository.as_ref().is_none_or(|repository| repository.is_same_as(&artefact.repository));
-        if meant && !found.iter().any(|other| other.is_same_as(&artefact.repository)) {
+        let is_candidate = named.is_none_or(|named| named.name == artefact.name)
+            && query.repository.as_ref().is_none_or(|repository| repository.is_same_as(&artefact.repository));
+        if is_candidate && !found.iter().any(|other| other.is_same_as(&artefact.repository)) {
             found.push(artefact.repository.clone());
         }
     }
@@ -75,47 +75,47 @@ fn select_repositories(ctx: &Context, sought: &WhereQuery, named: Option<&Artefa
 /// commit.
 async fn find_stored_commits(
     ctx: &Context,
-    sought: &WhereQuery,
+    query: &WhereQuery,
     named: Option<&Artefact>,
     repositories: &[Repository],
 ) -> Result<(Vec<(Repository, Sha)>, Option<ArtefactName>), LookupError> {
-    let (mut found, mut untold) = (Vec::new(), None);
+    let (mut found, mut without_commit) = (Vec::new(), None);
     let tags_since = ctx.clock.now() - TAG_TTL;
-    for kind in &sought.interpretations {
-        let mut here = Vec::new();
-        for kept in ctx.store.find_commit_candidates(kind, tags_since).await? {
-            let Some((repository, artefact)) = find_repository_of(ctx, &kept.mentioned_by) else { continue };
+    for interpretation in &query.interpretations {
+        let mut stored_matches = Vec::new();
+        for stored in ctx.store.find_commit_candidates(interpretation, tags_since).await? {
+            let Some((repository, artefact)) = find_repository_of(ctx, &stored.mentioned_by) else { continue };
             // A tag belongs to one image. A commit belongs to all images that are built from it.
-            let other = matches!(kind, QueryInterpretation::Tag(_))
+            let is_other_artefact = matches!(interpretation, QueryInterpretation::Tag(_))
                 && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
-            if other || !repositories.iter().any(|one| one.is_same_as(repository)) {
+            if is_other_artefact || !repositories.iter().any(|selected| selected.is_same_as(repository)) {
                 continue;
             }
-            match kept.sha {
-                Some(sha) => here.push((repository.clone(), sha)),
-                None => untold = untold.or_else(|| artefact.map(|artefact| artefact.name.clone())),
+            match stored.sha {
+                Some(sha) => stored_matches.push((repository.clone(), sha)),
+                None => without_commit = without_commit.or_else(|| artefact.map(|artefact| artefact.name.clone())),
             }
         }
-        if let QueryInterpretation::PullRequest(number) = kind {
-            here = resolve_pull_commits(ctx, *number, here).await?;
+        if let QueryInterpretation::PullRequest(number) = interpretation {
+            stored_matches = resolve_pull_commits(ctx, *number, stored_matches).await?;
         }
-        for one in here {
-            if !found.contains(&one) {
-                found.push(one);
+        for commit in stored_matches {
+            if !found.contains(&commit) {
+                found.push(commit);
             }
         }
     }
-    Ok((found, untold))
+    Ok((found, without_commit))
 }
 
 /// The repository in the catalogue that a stored commit belongs to, and the artefact, if it was stored for one.
-fn find_repository_of<'a>(ctx: &'a Context, home: &CommitMention) -> Option<(&'a Repository, Option<&'a Artefact>)> {
+fn find_repository_of<'a>(ctx: &'a Context, mention: &CommitMention) -> Option<(&'a Repository, Option<&'a Artefact>)> {
     let catalogue = &ctx.config.catalogue;
-    let artefact = match home {
+    let artefact = match mention {
         CommitMention::Repository(name) => {
             let name: Repository = name.parse().ok()?;
-            let of_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is_same_as(&name))?;
-            return Some((&of_it.repository, None));
+            let built_from_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is_same_as(&name))?;
+            return Some((&built_from_it.repository, None));
         }
         CommitMention::Artefact(name) => catalogue.find_artefact(name)?,
         CommitMention::Image(image) => catalogue.artefacts.iter().find(|artefact| *artefact.image == **image)?,
@@ -129,12 +129,12 @@ async fn resolve_pull_commits(
     number: u64,
     found: Vec<(Repository, Sha)>,
 ) -> Result<Vec<(Repository, Sha)>, LookupError> {
-    let mut certain: Vec<(Repository, Sha)> = Vec::new();
+    let mut resolved: Vec<(Repository, Sha)> = Vec::new();
     for (repository, sha) in &found {
-        let several = found.iter().filter(|(other, _)| other == repository).count() > 1;
-        if !several {
-            certain.push((repository.clone(), sha.clone()));
-        } else if !certain.iter().any(|(other, _)| other == repository) {
+        let is_ambiguous = found.iter().filter(|(other, _)| other == repository).count() > 1;
+        if !is_ambiguous {
+            resolved.push((repository.clone(), sha.clone()));
+        } else if !resolved.iter().any(|(other, _)| other == repository) {
             let merged = match ctx.store.find_pull_commit(repository, number).await? {
                 Some(merged) => Some(merged),
                 None => match search_repository(ctx, repository, &QueryInterpretation::PullRequest(number)).await? {
@@ -143,18 +143,18 @@ async fn resolve_pull_commits(
                 },
             };
             match merged {
-                Some(merged) => certain.push((repository.clone(), merged)),
-                None => certain.extend(found.iter().filter(|(other, _)| other == repository).cloned()),
+                Some(merged) => resolved.push((repository.clone(), merged)),
+                None => resolved.extend(found.iter().filter(|(other, _)| other == repository).cloned()),
             }
         }
     }
-    Ok(certain)
+    Ok(resolved)
 }
 
 /// The commit with its subject and author: from the store, else once from GitHub. The answer works without them.
 async fn describe_commit(ctx: &Context, repository: &Repository, sha: &Sha) -> Option<Commit> {
-    if let Ok(Some(known)) = ctx.store.find_commit(repository, sha).await {
-        return Some(known);
+    if let Ok(Some(stored)) = ctx.store.find_commit(repository, sha).await {
+        return Some(stored);
     }
     let commit: Commit = ctx.github.resolve_commit(repository, sha.as_str()).await.ok()??.into();
     store_found_commit(ctx, repository, &commit, &QueryInterpretation::Commit(sha.to_string())).await;
@@ -165,36 +165,37 @@ async fn describe_commit(ctx: &Context, repository: &Repository, sha: &Sha) -> O
 /// error, because the commit may exist.
 async fn search_github(
     ctx: &Context,
-    kinds: &[QueryInterpretation],
+    interpretations: &[QueryInterpretation],
     repositories: &[Repository],
 ) -> Result<Vec<QueryMatch>, LookupError> {
-    let mut failed = None;
-    for kind in kinds {
-        let asked: Vec<_> = repositories.iter().map(|repository| search_repository(ctx, repository, kind)).collect();
-        let answers: Vec<_> = futures::stream::iter(asked).buffered(MAX_PARALLEL_LOOKUPS).collect().await;
+    let mut first_error = None;
+    for interpretation in interpretations {
+        let lookups: Vec<_> =
+            repositories.iter().map(|repository| search_repository(ctx, repository, interpretation)).collect();
+        let answers: Vec<_> = futures::stream::iter(lookups).buffered(MAX_PARALLEL_LOOKUPS).collect().await;
         let mut found = Vec::new();
         for answer in answers {
             match answer {
                 Ok(candidate) => found.extend(candidate),
-                Err(error) => failed = failed.or(Some(error)),
+                Err(error) => first_error = first_error.or(Some(error)),
             }
         }
         if !found.is_empty() {
             return Ok(found);
         }
     }
-    failed.map_or(Ok(Vec::new()), Err)
+    first_error.map_or(Ok(Vec::new()), Err)
 }
 
 async fn search_repository(
     ctx: &Context,
     repository: &Repository,
-    kind: &QueryInterpretation,
+    interpretation: &QueryInterpretation,
 ) -> Result<Option<QueryMatch>, LookupError> {
-    if ctx.not_found_cache.has_query(repository, kind, ctx.clock.now()) {
+    if ctx.not_found_cache.has_query(repository, interpretation, ctx.clock.now()) {
         return Ok(None);
     }
-    let found = match kind {
+    let found = match interpretation {
         QueryInterpretation::Commit(hex) => {
             let named = ctx.github.resolve_commit(repository, hex).await?;
             if named.is_none() {
@@ -212,9 +213,9 @@ async fn search_repository(
             None => None,
             Some(found) => {
                 let PullRequestState::Merged { commit: sha, .. } = found.state else {
-                    let closed = found.state == PullRequestState::Closed;
+                    let is_closed = found.state == PullRequestState::Closed;
                     let (repository, pull, title) = (repository.clone(), found.pull, found.title);
-                    return Ok(Some(QueryMatch::Unmerged { repository, pull, title, is_closed: closed }));
+                    return Ok(Some(QueryMatch::Unmerged { repository, pull, title, is_closed }));
                 };
                 let page = found.pull.url.rsplit_once("/pull/").map(|(page, _)| page).unwrap_or_default();
                 Some(Commit {
@@ -230,17 +231,23 @@ async fn search_repository(
         },
     };
     let Some(commit) = found else {
-        ctx.not_found_cache.record_query(repository, kind.clone(), ctx.clock.now());
+        ctx.not_found_cache.record_query(repository, interpretation.clone(), ctx.clock.now());
         return Ok(None);
     };
-    store_found_commit(ctx, repository, &commit, kind).await;
+    store_found_commit(ctx, repository, &commit, interpretation).await;
     Ok(Some(QueryMatch::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
 }
 
 /// Stores a found commit. A failure costs only another request later.
-async fn store_found_commit(ctx: &Context, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
-    let transaction = Transaction::new().record_found_commit(repository.clone(), commit.clone(), by.clone());
+async fn store_found_commit(
+    ctx: &Context,
+    repository: &Repository,
+    commit: &Commit,
+    interpretation: &QueryInterpretation,
+) {
+    let transaction =
+        Transaction::new().record_found_commit(repository.clone(), commit.clone(), interpretation.clone());
     if let Err(error) = ctx.store.commit(transaction).await {
-        tracing::warn!(%error, "a commit that was found could not be kept");
+        tracing::warn!(%error, "a found commit could not be stored");
     }
 }

@@ -37,40 +37,44 @@ const MAX_CHANGES: u32 = 50;
 
 pub(crate) async fn answer_where_is(
     ctx: &Context,
-    asked: Request<'_>,
-    openly: bool,
-    what: &str,
+    request: Request<'_>,
+    is_public: bool,
+    text: &str,
     artefact: Option<&ArtefactName>,
 ) -> Result<Response, RetryLater> {
     let named = artefact.and_then(|name| ctx.config.catalogue.find_artefact(name.as_str()));
-    let Some(sought) = WhereQuery::parse(what) else {
-        return Ok(asked.reply_private(render::render_unparsable(what)));
+    let Some(query) = WhereQuery::parse(text) else {
+        return Ok(request.reply_private(render::render_unparsable(text)));
     };
-    let meant = match find_commit(ctx, &sought, named).await {
-        Ok(meant) => meant,
-        Err(error) => return asked.reply_lookup_error(&error),
+    let found_commit = match find_commit(ctx, &query, named).await {
+        Ok(found_commit) => found_commit,
+        Err(error) => return request.reply_lookup_error(&error),
     };
-    Ok(match meant {
+    Ok(match found_commit {
         CommitMatch::Unique(QueryMatch::Commit { repository, sha, commit }) => {
             match trace_commit(ctx, repository, sha, commit, named).await {
-                Ok(found) => {
-                    asked.reply_with_visibility(render::render_where_is(&found), openly, found.find_single_change())
-                }
-                Err(error) => return asked.reply_lookup_error(&error),
+                Ok(found) => request.reply_with_visibility(
+                    render::render_where_is(&found),
+                    is_public,
+                    found.find_single_change(),
+                ),
+                Err(error) => return request.reply_lookup_error(&error),
             }
         }
         CommitMatch::Unique(unmerged @ QueryMatch::Unmerged { .. }) => {
-            asked.reply_with_visibility(render::render_unmerged(&unmerged), openly, None)
+            request.reply_with_visibility(render::render_unmerged(&unmerged), is_public, None)
         }
-        CommitMatch::Ambiguous(all) => {
-            asked.reply_private(render::render_candidate_choice(what, &all, MAX_CHOICES, artefact))
+        CommitMatch::Ambiguous(candidates) => {
+            request.reply_private(render::render_candidate_choice(text, &candidates, MAX_CHOICES, artefact))
         }
-        CommitMatch::CommitUnknown(of) => asked.reply_private(render::render_commit_unknown(what, &of)),
+        CommitMatch::CommitUnknown(unknown_artefact) => {
+            request.reply_private(render::render_commit_unknown(text, &unknown_artefact))
+        }
         CommitMatch::NotFound(repositories) => {
-            asked.reply_private(render::render_not_found(what, artefact, repositories))
+            request.reply_private(render::render_not_found(text, artefact, repositories))
         }
         CommitMatch::UnknownRepository => {
-            asked.reply_private(render::render_foreign_repository(sought.repository.as_ref(), artefact))
+            request.reply_private(render::render_foreign_repository(query.repository.as_ref(), artefact))
         }
     })
 }
@@ -82,37 +86,34 @@ async fn trace_commit(
     commit: Option<Commit>,
     named: Option<&Artefact>,
 ) -> Result<CommitLocations, LookupError> {
-    let of_it = |artefact: &&Artefact| {
+    let is_built_from_it = |artefact: &&Artefact| {
         artefact.repository.is_same_as(&repository) && named.is_none_or(|named| named.name == artefact.name)
     };
-    let artefacts: Vec<&Artefact> = ctx.config.catalogue.artefacts.iter().filter(of_it).collect();
+    let artefacts: Vec<&Artefact> = ctx.config.catalogue.artefacts.iter().filter(is_built_from_it).collect();
     let shown: Vec<&ArtefactName> = artefacts.iter().take(MAX_SHOWN_ARTEFACTS).map(|artefact| &artefact.name).collect();
-    let mut past = TraceHistory::default();
-    for stay in ctx.store.list_recent_sightings(&shown, MAX_SIGHTINGS).await? {
-        past.sightings.entry((stay.artefact.clone(), stay.environment.clone())).or_default().push(stay);
+    let mut history = TraceHistory::default();
+    for sighting in ctx.store.list_recent_sightings(&shown, MAX_SIGHTINGS).await? {
+        history.sightings.entry((sighting.artefact.clone(), sighting.environment.clone())).or_default().push(sighting);
     }
     let mut traces = Vec::with_capacity(artefacts.len());
-    for (at, artefact) in artefacts.iter().enumerate() {
-        traces.push(trace_artefact(ctx, artefact, at < MAX_SHOWN_ARTEFACTS, &mut past).await?);
+    for (index, artefact) in artefacts.iter().enumerate() {
+        traces.push(trace_artefact(ctx, artefact, index < MAX_SHOWN_ARTEFACTS, &mut history).await?);
     }
     let running: HashSet<&Sha> = traces.iter().flat_map(ArtefactTrace::image_commits).collect();
-    past.restored_commits =
+    history.restored_commits =
         ctx.store.find_restored_commits(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
-    for here in traces.iter_mut().flat_map(|trace| &mut trace.environments) {
-        here.code_commit =
-            here.image_commit.as_ref().map(|raw| past.resolve_code_commit(here.change_lock_key.as_ref(), raw));
-        if let Some(restored) = find_restored_code(ctx, &repository, &sha, here).await? {
-            here.code_commit = Some(restored);
+    for state in traces.iter_mut().flat_map(|trace| &mut trace.environments) {
+        state.code_commit = state
+            .image_commit
+            .as_ref()
+            .map(|image_commit| history.resolve_code_commit(state.change_lock_key.as_ref(), image_commit));
+        if let Some(restored) = find_restored_code(ctx, &repository, &sha, state).await? {
+            state.code_commit = Some(restored);
         }
     }
-    let known = load_containment(ctx, &repository, &sha, &traces, &past).await?;
-    let mut query = Query {
-        repository: &repository,
-        sha: &sha,
-        containment: known,
-        incomparable: HashMap::new(),
-        github_error: None,
-    };
+    let containment = load_containment(ctx, &repository, &sha, &traces, &history).await?;
+    let mut query =
+        Query { repository: &repository, sha: &sha, containment, incomparable: HashMap::new(), github_error: None };
     for trace in traces.iter().take(MAX_SHOWN_ARTEFACTS) {
         query.resolve_containment(ctx, trace).await;
     }
@@ -120,7 +121,7 @@ async fn trace_commit(
     let shown = traces
         .iter()
         .take(MAX_SHOWN_ARTEFACTS)
-        .map(|trace| describe_artefact(ctx, trace, &query, &past, only_moves))
+        .map(|trace| describe_artefact(ctx, trace, &query, &history, only_moves))
         .collect();
     let tally = (traces.len() > MAX_SHOWN_ARTEFACTS).then(|| count_artefacts(&traces, &sha, &query.containment, ctx));
     Ok(CommitLocations { repository, sha, commit, artefacts: shown, tally })
@@ -132,51 +133,56 @@ async fn find_restored_code(
     ctx: &Context,
     repository: &Repository,
     sha: &Sha,
-    here: &EnvironmentState<'_>,
+    state: &EnvironmentState<'_>,
 ) -> Result<Option<Sha>, LookupError> {
-    let (Some(_), Some(raw), Some(back)) = (&here.change_lock_key, &here.image_commit, &here.last_rollback) else {
+    let (Some(_), Some(image_commit), Some(rollback)) =
+        (&state.change_lock_key, &state.image_commit, &state.last_rollback)
+    else {
         return Ok(None);
     };
-    let (Some(result), Some(restored)) = (&back.result_commit, &back.restored_commit) else { return Ok(None) };
-    if raw == result {
+    let (Some(result), Some(restored)) = (&rollback.result_commit, &rollback.restored_commit) else { return Ok(None) };
+    if image_commit == result {
         return Ok(None);
     }
-    let upon = ctx.comparisons.compare_commits(repository, result, raw).await?;
-    Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has_commit(sha)).map(|_| restored.clone()))
+    let hotfix = ctx.comparisons.compare_commits(repository, result, image_commit).await?;
+    Ok(hotfix.filter(|hotfix| hotfix.behind_by == 0 && !hotfix.has_commit(sha)).map(|_| restored.clone()))
 }
 
 /// The running versions of one artefact and their history, from memory and the store.
 async fn trace_artefact<'a>(
     ctx: &'a Context,
     artefact: &'a Artefact,
-    shown: bool,
-    past: &mut TraceHistory,
+    is_shown: bool,
+    history: &mut TraceHistory,
 ) -> Result<ArtefactTrace<'a>, LookupError> {
-    let mut rungs = Vec::new();
+    let mut environments = Vec::new();
     for environment in ctx.config.catalogue.ladder.environments() {
         let Some(place) = artefact.places.get(&environment.name) else { continue };
-        let moves = build_change_lock_key(artefact, environment);
+        let lock_key = build_change_lock_key(artefact, environment);
         let by_branch = artefact.delivery == Delivery::Branch;
         // With delivery by branch, all artefacts of the repository share the changes.
-        if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
-            let changes = ctx.store.list_changes_of(&moves, MAX_CHANGES).await?;
-            past.source_maps.insert(moves.as_str().to_owned(), Change::build_source_map(&changes, &artefact.name));
-            past.changes.insert(moves.as_str().to_owned(), changes);
+        if (by_branch || is_shown) && !history.changes.contains_key(lock_key.as_str()) {
+            let changes = ctx.store.list_changes_of(&lock_key, MAX_CHANGES).await?;
+            history
+                .source_maps
+                .insert(lock_key.as_str().to_owned(), Change::build_source_map(&changes, &artefact.name));
+            history.changes.insert(lock_key.as_str().to_owned(), changes);
         }
         let sighting = ctx.sightings.find_sighting(&artefact.name, &environment.name);
-        let stays = past.sightings.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
-        rungs.push(EnvironmentState {
+        let recent_sightings =
+            history.sightings.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
+        environments.push(EnvironmentState {
             environment,
             rollout: ctx.cluster_view.read_rollout(place, &artefact.image),
             image_commit: sighting.as_ref().and_then(|sighting| sighting.version.commit.clone()),
             code_commit: None,
             sighting,
-            recent_sightings: stays,
-            last_rollback: past.find_last_rollback(artefact, &moves),
-            change_lock_key: by_branch.then_some(moves),
+            recent_sightings,
+            last_rollback: history.find_last_rollback(artefact, &lock_key),
+            change_lock_key: by_branch.then_some(lock_key),
         });
     }
-    Ok(ArtefactTrace { artefact, environments: rungs })
+    Ok(ArtefactTrace { artefact, environments })
 }
 
 /// The answers that follow from the stored comparisons.
@@ -185,14 +191,15 @@ async fn load_containment(
     repository: &Repository,
     sha: &Sha,
     traces: &[ArtefactTrace<'_>],
-    past: &TraceHistory,
+    history: &TraceHistory,
 ) -> Result<Containment, LookupError> {
     let mut commits: HashSet<Sha> = HashSet::from([sha.clone()]);
-    for here in traces.iter().flat_map(|trace| &trace.environments) {
-        commits.extend(here.code_commit.iter().chain(&here.image_commit).cloned());
-        commits.extend(here.last_rollback.as_ref().and_then(|back| back.from_commit.clone()));
-        let ran = here.recent_sightings.iter().filter_map(|stay| stay.version.commit.as_ref());
-        commits.extend(ran.map(|commit| past.resolve_code_commit(here.change_lock_key.as_ref(), commit)));
+    for state in traces.iter().flat_map(|trace| &trace.environments) {
+        commits.extend(state.code_commit.iter().chain(&state.image_commit).cloned());
+        commits.extend(state.last_rollback.as_ref().and_then(|rollback| rollback.from_commit.clone()));
+        let earlier_commits = state.recent_sightings.iter().filter_map(|sighting| sighting.version.commit.as_ref());
+        commits
+            .extend(earlier_commits.map(|commit| history.resolve_code_commit(state.change_lock_key.as_ref(), commit)));
     }
     commits.extend(ctx.open_changes.all().iter().filter_map(|change| change.plan.pinned_commit().cloned()));
     let pairs = ctx.store.list_compared_pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
@@ -203,15 +210,16 @@ fn describe_artefact(
     ctx: &Context,
     trace: &ArtefactTrace<'_>,
     query: &Query<'_>,
-    past: &TraceHistory,
+    history: &TraceHistory,
     only_moves: bool,
 ) -> ArtefactLocations {
-    let rungs: Vec<EnvironmentPresence> =
-        trace.environments.iter().map(|here| here.describe_environment(query, past)).collect();
-    let next =
-        find_next_environment(&rungs).filter(|next| !(only_moves && matches!(next, NextEnvironment::Backward(_))));
-    let waits = next.and_then(|next| find_next_requirement(ctx, trace.artefact, &rungs, next, &query.containment));
-    ArtefactLocations { artefact: trace.artefact.name.clone(), environments: rungs, prerequisite: waits }
+    let environments: Vec<EnvironmentPresence> =
+        trace.environments.iter().map(|state| state.describe_environment(query, history)).collect();
+    let next = find_next_environment(&environments)
+        .filter(|next| !(only_moves && matches!(next, NextEnvironment::Backward(_))));
+    let prerequisite =
+        next.and_then(|next| find_next_requirement(ctx, trace.artefact, &environments, next, &query.containment));
+    ArtefactLocations { artefact: trace.artefact.name.clone(), environments, prerequisite }
 }
 
 /// The change lock of the artefact in that environment.
@@ -220,8 +228,9 @@ fn build_change_lock_key(artefact: &Artefact, environment: &Environment) -> Chan
         Delivery::Branch => ChangeLockKey::from_branch(&artefact.repository, &environment.branch),
         Delivery::Manifest { repository, file, branch, .. } => {
             let file = file.replace("{environment}", environment.name.as_str());
-            let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
-            ChangeLockKey::from_write_target(&artefact.repository, &environment.branch, Some(&at))
+            let manifest_file =
+                ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
+            ChangeLockKey::from_write_target(&artefact.repository, &environment.branch, Some(&manifest_file))
         }
     }
 }
@@ -248,14 +257,16 @@ struct LastRollback {
 
 impl TraceHistory {
     /// The commit that the code comes from: for a rollback, the restored commit. A rollback by manifest restores the
-    /// old image itself, so there `moves` is `None`.
-    fn resolve_code_commit(&self, moves: Option<&ChangeLockKey>, commit: &Sha) -> Sha {
-        let Some(codes) = moves.and_then(|moves| self.source_maps.get(moves.as_str())) else { return commit.clone() };
+    /// old image itself, so there `lock_key` is `None`.
+    fn resolve_code_commit(&self, lock_key: Option<&ChangeLockKey>, commit: &Sha) -> Sha {
+        let Some(source_map) = lock_key.and_then(|lock_key| self.source_maps.get(lock_key.as_str())) else {
+            return commit.clone();
+        };
         let mut code = commit.clone();
         // Rollbacks to the results of rollbacks form a chain, which is short in practice.
         for _ in 0..8 {
             let version = Version { commit: Some(code.clone()), ..Version::default() };
-            let original = codes.resolve_restored(&version).commit.unwrap_or_else(|| code.clone());
+            let original = source_map.resolve_restored(&version).commit.unwrap_or_else(|| code.clone());
             let restored = self.restored_commits.get(&original).cloned().unwrap_or(original);
             if restored == code {
                 break;
@@ -265,11 +276,11 @@ impl TraceHistory {
         code
     }
 
-    fn find_last_rollback(&self, artefact: &Artefact, moves: &ChangeLockKey) -> Option<LastRollback> {
-        let changes = self.changes.get(moves.as_str())?;
+    fn find_last_rollback(&self, artefact: &Artefact, lock_key: &ChangeLockKey) -> Option<LastRollback> {
+        let changes = self.changes.get(lock_key.as_str())?;
         // Changes of another artefact in the same file do not belong to this history.
-        let own = |change: &&Change| artefact.delivery == Delivery::Branch || change.plan.artefact == artefact.name;
-        let last = changes.iter().filter(own).find(|change| change.stage.result_commit().is_some())?;
+        let is_own = |change: &&Change| artefact.delivery == Delivery::Branch || change.plan.artefact == artefact.name;
+        let last = changes.iter().filter(is_own).find(|change| change.stage.result_commit().is_some())?;
         let rollback = last.plan.rollback_details()?;
         Some(LastRollback {
             result_commit: last.stage.result_commit().cloned(),
@@ -291,7 +302,7 @@ struct ArtefactTrace<'a> {
 
 impl ArtefactTrace<'_> {
     fn image_commits(&self) -> impl Iterator<Item = &Sha> {
-        self.environments.iter().filter_map(|here| here.image_commit.as_ref())
+        self.environments.iter().filter_map(|state| state.image_commit.as_ref())
     }
 }
 
@@ -311,57 +322,59 @@ struct EnvironmentState<'a> {
 }
 
 impl EnvironmentState<'_> {
-    fn describe_environment(&self, query: &Query<'_>, past: &TraceHistory) -> EnvironmentPresence {
+    fn describe_environment(&self, query: &Query<'_>, history: &TraceHistory) -> EnvironmentPresence {
         let unreadable = match &self.rollout.state {
             RolloutState::Unreadable { why, .. } => Some(why.to_string()),
             _ => None,
         };
         EnvironmentPresence {
             environment: self.environment.name.clone(),
-            presence: self.check_presence(query, past),
+            presence: self.check_presence(query, history),
             unreadable,
         }
     }
 
-    fn check_presence(&self, query: &Query<'_>, past: &TraceHistory) -> CommitPresence {
-        let unknown = |why: &str| CommitPresence::Unknown { why: why.to_owned() };
+    fn check_presence(&self, query: &Query<'_>, history: &TraceHistory) -> CommitPresence {
+        let unknown = |reason: &str| CommitPresence::Unknown { why: reason.to_owned() };
         if self.rollout.state == RolloutState::Missing {
             return CommitPresence::NoWorkload;
         }
-        let (Some(sighting), known) = (&self.sighting, &query.containment) else {
+        let (Some(sighting), containment) = (&self.sighting, &query.containment) else {
             return unknown("I have not seen yet what runs there");
         };
-        let (Some(raw), Some(code)) = (&self.image_commit, &self.code_commit) else {
+        let (Some(image_commit), Some(code_commit)) = (&self.image_commit, &self.code_commit) else {
             return CommitPresence::Unknown {
                 why: format!("nothing tells which commit {} is of", sighting.version.label()),
             };
         };
-        match contains_commit(query.sha, known, raw, code) {
-            None => CommitPresence::Unknown { why: query.explain_unknown(code) },
-            Some(true) => self.describe_running(sighting, query, past),
+        match contains_commit(query.sha, containment, image_commit, code_commit) {
+            None => CommitPresence::Unknown { why: query.explain_unknown(code_commit) },
+            Some(true) => self.describe_running(sighting, query, history),
             Some(false) => {
-                let ran = |commit: &Sha| known.is_contained_in(commit) == Some(true);
-                let by_us =
-                    self.last_rollback.as_ref().filter(|back| ran(raw) || back.from_commit.as_ref().is_some_and(ran));
-                let by_another = (raw != code && ran(raw)).then(CodeRemoval::default);
-                CommitPresence::Absent { removal: by_us.map(|back| back.summary.clone()).or(by_another) }
+                let had_commit = |commit: &Sha| containment.is_contained_in(commit) == Some(true);
+                let by_gantry = self.last_rollback.as_ref().filter(|rollback| {
+                    had_commit(image_commit) || rollback.from_commit.as_ref().is_some_and(had_commit)
+                });
+                let by_others = (image_commit != code_commit && had_commit(image_commit)).then(CodeRemoval::default);
+                CommitPresence::Absent { removal: by_gantry.map(|rollback| rollback.summary.clone()).or(by_others) }
             }
         }
     }
 
-    fn describe_running(&self, sighting: &Sighting, query: &Query<'_>, past: &TraceHistory) -> CommitPresence {
-        let had_it = |stay: &&Sighting| {
-            let Some(raw) = &stay.version.commit else { return false };
+    fn describe_running(&self, sighting: &Sighting, query: &Query<'_>, history: &TraceHistory) -> CommitPresence {
+        let has_commit = |other: &&Sighting| {
+            let Some(image_commit) = &other.version.commit else { return false };
             contains_commit(
                 query.sha,
                 &query.containment,
-                raw,
-                &past.resolve_code_commit(self.change_lock_key.as_ref(), raw),
+                image_commit,
+                &history.resolve_code_commit(self.change_lock_key.as_ref(), image_commit),
             ) == Some(true)
         };
         // The commit of the current sighting may be in memory only, so the stored one is skipped.
-        let earlier = self.recent_sightings.iter().filter(|stay| stay.seen_at < sighting.seen_at).take_while(had_it);
-        let since = std::iter::once(sighting).chain(earlier).filter_map(|stay| stay.running_at).last();
+        let earlier =
+            self.recent_sightings.iter().filter(|other| other.seen_at < sighting.seen_at).take_while(has_commit);
+        let since = std::iter::once(sighting).chain(earlier).filter_map(|other| other.running_at).last();
         match (&self.rollout.state, since) {
             (RolloutState::RollingOut { ready, wanted, .. }, None) if sighting.failure.is_none() => {
                 CommitPresence::RollingOut { ready: *ready, wanted: *wanted }
@@ -378,9 +391,10 @@ impl EnvironmentState<'_> {
     }
 }
 
-/// Whether an image built from `raw`, with the code of `code`, contains the sought commit. It always contains `raw`.
-fn contains_commit(sought: &Sha, known: &Containment, raw: &Sha, code: &Sha) -> Option<bool> {
-    if raw == sought { Some(true) } else { known.is_contained_in(code) }
+/// Whether an image built from `image_commit`, with the code of `code_commit`, contains the sought commit. The image
+/// always contains `image_commit`.
+fn contains_commit(sought: &Sha, containment: &Containment, image_commit: &Sha, code_commit: &Sha) -> Option<bool> {
+    if image_commit == sought { Some(true) } else { containment.is_contained_in(code_commit) }
 }
 
 /// Asks GitHub one question at a time, because each answer may decide other commits as well.
@@ -397,23 +411,24 @@ struct Query<'a> {
 impl Query<'_> {
     async fn resolve_containment(&mut self, ctx: &Context, trace: &ArtefactTrace<'_>) {
         loop {
-            let open = |commit: &&Sha| !self.incomparable.contains_key(*commit);
-            let of_itself = |here: &&EnvironmentState<'_>| here.image_commit.as_ref() != Some(self.sha);
-            let codes = trace.environments.iter().filter(of_itself).filter_map(|here| here.code_commit.as_ref());
-            let ladder: Vec<&Sha> = codes.filter(open).collect();
+            let is_comparable = |commit: &&Sha| !self.incomparable.contains_key(*commit);
+            let is_other_image = |state: &&EnvironmentState<'_>| state.image_commit.as_ref() != Some(self.sha);
+            let code_commits =
+                trace.environments.iter().filter(is_other_image).filter_map(|state| state.code_commit.as_ref());
+            let ladder: Vec<&Sha> = code_commits.filter(is_comparable).collect();
             let Some(commit) = self.containment.choose_next_commit(&ladder) else { break };
             if !self.compare_with(ctx, commit).await {
                 return;
             }
         }
         // After a rollback, the answer says whether the environment had the commit before.
-        for here in &trace.environments {
-            if let (Some(raw), Some(code)) = (&here.image_commit, &here.code_commit)
-                && raw != code
-                && self.containment.is_contained_in(code) == Some(false)
-                && self.containment.is_contained_in(raw).is_none()
-                && !self.incomparable.contains_key(raw)
-                && !self.compare_with(ctx, raw).await
+        for state in &trace.environments {
+            if let (Some(image_commit), Some(code_commit)) = (&state.image_commit, &state.code_commit)
+                && image_commit != code_commit
+                && self.containment.is_contained_in(code_commit) == Some(false)
+                && self.containment.is_contained_in(image_commit).is_none()
+                && !self.incomparable.contains_key(image_commit)
+                && !self.compare_with(ctx, image_commit).await
             {
                 return;
             }
@@ -426,10 +441,10 @@ impl Query<'_> {
             return false;
         }
         match ctx.comparisons.compare_commits(self.repository, self.sha, commit).await {
-            Ok(Some(compared)) => self.containment.record_answer(commit, compared.behind_by == 0),
+            Ok(Some(comparison)) => self.containment.record_answer(commit, comparison.behind_by == 0),
             Ok(None) => {
-                let why = format!("GitHub cannot compare it with {}, which runs there", commit.short());
-                self.incomparable.insert(commit.clone(), why);
+                let reason = format!("GitHub cannot compare it with {}, which runs there", commit.short());
+                self.incomparable.insert(commit.clone(), reason);
             }
             Err(error) => self.github_error = Some(error.to_string()),
         }
@@ -437,25 +452,27 @@ impl Query<'_> {
     }
 
     fn explain_unknown(&self, commit: &Sha) -> String {
-        let known = self.incomparable.get(commit).or(self.github_error.as_ref());
-        known.cloned().unwrap_or_else(|| format!("it was not compared with {} yet", commit.short()))
+        let reason = self.incomparable.get(commit).or(self.github_error.as_ref());
+        reason.cloned().unwrap_or_else(|| format!("it was not compared with {} yet", commit.short()))
     }
 }
 
 /// How many artefacts contain the commit in each environment, by the answers so far.
-fn count_artefacts(traces: &[ArtefactTrace<'_>], sha: &Sha, known: &Containment, ctx: &Context) -> Tally {
-    let rungs = ctx.config.catalogue.ladder.environments().iter().filter_map(|rung| {
-        let here: Vec<&EnvironmentState<'_>> = traces
+fn count_artefacts(traces: &[ArtefactTrace<'_>], sha: &Sha, containment: &Containment, ctx: &Context) -> Tally {
+    let counts = ctx.config.catalogue.ladder.environments().iter().filter_map(|environment| {
+        let states: Vec<&EnvironmentState<'_>> = traces
             .iter()
             .flat_map(|trace| &trace.environments)
-            .filter(|here| here.environment.name == rung.name)
+            .filter(|state| state.environment.name == environment.name)
             .collect();
-        let has = |here: &&&EnvironmentState<'_>| match (&here.image_commit, &here.code_commit) {
-            (Some(raw), Some(code)) => contains_commit(sha, known, raw, code) == Some(true),
+        let has_commit = |state: &&&EnvironmentState<'_>| match (&state.image_commit, &state.code_commit) {
+            (Some(image_commit), Some(code_commit)) => {
+                contains_commit(sha, containment, image_commit, code_commit) == Some(true)
+            }
             _ => false,
         };
-        let having = here.iter().filter(has).count();
-        (!here.is_empty()).then(|| (rung.name.clone(), having, here.len()))
+        let count = states.iter().filter(has_commit).count();
+        (!states.is_empty()).then(|| (environment.name.clone(), count, states.len()))
     });
-    Tally { artefacts: traces.len(), environments: rungs.collect() }
+    Tally { artefacts: traces.len(), environments: counts.collect() }
 }

@@ -12,33 +12,34 @@ use crate::workflow::context::Context;
 pub(super) fn find_next_requirement(
     ctx: &Context,
     artefact: &Artefact,
-    rungs: &[EnvironmentPresence],
+    environments: &[EnvironmentPresence],
     next: NextEnvironment,
-    known: &Containment,
+    containment: &Containment,
 ) -> Option<(EnvironmentName, Prerequisite)> {
     let ladder = &ctx.config.catalogue.ladder;
-    let (NextEnvironment::Upward(at) | NextEnvironment::Backward(at)) = next;
-    let rung = rungs.get(at)?;
-    let environment = ladder.find(rung.environment.as_str())?;
+    let (NextEnvironment::Upward(index) | NextEnvironment::Backward(index)) = next;
+    let presence = environments.get(index)?;
+    let environment = ladder.find(presence.environment.as_str())?;
     let branch = environment.branch.clone();
-    let waits = match (next, ladder.find_next_below(&environment.name, artefact)) {
+    let prerequisite = match (next, ladder.find_next_below(&environment.name, artefact)) {
         (NextEnvironment::Backward(_), _) if artefact.delivery == Delivery::Branch => {
             Prerequisite::BackMerge { branch }
         }
         (NextEnvironment::Backward(_), _) => return None,
         (NextEnvironment::Upward(_), None) => Prerequisite::Push { branch },
         (NextEnvironment::Upward(_), Some(below)) => {
-            if let Some(under_way) = change_deploying_to(ctx, artefact, environment, known) {
-                under_way
-            } else if matches!(&rung.presence, CommitPresence::Absent { removal: Some(_) }) {
+            if let Some(change) = change_deploying_to(ctx, artefact, environment, containment) {
+                change
+            } else if matches!(&presence.presence, CommitPresence::Absent { removal: Some(_) }) {
                 Prerequisite::Repair { below: below.name.clone() }
             } else {
-                let trouble = rungs.iter().find(|other| other.environment == below.name).and_then(describe_trouble);
-                Prerequisite::Promotion { below: below.name.clone(), problem: trouble }
+                let problem =
+                    environments.iter().find(|other| other.environment == below.name).and_then(describe_problem);
+                Prerequisite::Promotion { below: below.name.clone(), problem }
             }
         }
     };
-    Some((environment.name.clone(), waits))
+    Some((environment.name.clone(), prerequisite))
 }
 
 /// A promotion to the environment that is in progress, stalled or failed, unless it is known not to bring the commit.
@@ -46,26 +47,26 @@ fn change_deploying_to(
     ctx: &Context,
     artefact: &Artefact,
     environment: &Environment,
-    known: &Containment,
+    containment: &Containment,
 ) -> Option<Prerequisite> {
-    let concerns = |change: &Change| {
+    let is_relevant = |change: &Change| {
         let plan = &change.plan;
         plan.environment == environment.name
             && !plan.is_rollback()
             && (change.stage.is_active() || change.stage.is_watched())
             && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
     };
-    ctx.open_changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
-        let brings = change.plan.pinned_commit().and_then(|pinned| known.is_contained_in(pinned));
-        let waits =
-            Prerequisite::Change { id: change.id, stage_text: change.stage.display_name(), contains_commit: brings };
-        (brings != Some(false)).then_some(waits)
+    ctx.open_changes.all().iter().rev().filter(|change| is_relevant(change)).find_map(|change| {
+        let contains_commit = change.plan.pinned_commit().and_then(|pinned| containment.is_contained_in(pinned));
+        let prerequisite =
+            Prerequisite::Change { id: change.id, stage_text: change.stage.display_name(), contains_commit };
+        (contains_commit != Some(false)).then_some(prerequisite)
     })
 }
 
-fn describe_trouble(rung: &EnvironmentPresence) -> Option<String> {
-    match &rung.presence {
-        CommitPresence::Present { problem: trouble, .. } => trouble.clone(),
+fn describe_problem(below: &EnvironmentPresence) -> Option<String> {
+    match &below.presence {
+        CommitPresence::Present { problem, .. } => problem.clone(),
         CommitPresence::RollingOut { .. } => Some("it is still rolling out there".to_owned()),
         CommitPresence::Absent { .. } | CommitPresence::NoWorkload | CommitPresence::Unknown { .. } => None,
     }
