@@ -1,7 +1,7 @@
 //! Who may have which effect: tables of every command, button, modal, review and route, each tried with every role. An
 //! action without a row in the tables fails a test.
 
-mod walk;
+mod actions;
 
 use gantry::adapters::slack::render::{
     ACTIONS, INPUTS, MODALS, approve, arrival, card, command_button, lock, page_buttons, plan, promote_button, rollback,
@@ -9,7 +9,7 @@ use gantry::adapters::slack::render::{
 use gantry::domain::command::{COMMANDS, Verb};
 
 use crate::architecture::house::{all_sources, top_module};
-use walk::{CommandSource, UserAction, check_actions};
+use actions::{CommandSource, UserAction, check_actions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -96,10 +96,10 @@ use Scenario::{
 /// The effect for each role. A role that is not listed has no effect.
 type AllowedEffects = &'static [(Role, Effect)];
 
-const NOBODY: AllowedEffects = &[];
+const NO_EFFECT: AllowedEffects = &[];
 
 /// Who may lock development, qa and prod: the people who may promote there or approve.
-const LOCKERS: [AllowedEffects; 3] = [
+const LOCK_EFFECTS: [AllowedEffects; 3] = [
     &[
         (Member, LockChanged),
         (Promoter, LockChanged),
@@ -112,9 +112,9 @@ const LOCKERS: [AllowedEffects; 3] = [
 ];
 
 /// Who may roll back in prod and release versions: the same people who may lock it.
-const MAY_ROLL_BACK: AllowedEffects =
+const ROLLBACK_EFFECTS: AllowedEffects =
     &[(Promoter, PlanShown), (Approver, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)];
-const RELEASE: AllowedEffects = &[
+const RELEASE_EFFECTS: AllowedEffects = &[
     (Promoter, VersionReleased),
     (Approver, VersionReleased),
     (Overrider, VersionReleased),
@@ -124,86 +124,95 @@ const RELEASE: AllowedEffects = &[
 /// Each command, and the effects that it has in development, in qa and in prod. `{change}` is the id of the change that
 /// waits for prod, and an unknown id for the others; `{bad}` is the version that was rolled back in prod.
 const COMMAND_RULES: &[(Verb, &str, Scenario, [AllowedEffects; 3])] = &[
-    (Verb::List, "list {environment}", Waiting, [NOBODY; 3]),
+    (Verb::List, "list {environment}", Waiting, [NO_EFFECT; 3]),
     (
         Verb::Promote,
         "promote checkout {environment}",
         Idle,
-        [NOBODY, &[(Approver, ChangeBegun)], &[(Promoter, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)]],
+        [
+            NO_EFFECT,
+            &[(Approver, ChangeBegun)],
+            &[(Promoter, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)],
+        ],
     ),
-    (Verb::Promote, "promote checkout {environment} --dry-run", Idle, [NOBODY; 3]),
+    (Verb::Promote, "promote checkout {environment} --dry-run", Idle, [NO_EFFECT; 3]),
     (
         Verb::Promote,
         "promote checkout {environment} --override it burns",
         Idle,
-        [NOBODY, NOBODY, &[(Overrider, PlanShown)]],
+        [NO_EFFECT, NO_EFFECT, &[(Overrider, PlanShown)]],
     ),
-    (Verb::Promote, "promote checkout {environment}", Waiting, [NOBODY, &[(Approver, ChangeBegun)], NOBODY]),
-    (Verb::Rollback, "rollback checkout {environment}", Idle, [NOBODY, &[(Approver, ChangeBegun)], MAY_ROLL_BACK]),
-    (Verb::Rollback, "rollback checkout", Idle, [NOBODY; 3]),
-    (Verb::Release, "release checkout 1.4", Waiting, [NOBODY; 3]),
-    (Verb::Release, "release checkout {bad}", Quarantined, [NOBODY, NOBODY, RELEASE]),
-    (Verb::Diff, "diff development {environment}", Waiting, [NOBODY; 3]),
-    (Verb::Where, "where 4f1c2ab checkout", Waiting, [NOBODY; 3]),
-    (Verb::Why, "why checkout {environment}", Waiting, [NOBODY; 3]),
-    (Verb::Status, "status {environment}", Waiting, [NOBODY; 3]),
-    (Verb::Status, "status {change}", Waiting, [NOBODY; 3]),
-    (Verb::History, "history {environment}", Waiting, [NOBODY; 3]),
+    (Verb::Promote, "promote checkout {environment}", Waiting, [NO_EFFECT, &[(Approver, ChangeBegun)], NO_EFFECT]),
+    (
+        Verb::Rollback,
+        "rollback checkout {environment}",
+        Idle,
+        [NO_EFFECT, &[(Approver, ChangeBegun)], ROLLBACK_EFFECTS],
+    ),
+    (Verb::Rollback, "rollback checkout", Idle, [NO_EFFECT; 3]),
+    (Verb::Release, "release checkout 1.4", Waiting, [NO_EFFECT; 3]),
+    (Verb::Release, "release checkout {bad}", Quarantined, [NO_EFFECT, NO_EFFECT, RELEASE_EFFECTS]),
+    (Verb::Diff, "diff development {environment}", Waiting, [NO_EFFECT; 3]),
+    (Verb::Where, "where 4f1c2ab checkout", Waiting, [NO_EFFECT; 3]),
+    (Verb::Why, "why checkout {environment}", Waiting, [NO_EFFECT; 3]),
+    (Verb::Status, "status {environment}", Waiting, [NO_EFFECT; 3]),
+    (Verb::Status, "status {change}", Waiting, [NO_EFFECT; 3]),
+    (Verb::History, "history {environment}", Waiting, [NO_EFFECT; 3]),
     (
         Verb::Cancel,
         "cancel {change}",
         Waiting,
-        [NOBODY, NOBODY, &[(Requester, ChangeStopped), (Approver, ChangeStopped)]],
+        [NO_EFFECT, NO_EFFECT, &[(Requester, ChangeStopped), (Approver, ChangeStopped)]],
     ),
-    (Verb::Reject, "reject {change} not today", Waiting, [NOBODY, NOBODY, &[(Approver, ChangeStopped)]]),
-    (Verb::Lock, "lock {environment} the database moves", Idle, LOCKERS),
-    (Verb::Unlock, "unlock {environment}", Locked, LOCKERS),
-    (Verb::Locks, "locks {environment}", Locked, [NOBODY; 3]),
-    (Verb::Promote, "promote checkout {environment}", Locked, [NOBODY; 3]),
-    (Verb::Doctor, "doctor", Waiting, [NOBODY; 3]),
-    (Verb::Help, "help", Waiting, [NOBODY; 3]),
+    (Verb::Reject, "reject {change} not today", Waiting, [NO_EFFECT, NO_EFFECT, &[(Approver, ChangeStopped)]]),
+    (Verb::Lock, "lock {environment} the database moves", Idle, LOCK_EFFECTS),
+    (Verb::Unlock, "unlock {environment}", Locked, LOCK_EFFECTS),
+    (Verb::Locks, "locks {environment}", Locked, [NO_EFFECT; 3]),
+    (Verb::Promote, "promote checkout {environment}", Locked, [NO_EFFECT; 3]),
+    (Verb::Doctor, "doctor", Waiting, [NO_EFFECT; 3]),
+    (Verb::Help, "help", Waiting, [NO_EFFECT; 3]),
 ];
 
 const ENVIRONMENTS: [&str; 3] = ["development", "qa", "prod"];
 
 /// Every button by its `action_id`, clicked as it is shown, in each scenario in which its effect differs.
-const BUTTONS: &[(&str, Scenario, AllowedEffects)] = &[
+const BUTTON_RULES: &[(&str, Scenario, AllowedEffects)] = &[
     (plan::CONFIRM, Planned, &[(Requester, ChangeBegun)]),
-    (plan::CANCEL, Planned, NOBODY),
+    (plan::CANCEL, Planned, NO_EFFECT),
     (card::CANCEL, Waiting, &[(Requester, ChangeStopped), (Approver, ChangeStopped)]),
     (card::RETRY, Errored, &[(Promoter, ChangeBegun), (Overrider, ChangeBegun), (Requester, ChangeBegun)]),
     (approve::APPROVE, Waiting, &[(Approver, Merged)]),
     (approve::REJECT, Waiting, &[(Approver, ModalOpened)]),
     (arrival::PROMOTE, Arrived, &[(Approver, ChangeBegun)]),
-    (lock::TAKE_OVER, Locked, LOCKERS[2]),
-    (rollback::ROLL_BACK, Deployed, MAY_ROLL_BACK),
+    (lock::TAKE_OVER, Locked, LOCK_EFFECTS[2]),
+    (rollback::ROLL_BACK, Deployed, ROLLBACK_EFFECTS),
     (plan::CONFIRM, RollbackPlanned, &[(Requester, ChangeBegun)]),
-    (plan::CANCEL, RollbackPlanned, NOBODY),
-    (card::RETRY, RollbackErrored, MAY_ROLL_BACK),
+    (plan::CANCEL, RollbackPlanned, NO_EFFECT),
+    (card::RETRY, RollbackErrored, ROLLBACK_EFFECTS),
     // The button only lists the versions that ran there.
-    (rollback::OTHER_VERSION, RollbackPlanned, NOBODY),
+    (rollback::OTHER_VERSION, RollbackPlanned, NO_EFFECT),
     // The first of these buttons is for qa.
     (command_button::COMMAND, RollbackWithoutEnvironment, &[(Approver, ChangeBegun)]),
     // The button repeats the `why` command.
-    (command_button::COMMAND, Locked, NOBODY),
+    (command_button::COMMAND, Locked, NO_EFFECT),
     // The button releases the version that was rolled back.
-    (command_button::COMMAND, Quarantined, RELEASE),
+    (command_button::COMMAND, Quarantined, RELEASE_EFFECTS),
     (promote_button::PROMOTE, Unblocked, &[(Promoter, PlanShown), (Overrider, PlanShown), (Requester, PlanShown)]),
     (rollback::CANCEL_AND_ROLL_BACK, RollbackDuringMerge, &[(Requester, ChangeBegun)]),
     (rollback::WAIT_AND_ROLL_BACK, RollbackDuringMerge, &[(Requester, ChangeBegun)]),
-    (page_buttons::EARLIER, Waiting, NOBODY),
-    (page_buttons::LATER, Waiting, NOBODY),
-    (page_buttons::OPEN_EARLIER, Waiting, NOBODY),
-    (page_buttons::OPEN_LATER, Waiting, NOBODY),
-    (page_buttons::LIST_EARLIER, Waiting, NOBODY),
-    (page_buttons::LIST_LATER, Waiting, NOBODY),
-    (page_buttons::LIST_OPEN_EARLIER, Waiting, NOBODY),
-    (page_buttons::LIST_OPEN_LATER, Waiting, NOBODY),
-    (page_buttons::SHARE_LIST, Waiting, NOBODY),
+    (page_buttons::EARLIER, Waiting, NO_EFFECT),
+    (page_buttons::LATER, Waiting, NO_EFFECT),
+    (page_buttons::OPEN_EARLIER, Waiting, NO_EFFECT),
+    (page_buttons::OPEN_LATER, Waiting, NO_EFFECT),
+    (page_buttons::LIST_EARLIER, Waiting, NO_EFFECT),
+    (page_buttons::LIST_LATER, Waiting, NO_EFFECT),
+    (page_buttons::LIST_OPEN_EARLIER, Waiting, NO_EFFECT),
+    (page_buttons::LIST_OPEN_LATER, Waiting, NO_EFFECT),
+    (page_buttons::SHARE_LIST, Waiting, NO_EFFECT),
 ];
 
 /// The buttons that the App Home has as well. There they have the same effect as in a message.
-const AT_HOME: &[(&str, Scenario)] = &[
+const HOME_BUTTONS: &[(&str, Scenario)] = &[
     (approve::APPROVE, Waiting),
     (approve::REJECT, Waiting),
     (promote_button::PROMOTE, Unblocked),
@@ -211,10 +220,10 @@ const AT_HOME: &[(&str, Scenario)] = &[
 ];
 
 /// Every modal by its `callback_id`, submitted also by people who could not open it.
-const FORMS: &[(&str, Scenario, AllowedEffects)] = &[(approve::REJECT, Waiting, &[(Approver, ChangeStopped)])];
+const MODAL_RULES: &[(&str, Scenario, AllowedEffects)] = &[(approve::REJECT, Waiting, &[(Approver, ChangeStopped)])];
 
 /// An approving review on GitHub.
-const REVIEW: (Scenario, AllowedEffects) = (Waiting, &[(Approver, Merged)]);
+const REVIEW_RULE: (Scenario, AllowedEffects) = (Waiting, &[(Approver, Merged)]);
 
 /// How a route authenticates the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +240,7 @@ enum RouteAuthentication {
     Public,
 }
 
-const ROUTES: &[(&str, RouteAuthentication)] = &[
+const ROUTE_RULES: &[(&str, RouteAuthentication)] = &[
     ("/slack/commands", RouteAuthentication::Slack),
     ("/slack/interactions", RouteAuthentication::Slack),
     ("/slack/events", RouteAuthentication::Slack),
@@ -252,12 +261,12 @@ fn every_command_button_modal_and_route_has_a_rule() {
     for entry in COMMANDS {
         assert!(COMMAND_RULES.iter().any(|(verb, ..)| *verb == entry.verb), "`{}` has no rule", entry.names[0]);
     }
-    let mut ruled = sorted(&BUTTONS.iter().map(|(action, ..)| *action).collect::<Vec<_>>());
+    let mut ruled = sorted(&BUTTON_RULES.iter().map(|(action, ..)| *action).collect::<Vec<_>>());
     ruled.dedup();
     assert_eq!(ruled, sorted(ACTIONS), "each button has its rule");
-    let ruled: Vec<&str> = FORMS.iter().map(|(modal, ..)| *modal).collect();
+    let ruled: Vec<&str> = MODAL_RULES.iter().map(|(modal, ..)| *modal).collect();
     assert_eq!(sorted(&ruled), sorted(MODALS), "each modal has one rule");
-    let mut ruled: Vec<&str> = ROUTES.iter().map(|(route, _)| *route).collect();
+    let mut ruled: Vec<&str> = ROUTE_RULES.iter().map(|(route, _)| *route).collect();
     // Flux has two rows: its provider can sign, or send the secret itself.
     ruled.dedup();
     let routes = routes();
@@ -309,17 +318,17 @@ fn sorted<'a>(names: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Tries every command by this source, with every role.
-async fn type_every_command(door: CommandSource) {
-    for scene in [Idle, Waiting, Locked, Quarantined] {
-        let mut ways = Vec::new();
-        for (verb, text, _, everywhere) in COMMAND_RULES.iter().filter(|(_, _, when, _)| *when == scene) {
-            for (environment, who) in ENVIRONMENTS.into_iter().zip(everywhere) {
+async fn type_every_command(source: CommandSource) {
+    for scenario in [Idle, Waiting, Locked, Quarantined] {
+        let mut actions = Vec::new();
+        for (verb, text, _, by_environment) in COMMAND_RULES.iter().filter(|(_, _, when, _)| *when == scenario) {
+            for (environment, allowed) in ENVIRONMENTS.into_iter().zip(by_environment) {
                 // A slash command runs its own verb only, regardless of its text.
-                let who = if door.accepts(*verb) { *who } else { NOBODY };
-                ways.push((UserAction::Types { door, verb: *verb, text, environment }, who));
+                let allowed = if source.accepts(*verb) { *allowed } else { NO_EFFECT };
+                actions.push((UserAction::Types { source, verb: *verb, text, environment }, allowed));
             }
         }
-        check_actions(scene, &ways).await;
+        check_actions(scenario, &actions).await;
     }
 }
 
@@ -347,47 +356,51 @@ async fn direct_messages_have_only_the_allowed_effects_for_each_role() {
 
 #[tokio::test]
 async fn buttons_have_only_the_allowed_effects_for_each_role() {
-    for scene in [Idle, Arrived, Planned, Waiting, Errored, Unblocked, Locked] {
-        click_every_button(scene).await;
+    for scenario in [Idle, Arrived, Planned, Waiting, Errored, Unblocked, Locked] {
+        click_every_button(scenario).await;
     }
 }
 
 #[tokio::test]
 async fn buttons_of_rollbacks_have_only_the_allowed_effects_for_each_role() {
-    for scene in
+    for scenario in
         [Deployed, RollbackPlanned, RollbackWithoutEnvironment, RollbackDuringMerge, RollbackErrored, Quarantined]
     {
-        click_every_button(scene).await;
+        click_every_button(scenario).await;
     }
 }
 
 #[tokio::test]
 async fn the_home_has_only_the_allowed_effects_for_each_role() {
-    check_actions(Waiting, &[(UserAction::OpensHome, NOBODY), (UserAction::Joins, NOBODY)]).await;
-    for (action, scene) in AT_HOME {
-        let (.., who) = BUTTONS.iter().find(|(other, when, _)| other == action && when == scene).expect("a rule");
-        check_actions(*scene, &[(UserAction::PressesAtHome { action }, *who)]).await;
+    check_actions(Waiting, &[(UserAction::OpensHome, NO_EFFECT), (UserAction::Joins, NO_EFFECT)]).await;
+    for (action, scenario) in HOME_BUTTONS {
+        let (.., allowed) =
+            BUTTON_RULES.iter().find(|(other, when, _)| other == action && when == scenario).expect("a rule");
+        check_actions(*scenario, &[(UserAction::ClicksAtHome { action }, *allowed)]).await;
     }
 }
 
-async fn click_every_button(scene: Scenario) {
-    let here = BUTTONS.iter().filter(|(_, when, _)| *when == scene);
-    check_actions(scene, &here.map(|(action, _, who)| (UserAction::Presses { action }, *who)).collect::<Vec<_>>())
-        .await;
+async fn click_every_button(scenario: Scenario) {
+    let buttons = BUTTON_RULES.iter().filter(|(_, when, _)| *when == scenario);
+    check_actions(
+        scenario,
+        &buttons.map(|(action, _, allowed)| (UserAction::Clicks { action }, *allowed)).collect::<Vec<_>>(),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn modals_and_reviews_have_only_the_allowed_effects_for_each_role() {
-    for (modal, scene, who) in FORMS {
-        check_actions(*scene, &[(UserAction::Submits { modal }, *who)]).await;
+    for (modal, scenario, allowed) in MODAL_RULES {
+        check_actions(*scenario, &[(UserAction::Submits { modal }, *allowed)]).await;
     }
-    let (scene, who) = REVIEW;
-    check_actions(scene, &[(UserAction::Reviews, who)]).await;
+    let (scenario, allowed) = REVIEW_RULE;
+    check_actions(scenario, &[(UserAction::Reviews, allowed)]).await;
 }
 
 #[tokio::test]
 async fn a_route_refuses_a_sender_without_the_secret_and_a_false_report_with_the_secret_changes_nothing() {
-    for (route, key) in ROUTES {
-        walk::check_route(route, *key).await;
+    for (route, authentication) in ROUTE_RULES {
+        actions::check_route(route, *authentication).await;
     }
 }

@@ -92,8 +92,8 @@ async fn diff_shows_commits_that_are_merged_and_not_deployed() {
     [Promote] [Show code]
     ");
     world.alice().types("/diff development qa").await;
-    let seen = world.alice().reads();
-    assert_eq!(seen.matches("1 not deployed").count(), 2, "{seen}");
+    let answer = world.alice().reads();
+    assert_eq!(answer.matches("1 not deployed").count(), 2, "{answer}");
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn the_promote_button_of_a_diff_promotes_the_shown_version_and_nothing_new
     world.sim.slack.click("alice", "deploys", &diff.id, "Promote").await.unwrap();
     world.settle().await;
     let qa = world.sim.github.graph("acme/checkout", 10);
-    let merge = qa.iter().find(|commit| commit.subject.starts_with("Promote checkout")).expect("it was promoted");
+    let merge = qa.iter().find(|commit| commit.subject.starts_with("Promote checkout")).expect("a promotion");
     assert!(merge.parents[1].as_str().starts_with(&shown["develop-".len()..]), "{merge:?} of {shown}");
 }
 
@@ -137,9 +137,9 @@ async fn the_promote_button_of_a_diff_promotes_the_shown_version_and_nothing_new
 async fn diff_across_an_environment_offers_the_promotion_to_that_environment_first() {
     let world = World::open().await;
     world.alice().types("/diff development staging checkout").await;
-    let seen = world.alice().reads();
-    assert!(seen.contains("Next: `/promote checkout qa`, as *qa* comes before *staging*"), "{seen}");
-    assert!(!has_button(&world.last_message("alice", "deploys"), "Promote"), "{seen}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("Next: `/promote checkout qa`, as *qa* comes before *staging*"), "{answer}");
+    assert!(!has_button(&world.last_message("alice", "deploys"), "Promote"), "{answer}");
 }
 
 #[tokio::test]
@@ -178,9 +178,9 @@ async fn a_long_diff_with_code_is_sent_as_a_file() {
 
     let first = world.sim.slack.messages("deploys", None)[0].id.clone();
     world.alice().posts("deploys", Some(&first), "@gantry diff development qa checkout --code").await;
-    let there = world.sim.slack.messages("deploys", None);
-    let with_file = there.iter().find(|message| !message.files.is_empty()).expect("a file");
-    assert_eq!(with_file.thread.as_deref(), Some(first.as_str()), "in the thread where it was asked");
+    let messages = world.sim.slack.messages("deploys", None);
+    let with_file = messages.iter().find(|message| !message.files.is_empty()).expect("a file");
+    assert_eq!(with_file.thread.as_deref(), Some(first.as_str()), "the file is in the thread of the request");
 }
 
 #[tokio::test]
@@ -233,7 +233,7 @@ async fn diff_in_a_thread_is_answered_in_the_thread_without_mentions() {
     assert_eq!((answer.thread.as_deref(), answer.only_to.as_deref()), (Some(first.as_str()), None));
     let text = world.alice().reads();
     assert!(text.contains("2 commits are in *development* and not in *qa*"), "{text}");
-    assert!(!text.contains("<@"), "nobody is called by it: {text}");
+    assert!(!text.contains("<@"), "diff mentions no one: {text}");
 }
 
 #[tokio::test]
@@ -249,7 +249,7 @@ async fn the_first_diff_needs_two_github_requests_for_each_artefact_and_the_seco
     world.wait(SignedDuration::from_mins(5)).await;
     let before = world.github_cost();
     world.alice().types("/diff development prod checkout").await;
-    assert_eq!((world.github_cost() - before).counted_requests(), 0, "where the branches stand is asked by ETag");
+    assert_eq!((world.github_cost() - before).counted_requests(), 0, "the heads of branches are read with an ETag");
 }
 
 #[tokio::test]
@@ -262,9 +262,9 @@ async fn after_a_rollback_diff_shows_the_removed_commits_again() {
     world.alice().types("/rollback checkout qa --reason totals are wrong").await;
     world.settle().await;
     world.alice().types("/diff development qa checkout").await;
-    let seen = world.alice().reads();
-    assert!(seen.contains("1 commit is in *development* and not in *qa*"), "{seen}");
-    assert!(seen.contains("Retry the payment provider once"), "{seen}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("1 commit is in *development* and not in *qa*"), "{answer}");
+    assert!(answer.contains("Retry the payment provider once"), "{answer}");
 }
 
 #[tokio::test]
@@ -273,11 +273,11 @@ async fn a_diff_of_many_artefacts_shows_the_first_results_early_and_has_pages() 
     let world = with_parts(&names).await;
     let faults = world.sim.github.request_faults();
     faults.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
-    let asks = world.sim.slack.type_command("alice", "deploys", "/diff development qa");
-    assert_eq!(asks.await.unwrap().status, 200);
+    let command = world.sim.slack.type_command("alice", "deploys", "/diff development qa");
+    assert_eq!(command.await.unwrap().status, 200);
     for _ in 0..100 {
         world.wait_until_idle().await;
-        if world.ephemeral_messages("alice", "deploys").iter().any(|told| told.contains("compared between")) {
+        if world.ephemeral_messages("alice", "deploys").iter().any(|text| text.contains("compared between")) {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -286,15 +286,15 @@ async fn a_diff_of_many_artefacts_shows_the_first_results_early_and_has_pages() 
     assert!(first.contains("compared between *development* and *qa*; the others follow."), "{first}");
     faults.resume();
     world.settle().await;
-    let seen = world.alice().reads();
-    assert!(seen.contains("25 of 28 artefacts differ between *development* and *qa*. Page 1 of 3."), "{seen}");
-    assert!(seen.contains("part-008") && !seen.contains("part-010"), "{seen}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("25 of 28 artefacts differ between *development* and *qa*. Page 1 of 3."), "{answer}");
+    assert!(answer.contains("part-008") && !answer.contains("part-010"), "{answer}");
     let (before, shown) = (world.github_cost(), world.last_message("alice", "deploys").id);
     world.alice().clicks("Later").await;
-    assert_eq!(world.last_message("alice", "deploys").id, shown, "in place");
-    let turned = world.alice().reads();
-    assert!(turned.contains("Page 2 of 3.") && turned.contains("part-010"), "{turned}");
-    assert_eq!((world.github_cost() - before).counted_requests(), 0, "another page is known");
+    assert_eq!(world.last_message("alice", "deploys").id, shown, "the page turns in place");
+    let second_page = world.alice().reads();
+    assert!(second_page.contains("Page 2 of 3.") && second_page.contains("part-010"), "{second_page}");
+    assert_eq!((world.github_cost() - before).counted_requests(), 0, "another page needs no counted request");
 }
 
 #[tokio::test]
@@ -309,9 +309,9 @@ async fn diff_does_not_offer_to_promote_a_version_that_a_rollback_restored() {
     world.alice().types("/rollback checkout qa --reason totals are wrong").await;
     world.settle().await;
     world.alice().types("/diff qa staging checkout").await;
-    let seen = world.alice().reads();
-    assert!(seen.contains("are in *qa* and not in *staging*"), "{seen}");
-    assert!(!seen.contains("/promote"), "promote would refuse it: {seen}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("are in *qa* and not in *staging*"), "{answer}");
+    assert!(!answer.contains("/promote"), "promote would refuse it: {answer}");
 }
 
 #[tokio::test]
@@ -324,9 +324,9 @@ async fn a_hotfix_after_a_rollback_does_not_hide_the_removed_commits() {
     world.sim.push("checkout", "qa", "Stop the bleeding", file("hotfix.txt", "x"), "bob").unwrap();
     world.settle().await;
     world.alice().types("/diff development qa checkout").await;
-    let seen = world.alice().reads();
-    assert!(seen.contains("1 commit is in *development* and not in *qa*"), "{seen}");
-    assert!(seen.contains("Retry the payment provider once") && seen.contains("Stop the bleeding"), "{seen}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("1 commit is in *development* and not in *qa*"), "{answer}");
+    assert!(answer.contains("Retry the payment provider once") && answer.contains("Stop the bleeding"), "{answer}");
 }
 
 #[tokio::test]
@@ -352,8 +352,8 @@ async fn diff_says_that_a_cluster_cannot_be_read() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     world.alice().types("/diff staging prod checkout").await;
-    let seen = world.alice().reads();
-    assert!(seen.contains("cannot be read") && !seen.contains("does not run in"), "{seen}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("cannot be read") && !answer.contains("does not run in"), "{answer}");
 }
 
 #[tokio::test]
@@ -365,19 +365,19 @@ async fn a_diff_of_many_artefacts_in_a_thread_is_completed_in_place() {
     let faults = world.sim.github.request_faults();
     faults.inject("GET", "/acme/part-007/compare/", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     world.sim.slack.type_message("alice", "deploys", Some(&first), "@gantry diff development qa").await.unwrap();
-    let answer = || world.sim.slack.messages("deploys", None).into_iter().rfind(|it| it.thread.is_some());
-    let waits = async {
-        while !answer().is_some_and(|it| render_message(&it).contains("the others follow")) {
+    let answer = || world.sim.slack.messages("deploys", None).into_iter().rfind(|message| message.thread.is_some());
+    let first_results = async {
+        while !answer().is_some_and(|message| render_message(&message).contains("the others follow")) {
             world.wait_until_idle().await;
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(20), waits).await.expect("the first results");
-    let partly = answer().unwrap();
+    tokio::time::timeout(std::time::Duration::from_secs(20), first_results).await.expect("the first results");
+    let incomplete = answer().unwrap();
     faults.resume();
     world.settle().await;
-    let whole = answer().unwrap();
-    assert_eq!((whole.id, whole.thread), (partly.id, Some(first)), "the same message");
+    let complete = answer().unwrap();
+    assert_eq!((complete.id, complete.thread), (incomplete.id, Some(first)), "the same message");
     assert!(
         render_message(&answer().unwrap()).contains("13 of 16 artefacts differ"),
         "{}",

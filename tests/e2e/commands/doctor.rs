@@ -17,9 +17,9 @@ async fn answer(world: &World) -> String {
 }
 
 /// The warnings and errors, without those about environments that sent no report yet.
-async fn complaints(world: &World) -> Vec<String> {
-    let told = answer(world).await;
-    let lines = told.lines().filter(|line| line.starts_with(":x:") || line.starts_with(":warning:"));
+async fn list_problems(world: &World) -> Vec<String> {
+    let answer = answer(world).await;
+    let lines = answer.lines().filter(|line| line.starts_with(":x:") || line.starts_with(":warning:"));
     lines.filter(|line| !line.starts_with(":warning: No report has arrived for")).map(str::to_owned).collect()
 }
 
@@ -43,8 +43,9 @@ async fn doctor_changes_nothing() {
     let before = requests().len();
     let branches = world.sim.github.branches("acme/checkout");
     answer(&world).await;
-    let written: Vec<String> = requests().split_off(before).into_iter().filter(|it| !it.starts_with("GET ")).collect();
-    assert_eq!(written, Vec::<String>::new());
+    let writes: Vec<String> =
+        requests().split_off(before).into_iter().filter(|request| !request.starts_with("GET ")).collect();
+    assert_eq!(writes, Vec::<String>::new());
     assert_eq!(world.sim.github.branches("acme/checkout"), branches);
     assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
 }
@@ -65,10 +66,10 @@ fn protect(world: &World, branch: &str, rules: Rules) {
 type Case = (&'static str, fn(&World), &'static [&'static str]);
 
 async fn check_cases(cases: &[Case]) {
-    for (name, broken, expected) in cases {
+    for (name, break_it, expected) in cases {
         let world = World::open().await;
-        broken(&world);
-        assert_eq!(complaints(&world).await, *expected, "{name}");
+        break_it(&world);
+        assert_eq!(list_problems(&world).await, *expected, "{name}");
     }
 }
 
@@ -106,7 +107,7 @@ async fn doctor_reports_each_defect_of_github_with_its_fix() {
             ":x: The token lacks the scope `repo`. Add it in the settings of the token; it stays the same.",
         ]),
         (
-            "a fine-grained token, of which nobody tells what it may",
+            "a fine-grained token without readable scopes",
             |world| {
                 world.sim.github.update_installation(|it| it.scopes = None);
                 let unseen = RequestFault::Reply(403, "Resource not accessible by personal access token", Vec::new());
@@ -138,7 +139,7 @@ async fn doctor_reports_each_defect_of_github_with_its_fix() {
             &[],
         ),
         (
-            "the hour's rest, which is not told",
+            "a rate limit that cannot be read",
             |world| {
                 let away = RequestFault::Reply(503, "Unavailable", Vec::new());
                 world.sim.github.request_faults().inject("GET", "/rate_limit", FaultTiming::BeforeEffect, away, 9);
@@ -162,7 +163,7 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
             ],
         ),
         (
-            "the same, and we may pass by it",
+            "the same with a bypass for Gantry",
             |world| {
                 protect(world, "qa", Rules { required_reviews: 1, ..Rules::default() });
                 world.sim.github.update_installation(|it| it.bypasses = true);
@@ -185,14 +186,14 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
             ":x: prod of acme/checkout requires a linear history, and promotions are merge commits. Remove that rule from prod.",
         ]),
         (
-            "a classic protection, beside a rule that is in nobody's way",
+            "a classic protection beside a harmless rule",
             |world| protect(world, "qa", Rules { kinds: vec!["deletion"], classic: true, ..Rules::default() }),
             &[
                 ":warning: qa of acme/checkout is protected by rules that Gantry cannot read. Under Settings, Branches, check that Gantry may push, or set `promote: pull_request` for `qa`.",
             ],
         ),
         (
-            "rules that are in nobody's way",
+            "harmless rules",
             |world| {
                 let kinds = vec!["deletion", "non_fast_forward", "creation"];
                 protect(world, "qa", Rules { kinds, ..Rules::default() });
@@ -214,7 +215,7 @@ async fn doctor_reports_branch_rules_that_would_block_promotions() {
             ],
         ),
         (
-            "rules that nobody judges",
+            "rules that doctor cannot judge",
             |world| {
                 let kinds = vec!["required_signatures", "commit_message_pattern", "of_tomorrow"];
                 protect(world, "prod", Rules { kinds, ..Rules::default() });
@@ -287,18 +288,18 @@ async fn doctor_warns_about_a_running_image_that_the_registry_does_not_have() {
     let expected = format!(
         ":warning: ghcr.io/acme/checkout runs as {tag}, which the registry does not have. Keep images that run: a new pod could not start, and a rollback to it would not be possible."
     );
-    assert_eq!(complaints(&world).await, [expected]);
+    assert_eq!(list_problems(&world).await, [expected]);
 }
 
 #[tokio::test]
 async fn doctor_reports_a_namespace_without_permissions_and_each_workload_in_it() {
     let world = World::open().await;
     world.sim.cluster.forbid("qa");
-    let told = complaints(&world).await;
+    let shown = list_problems(&world).await;
     let role = ":x: Gantry has no permissions in the namespace qa. Create the chart's Role and RoleBinding there: run `helm upgrade` with this configuration.";
-    assert_eq!(told[0], role);
-    assert_eq!(told.len(), 6, "{told:#?}");
-    assert!(told[1..].iter().all(|line| line.contains("in qa cannot be read: forbidden: grant get on")), "{told:#?}");
+    assert_eq!(shown[0], role);
+    assert_eq!(shown.len(), 6, "{shown:#?}");
+    assert!(shown[1..].iter().all(|line| line.contains("in qa cannot be read: forbidden: grant get on")), "{shown:#?}");
 }
 
 #[tokio::test]
@@ -313,7 +314,7 @@ async fn doctor_reports_names_in_the_configuration_that_do_not_exist() {
             )
     })
     .await;
-    let told = complaints(&world).await;
+    let shown = list_problems(&world).await;
     for expected in [
         ":x: acme/chekout does not exist, or Gantry has no access to it. Correct its name, or install the App on it (give the token access to it).",
         ":x: envs/qa/serach/kustomization.yaml of acme/gitops cannot be used: it does not exist: commit it, or correct `file`.",
@@ -322,7 +323,7 @@ async fn doctor_reports_names_in_the_configuration_that_do_not_exist() {
         ":x: The registry does not have ghcr.io/acme/mialer. Correct `image`, or push the first image.",
         ":x: The team acme/nobody does not exist, or Gantry has no access to it. Correct its name, or let the App read the organisation's members (`members: read`; a token, `read:org`).",
     ] {
-        assert!(told.iter().any(|line| line == expected), "{expected}\n{told:#?}");
+        assert!(shown.iter().any(|line| line == expected), "{expected}\n{shown:#?}");
     }
 }
 
@@ -331,13 +332,13 @@ async fn doctor_reports_each_service_that_does_not_answer_or_answers_nonsense() 
     let world = World::open().await;
     world.sim.service_faults.github.set_returns_html(true);
     world.sim.service_faults.cluster.set_hanging(true);
-    let begun = std::time::Instant::now();
-    let told = complaints(&world).await;
-    assert!(begun.elapsed() < std::time::Duration::from_secs(25), "{:?}", begun.elapsed());
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(told[0].starts_with(":x: GitHub cannot be reached: "), "{told:#?}");
+    let started = std::time::Instant::now();
+    let shown = list_problems(&world).await;
+    assert!(started.elapsed() < std::time::Duration::from_secs(25), "{:?}", started.elapsed());
+    assert_eq!(shown.len(), 2, "{shown:#?}");
+    assert!(shown[0].starts_with(":x: GitHub cannot be reached: "), "{shown:#?}");
     assert_eq!(
-        told[1],
+        shown[1],
         ":x: The cluster cannot be reached: no answer in 6 s. Check `kubeconfig`, the server's address in it, and its credentials. `kubectl version` shows the same error."
     );
 }

@@ -11,7 +11,7 @@ use crate::harness::status::{newest_card_id, permalink, redact_volatile_parts};
 use crate::harness::world::{World, render_message};
 
 /// Pushes `to - from` commits. Each is announced as an arrival.
-async fn pushes(world: &World, from: usize, to: usize) {
+async fn push_many(world: &World, from: usize, to: usize) {
     for n in from..to {
         world.push("checkout", &format!("Push number {n}."));
         world.settle().await;
@@ -20,14 +20,14 @@ async fn pushes(world: &World, from: usize, to: usize) {
 
 /// The numbers of the pushes that a message lists.
 fn numbers(text: &str) -> Vec<usize> {
-    let told = text.split("Push number ").skip(1).map(|rest| rest.split('.').next().unwrap_or_default());
-    told.map(|number| number.parse().expect("a number")).collect()
+    let numbers_in_text = text.split("Push number ").skip(1).map(|rest| rest.split('.').next().unwrap_or_default());
+    numbers_in_text.map(|number| number.parse().expect("a number")).collect()
 }
 
 #[tokio::test]
 async fn history_lists_changes_locks_and_arrivals_newest_first() {
     let world = World::open().await;
-    pushes(&world, 1, 2).await;
+    push_many(&world, 1, 2).await;
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/rollback checkout qa --reason totals are <wrong>").await;
     world.bob().types("/gantry lock staging the database moves").await;
@@ -79,12 +79,12 @@ async fn history_shows_how_each_change_ended_and_why() {
 #[tokio::test]
 async fn history_links_to_the_card_the_arrival_and_the_pull_request() {
     let world = World::open().await;
-    pushes(&world, 1, 2).await;
+    push_many(&world, 1, 2).await;
     let arrival = world.last_message("alice", "deploys").id;
     let pull = request_production(&world).await;
     let calls = world.sim.slack.calls();
     let ack = world.alice().types("/gantry history").await;
-    assert_eq!(world.sim.slack.calls(), calls, "Slack is asked nothing for it");
+    assert_eq!(world.sim.slack.calls(), calls, "history sends no request to Slack");
     let card = permalink(&world.origin, "C0RELEASES", &newest_card_id(&world, "releases")).await;
     let arrival = permalink(&world.origin, "C0DEPLOYS", &arrival).await;
     assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
@@ -97,7 +97,7 @@ async fn history_links_to_the_card_the_arrival_and_the_pull_request() {
 #[tokio::test]
 async fn history_can_be_limited_to_an_artefact_and_an_environment() {
     let world = World::open().await;
-    pushes(&world, 1, 3).await;
+    push_many(&world, 1, 3).await;
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/gantry lock qa load test").await;
     for (typed, arrivals, changes, locks) in [
@@ -109,9 +109,9 @@ async fn history_can_be_limited_to_an_artefact_and_an_environment() {
         ("/gantry history search", 0, 0, 1),
         ("/gantry history search prod", 0, 0, 0),
     ] {
-        let told = world.alice().types(typed).await;
-        let counts = [" came to ", "deployed, took", ":lock:"].map(|words| told.matches(words).count());
-        assert_eq!(counts, [arrivals, changes, locks], "{typed}: {told}");
+        let shown = world.alice().types(typed).await;
+        let counts = [" came to ", "deployed, took", ":lock:"].map(|mark| shown.matches(mark).count());
+        assert_eq!(counts, [arrivals, changes, locks], "{typed}: {shown}");
     }
     for (typed, answer) in [
         ("/gantry history chekout", "There is no artefact `chekout`. Did you mean `checkout`?"),
@@ -119,8 +119,8 @@ async fn history_can_be_limited_to_an_artefact_and_an_environment() {
         ("/gantry history checkout search", "`search`"),
         ("/gantry history checkout 0", "`0`"),
     ] {
-        let told = world.alice().types(typed).await;
-        assert!(told.contains(answer), "{typed}: {told}");
+        let shown = world.alice().types(typed).await;
+        assert!(shown.contains(answer), "{typed}: {shown}");
     }
 }
 
@@ -132,8 +132,8 @@ async fn history_of_an_artefact_has_the_changes_that_deployed_it_along() {
     world.settle().await;
     world.alice().types("/promote storefront qa").await;
     world.alice().clicks_in("deploys", "Confirm").await;
-    let told = world.alice().types("/gantry history mailer qa").await;
-    assert_snapshot!(redact_volatile_parts(&world, &told), @"
+    let answer = world.alice().types("/gantry history mailer qa").await;
+    assert_snapshot!(redact_volatile_parts(&world, &answer), @"
     What happened to *mailer* in *qa*
     :large_green_circle: *storefront* `qa-<hex>` → `develop-<hex>` in *qa*: deployed, took <n> s
     asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://world/sim/github/acme/shop/commit/<hex>|<hex>> · change `<id>`
@@ -156,38 +156,38 @@ async fn empty_history_is_one_line_and_the_next_step() {
 #[tokio::test]
 async fn pages_of_history_turn_in_place_and_stay_the_same_when_new_entries_come() {
     let world = World::open().await;
-    pushes(&world, 0, 7).await;
+    push_many(&world, 0, 7).await;
     world.alice().types("/list").await;
     world.alice().types("/gantry history checkout 3").await;
     let message = world.last_message("alice", "deploys").id;
-    let turn = async |button: &str| {
+    let click = async |button: &str| {
         world.sim.slack.click("alice", "deploys", &message, button).await.unwrap();
         world.settle().await;
         let messages = world.sim.slack.messages("deploys", Some("alice"));
-        render_message(messages.iter().find(|it| it.id == message).expect("it"))
+        render_message(messages.iter().find(|candidate| candidate.id == message).expect("the answer"))
     };
-    let seen = world.ephemeral_messages("alice", "deploys").len();
+    let messages_before = world.ephemeral_messages("alice", "deploys").len();
     let first = world.alice().reads();
     assert!(numbers(&first) == [6, 5, 4] && first.ends_with("[Earlier]"), "{first}");
-    pushes(&world, 7, 8).await;
-    let second = turn("Earlier").await;
+    push_many(&world, 7, 8).await;
+    let second = click("Earlier").await;
     assert!(numbers(&second) == [3, 2, 1] && second.ends_with("[Earlier] [Later]"), "{second}");
-    let third = turn("Earlier").await;
+    let third = click("Earlier").await;
     assert!(numbers(&third) == [0] && third.ends_with("[Later]"), "{third}");
-    assert_eq!(numbers(&turn("Later").await), [3, 2, 1]);
-    let back = turn("Later").await;
+    assert_eq!(numbers(&click("Later").await), [3, 2, 1]);
+    let back = click("Later").await;
     assert!(
         numbers(&back) == [6, 5, 4] && back.ends_with("[Earlier] [Later]"),
-        "what came since is one page on: {back}"
+        "newer entries are one page further: {back}"
     );
-    assert_eq!(numbers(&turn("Later").await), [7, 6, 5], "the start is always full");
-    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), seen, "all in one message");
+    assert_eq!(numbers(&click("Later").await), [7, 6, 5], "the first page is always full");
+    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), messages_before, "all pages are in one message");
 }
 
 #[tokio::test]
 async fn history_in_a_thread_is_answered_there_and_its_pages_turn_for_everyone_but_guests() {
     let world = World::open().await;
-    pushes(&world, 0, 5).await;
+    push_many(&world, 0, 5).await;
     let parent = world.last_message("alice", "deploys").id;
     world.alice().posts("deploys", Some(&parent), "@gantry history checkout 2").await;
     let answer = world.last_message("bob", "deploys");
@@ -196,15 +196,27 @@ async fn history_in_a_thread_is_answered_there_and_its_pages_turn_for_everyone_b
     let messages = world.sim.slack.messages("deploys", None).len();
     world.sim.slack.click("bob", "deploys", &answer.id, "Earlier").await.unwrap();
     world.settle().await;
-    let turned = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
+    let turned = world
+        .sim
+        .slack
+        .messages("deploys", None)
+        .into_iter()
+        .find(|candidate| candidate.id == answer.id)
+        .expect("the answer");
     assert_eq!(numbers(&render_message(&turned)), [2, 1]);
     assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
-    assert_eq!(world.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
+    assert_eq!(world.sim.slack.messages("deploys", None).len(), messages, "no new message");
 
     world.sim.slack.click("dave", "deploys", &answer.id, "Earlier").await.unwrap();
     world.settle().await;
-    let same = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
-    assert_eq!(numbers(&render_message(&same)), [2, 1], "a guest turns nothing");
+    let unchanged = world
+        .sim
+        .slack
+        .messages("deploys", None)
+        .into_iter()
+        .find(|candidate| candidate.id == answer.id)
+        .expect("the answer");
+    assert_eq!(numbers(&render_message(&unchanged)), [2, 1], "a guest cannot turn pages");
 }
 
 #[tokio::test]
@@ -228,8 +240,8 @@ async fn history_shows_at_most_20_entries_and_says_so() {
 #[tokio::test]
 async fn the_first_history_waits_for_the_lookup_of_the_person_and_the_next_is_immediate() {
     let world = World::open().await;
-    pushes(&world, 0, 1).await;
-    assert_eq!(world.alice().types("/gantry history").await, "One moment...", "nobody knows yet who alice is");
+    push_many(&world, 0, 1).await;
+    assert_eq!(world.alice().types("/gantry history").await, "One moment...", "alice must be looked up first");
     assert_eq!(numbers(&world.alice().reads()), [0]);
     assert_eq!(numbers(&world.alice().types("/gantry history").await), [0]);
     world.wait(SignedDuration::from_mins(11)).await;
@@ -239,7 +251,7 @@ async fn the_first_history_waits_for_the_lookup_of_the_person_and_the_next_is_im
 #[tokio::test]
 async fn history_in_a_direct_message_is_answered_there() {
     let world = World::open().await;
-    pushes(&world, 0, 1).await;
+    push_many(&world, 0, 1).await;
     world.alice().posts("@gantry", None, "history checkout").await;
     assert_eq!(numbers(&world.direct_messages("alice").pop().unwrap()), [0]);
 }

@@ -76,16 +76,16 @@ async fn list_of_one_environment_has_a_row_for_each_artefact() {
 #[tokio::test]
 async fn the_first_list_waits_for_the_lookup_of_the_person_and_the_next_is_immediate() {
     let world = World::open().await;
-    assert_eq!(world.alice().types("/list").await, "One moment...", "nobody knows yet who alice is");
+    assert_eq!(world.alice().types("/list").await, "One moment...", "alice must be looked up first");
     let calls = world.sim.slack.calls();
     let stored = world.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len();
     let ack = world.alice().types("/list").await;
     assert!(ack.contains("What runs where"), "{ack}");
-    assert_eq!(world.sim.slack.calls(), calls, "memory asks nobody");
+    assert_eq!(world.sim.slack.calls(), calls, "a list from memory sends no request");
     assert_eq!(
         world.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len(),
         stored,
-        "and writes nothing"
+        "a list writes nothing"
     );
 }
 
@@ -122,7 +122,7 @@ async fn lists_are_public_if_the_team_configures_it() {
     world.bob().types("/list").await;
     world.bob().types("/list").await;
     let posted = world.public_messages("deploys").iter().filter(|text| text.starts_with("*What runs where*")).count();
-    assert_eq!(posted, 3, "by its url and at once alike");
+    assert_eq!(posted, 3, "the first answer and the immediate ones are public");
 }
 
 #[tokio::test]

@@ -46,9 +46,9 @@ fn answer(world: &World, person: &str) -> String {
 }
 
 async fn click_take_over(world: &World, person: &str) {
-    let mut seen = world.sim.slack.messages("deploys", Some(person));
-    seen.retain(|message| message.only_to.is_some());
-    let button = seen.last().expect("an answer").id.clone();
+    let mut messages = world.sim.slack.messages("deploys", Some(person));
+    messages.retain(|message| message.only_to.is_some());
+    let button = messages.last().expect("an answer").id.clone();
     world.sim.slack.click(person, "deploys", &button, "Take over").await.unwrap();
     world.settle().await;
 }
@@ -70,7 +70,7 @@ async fn a_lock_is_announced_in_the_channel_and_explained_to_its_owner() {
     *prod* is locked: from now on every change there is refused, yours as well.
     It ends by itself <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>, or by `/gantry unlock prod`
     ");
-    assert!(world.public_messages("deploys").is_empty(), "nobody else is told");
+    assert!(world.public_messages("deploys").is_empty(), "other channels get no message");
 
     world.alice().types("/gantry lock qa checkout waiting for a fix of the fix").await;
     assert_snapshot!(world.public_messages("deploys").join("\n"), @"
@@ -88,7 +88,7 @@ async fn a_lock_refuses_promotions_and_names_its_owner() {
     let world = World::open().await;
     let before = head(&world, "qa");
     world.bob().types("/gantry lock qa for 2h load test").await;
-    let told = world.public_messages("deploys");
+    let announced = world.public_messages("deploys");
     world.alice().types("/promote checkout qa").await;
     assert_snapshot!(answer(&world, "alice"), @"
     *qa* is locked by <@U0BOB> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> until <!date^1794826800^{date_short_pretty} {time}|2026-11-16 11:00 UTC>: load test.
@@ -97,12 +97,12 @@ async fn a_lock_refuses_promotions_and_names_its_owner() {
     ");
     assert_eq!(
         (head(&world, "qa"), world.public_messages("deploys")),
-        (before, told),
-        "nothing moves, and nobody else hears of it"
+        (before, announced),
+        "nothing moves, and no message is public"
     );
 
     world.bob().types("/promote checkout qa").await;
-    assert!(answer(&world, "bob").starts_with("*qa* is locked by"), "not even whose lock it is");
+    assert!(answer(&world, "bob").starts_with("*qa* is locked by"), "the lock refuses its owner as well");
     world.alice().types("/promote checkout staging").await;
     assert!(world.public_messages("deploys").concat().contains("running in *staging*"), "other environments are open");
 }
@@ -200,7 +200,7 @@ async fn a_lock_can_be_ended_by_its_owner_or_by_another_person_with_the_right() 
     assert_eq!(world.bob().types("/gantry unlock qa").await, "Unlocking *qa*...");
     assert_snapshot!(answer(&world, "bob"), @"Unlocked: changes may go to *qa* again.");
     assert_snapshot!(world.public_messages("deploys").pop().unwrap(), @":unlock: <@U0BOB> unlocked *qa*: changes may go there again.");
-    assert!(world.direct_messages("bob").is_empty(), "bob knows what he did");
+    assert!(world.direct_messages("bob").is_empty(), "bob needs no notification of his own action");
 
     world.bob().types("/gantry lock qa checkout load test.").await;
     world.alice().types("/gantry unlock qa").await;
@@ -231,7 +231,7 @@ async fn locks_are_listed_privately() {
     world.bob().types("/gantry lock qa for 2d load test").await;
     world.wait(SignedDuration::from_mins(5)).await;
     world.carol().types("/gantry lock prod checkout waits for legal").await;
-    let told = world.public_messages("deploys");
+    let announced = world.public_messages("deploys");
     world.alice().types("/gantry locks").await;
     assert_snapshot!(answer(&world, "alice"), @"
     2 locks are in force:
@@ -242,7 +242,7 @@ async fn locks_are_listed_privately() {
     assert!(!answer(&world, "alice").contains("*qa*"), "{}", answer(&world, "alice"));
     world.alice().types("/gantry locks staging").await;
     assert!(answer(&world, "alice").starts_with("Nothing is locked in *staging*."), "{}", answer(&world, "alice"));
-    assert_eq!(world.public_messages("deploys"), told, "nobody else hears of it");
+    assert_eq!(world.public_messages("deploys"), announced, "no message is public");
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn the_owner_of_a_lock_without_an_end_is_reminded_every_day() {
     ");
     world.wait(SignedDuration::from_hours(24)).await;
     assert_eq!(world.direct_messages("bob").len(), 2);
-    assert!(world.direct_messages("carol").is_empty(), "what is over needs no reminder");
+    assert!(world.direct_messages("carol").is_empty(), "a lock that ended needs no reminder");
     world.bob().types("/gantry unlock qa").await;
     world.wait(SignedDuration::from_hours(48)).await;
     assert_eq!(world.direct_messages("bob").len(), 2);
@@ -341,8 +341,8 @@ async fn guests_and_deactivated_people_can_neither_lock_nor_take_over() {
     world.sim.slack.add_group("S0RELEASE", "release-managers", &["bob", "carol"]);
     world.wait(SignedDuration::from_secs(60)).await;
     world.carol().types("/gantry lock qa load test").await;
-    let left = |person: Person| (person.name == "bob").then_some(Person { deleted: true, ..person });
-    world.sim.slack.people().into_iter().filter_map(left).for_each(|bob| world.sim.slack.add_person(bob));
+    let deactivate_bob = |person: Person| (person.name == "bob").then_some(Person { deleted: true, ..person });
+    world.sim.slack.people().into_iter().filter_map(deactivate_bob).for_each(|bob| world.sim.slack.add_person(bob));
     world.wait(SignedDuration::from_secs(60)).await;
     let id = world.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
     send_take_over_click(&world, "U0BOB", &id).await;
@@ -363,7 +363,7 @@ async fn lock_is_refused_while_slack_cannot_list_the_group_of_lockers() {
     assert!(owners(&world).await.is_empty());
     world.sim.faults.arm(Fault::SlackDown, 2, None, None);
     world.bob().types("/gantry lock qa load test").await;
-    assert_eq!(owners(&world).await, ["U0BOB"], "a short absence is waited for");
+    assert_eq!(owners(&world).await, ["U0BOB"], "a short outage is retried");
 }
 
 #[tokio::test]
@@ -397,7 +397,7 @@ async fn the_value_of_a_take_over_button_is_checked() {
     for nonsense in ["", "x", "<!channel>", "qa", "lock:qa"] {
         send_take_over_click(&world, "U0ALICE", nonsense).await;
     }
-    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), before, "nonsense is not answered");
+    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), before, "an invalid value gets no answer");
     send_take_over_click(&world, "U0ALICE", "01939f3e-5c00-7000-8000-00000badcafe").await;
     assert_snapshot!(answer(&world, "alice"), @"
     This lock is not in force any more: it was ended or taken over since.
@@ -432,12 +432,16 @@ async fn of_two_people_who_take_over_at_once_one_succeeds_and_the_other_is_told(
     first.unwrap();
     second.unwrap();
     world.settle().await;
-    let told = [answer(&world, "alice"), answer(&world, "carol")];
-    assert_eq!(told.iter().filter(|told| told.starts_with("The lock on *qa* is yours now")).count(), 1, "{told:#?}");
+    let answers = [answer(&world, "alice"), answer(&world, "carol")];
     assert_eq!(
-        told.iter().filter(|told| told.starts_with("This lock is not in force any more")).count(),
+        answers.iter().filter(|answer| answer.starts_with("The lock on *qa* is yours now")).count(),
         1,
-        "{told:#?}"
+        "{answers:#?}"
+    );
+    assert_eq!(
+        answers.iter().filter(|answer| answer.starts_with("This lock is not in force any more")).count(),
+        1,
+        "{answers:#?}"
     );
     assert_eq!((owners(&world).await.len(), world.direct_messages("bob").len()), (1, 1));
 }

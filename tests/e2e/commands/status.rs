@@ -13,15 +13,16 @@ use crate::harness::status::{newest_card_id, newest_short_id, permalink, redact_
 use crate::harness::world::{World, render_message};
 
 async fn waiting_change(world: &World) -> Change {
-    let called = world.bot.store.find_changes_by_short(&newest_short_id(world, "releases")).await.unwrap();
-    called.into_iter().next().expect("a change")
+    let changes = world.bot.store.find_changes_by_short(&newest_short_id(world, "releases")).await.unwrap();
+    changes.into_iter().next().expect("a change")
 }
 
 /// Copies of a change with the numbers `from..to` as short ids. Lower numbers were requested earlier.
 fn clone_changes(change: &Change, from: usize, to: usize) -> Vec<Change> {
     let id = change.id.to_string();
-    let like = |n: usize| Change { id: ChangeId::parse(&format!("{}{n:08x}", &id[..28])).unwrap(), ..change.clone() };
-    (from..to).map(like).collect()
+    let clone_with_number =
+        |n: usize| Change { id: ChangeId::parse(&format!("{}{n:08x}", &id[..28])).unwrap(), ..change.clone() };
+    (from..to).map(clone_with_number).collect()
 }
 
 fn numbers(text: &str) -> Vec<usize> {
@@ -52,7 +53,7 @@ async fn status_links_to_the_card_the_pull_request_and_the_commit() {
     let pull = request_production(&world).await;
     let calls = world.sim.slack.calls();
     let ack = world.alice().types("/gantry status").await;
-    assert_eq!(world.sim.slack.calls(), calls, "Slack is asked nothing for it");
+    assert_eq!(world.sim.slack.calls(), calls, "status sends no request to Slack");
     let card = permalink(&world.origin, "C0RELEASES", &newest_card_id(&world, "releases")).await;
     assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
     assert!(ack.contains(&format!("/acme/checkout/pull/{}|#{}>", pull.number, pull.number)), "{ack}");
@@ -66,10 +67,10 @@ async fn status_shows_the_progress_of_a_rollout() {
     world.alice().types("/list").await;
     world.sim.faults.arm(Fault::SlowRollout, 9, Some("checkout".into()), Some("qa".into()));
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    let rolls_out = || world.public_messages("deploys").concat().contains("1 of 2 ready");
-    world.settle_until(rolls_out).await;
-    let told = world.alice().types_without_waiting("deploys", "/gantry status checkout").await;
-    assert_snapshot!(redact_volatile_parts(&world, &told), @"
+    let is_rolling_out = || world.public_messages("deploys").concat().contains("1 of 2 ready");
+    world.settle_until(is_rolling_out).await;
+    let answer = world.alice().types_without_waiting("deploys", "/gantry status checkout").await;
+    assert_snapshot!(redact_volatile_parts(&world, &answer), @"
     1 change is under way with *checkout*:
     :hourglass_flowing_sand: *checkout* `develop-<hex>`: deploying to *qa*, 1 of 2 ready
     `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
@@ -86,8 +87,8 @@ async fn status_of_one_change_shows_its_timeline_also_after_its_end() {
     let world = World::open().await;
     request_production(&world).await;
     let digits = newest_short_id(&world, "releases");
-    let waits = world.alice().types(&format!("/gantry status {digits}")).await;
-    assert_snapshot!(redact_volatile_parts(&world, &waits), @"
+    let while_waiting = world.alice().types(&format!("/gantry status {digits}")).await;
+    assert_snapshot!(redact_volatile_parts(&world, &while_waiting), @"
     :raised_hand: *checkout* `staging-<hex>` for *prod*: waiting for 1 approval
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
     under way for <n> s
@@ -101,8 +102,8 @@ async fn status_of_one_change_shows_its_timeline_also_after_its_end() {
     world.bob().clicks_in("releases", "Approve").await;
     world.wait(SignedDuration::from_hours(30)).await;
     world.alice().types("/list").await;
-    let over = world.alice().types(&format!("/gantry status {}", digits.to_uppercase())).await;
-    assert_snapshot!(redact_volatile_parts(&world, &over), @"
+    let after_the_end = world.alice().types(&format!("/gantry status {}", digits.to_uppercase())).await;
+    assert_snapshot!(redact_volatile_parts(&world, &after_the_end), @"
     :large_green_circle: *checkout* `staging-<hex>`: running in *prod*, 3 of 3 ready
     `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
     <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://world/sim/github/acme/checkout/pull/1|#1> · commit <http://world/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
@@ -126,8 +127,8 @@ async fn a_change_can_be_cancelled_from_its_status() {
         "{:#?}",
         world.public_messages("releases")
     );
-    let told = world.alice().types("/gantry status").await;
-    assert!(told.starts_with("Nothing is under way."), "{told}");
+    let answer = world.alice().types("/gantry status").await;
+    assert!(answer.starts_with("Nothing is under way."), "{answer}");
 }
 
 #[tokio::test]
@@ -147,15 +148,18 @@ async fn status_shows_both_of_two_changes_with_the_same_short_id() {
     let store = &world.bot.store;
     store.commit(Transaction::new().begin_change(namesake.clone())).await.unwrap();
     // The runner claims the change as well while it is due, so a write can fail at first.
-    wait_until("it rests", async || {
+    wait_until("the copy of the change is stored", async || {
         let claim = store.claim_changes(vec![namesake.id]).await.unwrap().remove(0);
         store.commit(Transaction::new().advance_change(namesake.clone(), claim.fence, None)).await.is_ok()
     })
     .await;
 
-    let told = world.alice().types(&format!("/gantry status {}", newest_short_id(&world, "releases"))).await;
-    assert!(told.starts_with("2 changes are called the same:"), "{told}");
-    assert!(told.contains("waiting for 1 approval") && told.contains("not promoted to *prod*, cancelled"), "{told}");
+    let answer = world.alice().types(&format!("/gantry status {}", newest_short_id(&world, "releases"))).await;
+    assert!(answer.starts_with("2 changes are called the same:"), "{answer}");
+    assert!(
+        answer.contains("waiting for 1 approval") && answer.contains("not promoted to *prod*, cancelled"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
@@ -170,8 +174,8 @@ async fn status_lists_a_failed_change_while_it_is_watched() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
-    let told = world.alice().types("/gantry status qa").await;
-    assert_snapshot!(redact_volatile_parts(&world, &told), @"
+    let answer = world.alice().types("/gantry status qa").await;
+    assert_snapshot!(redact_volatile_parts(&world, &answer), @"
     1 change is still watched in *qa*:
     :red_circle: *checkout* `develop-<hex>`: failed in *qa*
     `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
@@ -193,9 +197,9 @@ async fn status_can_be_limited_to_an_artefact_and_an_environment() {
         ("/gantry status search", false),
         ("/gantry status checkout qa", false),
     ] {
-        let told = world.alice().types(typed).await;
-        assert_eq!(told.contains("waiting for 1 approval"), found, "{typed}: {told}");
-        assert_eq!(told.starts_with("Nothing is under way"), !found, "{typed}: {told}");
+        let answer = world.alice().types(typed).await;
+        assert_eq!(answer.contains("waiting for 1 approval"), found, "{typed}: {answer}");
+        assert_eq!(answer.starts_with("Nothing is under way"), !found, "{typed}: {answer}");
     }
     assert!(world.alice().types("/gantry status chekout").await.contains("Did you mean `checkout`?"));
     assert!(world.alice().types("/gantry status pord").await.contains("Did you mean `prod`?"));
@@ -210,16 +214,20 @@ async fn status_of_many_changes_has_pages_that_turn_in_place() {
     world.alice().types("/gantry status").await;
     let first = world.alice().reads();
     assert!(first.starts_with("26 changes are under way:") && first.ends_with("[Later]"), "{first}");
-    let seen = world.ephemeral_messages("alice", "deploys").len();
+    let messages_before = world.ephemeral_messages("alice", "deploys").len();
     world.alice().clicks("Later").await;
     let second = world.alice().reads();
     assert!(second.ends_with("[Earlier] [Later]"), "{second}");
-    let (before, behind) = (numbers(&first), numbers(&second));
-    assert_eq!([before.clone(), behind].concat(), (0..20).collect::<Vec<_>>());
+    let (first_numbers, second_numbers) = (numbers(&first), numbers(&second));
+    assert_eq!([first_numbers.clone(), second_numbers].concat(), (0..20).collect::<Vec<_>>());
     world.alice().clicks("Earlier").await;
-    assert_eq!(numbers(&world.alice().reads()), before);
-    assert_eq!(world.ephemeral_messages("alice", "deploys").len(), seen, "one message turns its pages in place");
-    assert!(world.public_messages("deploys").iter().all(|told| !told.contains("under way")), "privately");
+    assert_eq!(numbers(&world.alice().reads()), first_numbers);
+    assert_eq!(
+        world.ephemeral_messages("alice", "deploys").len(),
+        messages_before,
+        "one message turns its pages in place"
+    );
+    assert!(world.public_messages("deploys").iter().all(|text| !text.contains("under way")), "the answer is private");
 }
 
 #[tokio::test]
@@ -237,13 +245,23 @@ async fn status_in_a_thread_is_answered_there_and_its_pages_turn_for_everyone() 
     let messages = world.sim.slack.messages("deploys", None).len();
     world.sim.slack.click("bob", "deploys", &answer.id, "Later").await.unwrap();
     world.settle().await;
-    let turned = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
+    let turned = world
+        .sim
+        .slack
+        .messages("deploys", None)
+        .into_iter()
+        .find(|message| message.id == answer.id)
+        .expect("the answer");
     assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
     assert!(render_message(&turned).ends_with("[Earlier]"), "{}", render_message(&turned));
-    assert_eq!(world.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
+    assert_eq!(world.sim.slack.messages("deploys", None).len(), messages, "no new message");
 
     world.alice().posts("deploys", None, "@gantry status prod").await;
-    assert_eq!(world.last_message("alice", "deploys").only_to.as_deref(), Some("alice"), "elsewhere it is private");
+    assert_eq!(
+        world.last_message("alice", "deploys").only_to.as_deref(),
+        Some("alice"),
+        "outside of a thread the answer is private"
+    );
 }
 
 #[tokio::test]
@@ -298,8 +316,8 @@ async fn a_guest_sees_neither_status_nor_history() {
     let digits = newest_short_id(&world, "releases");
     for typed in ["/gantry status".to_owned(), format!("/gantry status {digits}"), "/gantry history".to_owned()] {
         world.dave().types(&typed).await;
-        let told = world.ephemeral_messages("dave", "deploys").concat();
-        assert!(told.contains("you are a guest here") && !told.contains("checkout"), "{told}");
+        let answers = world.ephemeral_messages("dave", "deploys").concat();
+        assert!(answers.contains("you are a guest here") && !answers.contains("checkout"), "{answers}");
     }
 }
 
@@ -307,30 +325,34 @@ async fn a_guest_sees_neither_status_nor_history() {
 async fn status_and_history_are_complete_after_a_restart() {
     let mut harness = ProcessHarness::open().await;
     let slack = harness.world.slack.clone();
-    let seen = |words: &str| {
-        slack.messages("deploys", Some("alice")).iter().rev().map(render_message).find(|it| it.contains(words))
+    let find_answer = |text: &str| {
+        slack.messages("deploys", Some("alice")).iter().rev().map(render_message).find(|message| message.contains(text))
     };
     slack.type_command("alice", "deploys", "/promote checkout prod").await.unwrap();
     let plan = || {
         slack
             .messages("deploys", Some("alice"))
             .into_iter()
-            .rfind(|it| crate::harness::world::has_button(it, "Confirm"))
+            .rfind(|message| crate::harness::world::has_button(message, "Confirm"))
     };
     wait_until("the plan is shown", async || plan().is_some()).await;
     slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
-    let card =
-        || slack.messages("releases", None).into_iter().find(|it| crate::harness::world::has_button(it, "Approve"));
-    wait_until("it waits", async || card().is_some()).await;
+    let card = || {
+        slack
+            .messages("releases", None)
+            .into_iter()
+            .find(|message| crate::harness::world::has_button(message, "Approve"))
+    };
+    wait_until("the change waits for approval", async || card().is_some()).await;
     harness.restart().await;
 
     let card = card().unwrap();
     let address = format!("<https://acme.slack.com/archives/C0RELEASES/p{}|card>", card.id.replace('.', ""));
     let ack = slack.type_command("alice", "deploys", "/gantry status").await.unwrap();
-    assert_eq!(ack.body["text"], "One moment...", "nobody remembers who alice is");
-    wait_until("it is told", async || seen("under way:").is_some()).await;
-    let told = seen("under way:").unwrap();
-    assert!(told.contains("waiting for 1 approval") && told.contains(&address), "{told}");
+    assert_eq!(ack.body["text"], "One moment...", "alice must be looked up again");
+    wait_until("status is answered", async || find_answer("under way:").is_some()).await;
+    let answer = find_answer("under way:").unwrap();
+    assert!(answer.contains("waiting for 1 approval") && answer.contains(&address), "{answer}");
 
     let ack = slack.type_command("alice", "deploys", "/gantry history checkout prod").await.unwrap();
     assert!(ack.body["blocks"].to_string().contains(&address), "{:?}", ack.body);

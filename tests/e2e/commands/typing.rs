@@ -119,7 +119,7 @@ async fn a_typing_error_is_answered_at_once_with_a_suggestion() {
     /gantry deploy
     I do not know `deploy`. This is what I understand:
     ");
-    assert_eq!(world.sim.slack.calls().get("response_url"), None, "all were the acknowledgement itself");
+    assert_eq!(world.sim.slack.calls().get("response_url"), None, "each answer is the acknowledgement itself");
 }
 
 #[tokio::test]
@@ -148,8 +148,8 @@ async fn a_typing_error_in_a_thread_is_answered_privately() {
 #[tokio::test]
 async fn a_direct_message_is_answered_as_a_direct_message() {
     let world = World::open().await;
-    for said in ["list checkout", "@gantry list checkout"] {
-        world.alice().posts("@gantry", None, said).await;
+    for text in ["list checkout", "@gantry list checkout"] {
+        world.alice().posts("@gantry", None, text).await;
         let answer = world.last_message("alice", "@gantry");
         assert!(crate::harness::world::render_message(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
     }
@@ -160,6 +160,6 @@ async fn a_guest_is_rejected_even_for_help() {
     let world = World::open().await;
     world.dave().types("/list").await;
     assert!(world.dave().reads().contains("you are a guest here"), "{}", world.dave().reads());
-    assert!(world.dave().types("/list").await.contains("you are a guest here"), "remembered");
+    assert!(world.dave().types("/list").await.contains("you are a guest here"), "the role is cached");
     assert!(world.dave().types("/gantry help").await.contains("you are a guest here"));
 }

@@ -15,8 +15,8 @@ use crate::harness::rollback::{REPOSITORY, head, redact_commits};
 use crate::harness::world::{World, redact_origin_and_ids, render_message};
 
 /// Alice's answer to `/gantry where`.
-async fn ask(world: &World, what: &str) -> String {
-    world.alice().types(&format!("/gantry where {what}")).await;
+async fn ask(world: &World, query: &str) -> String {
+    world.alice().types(&format!("/gantry where {query}")).await;
     redact_origin_and_ids(world, &world.alice().reads())
 }
 
@@ -50,12 +50,12 @@ async fn a_commit_is_found_by_its_sha_a_prefix_of_it_and_its_address() {
     :heavy_minus_sign: not in *staging* yet
     :heavy_minus_sign: not in *prod* yet
     ");
-    let whole = head(&world, "develop");
-    assert!(whole.as_str().starts_with("d6c66c2"));
-    for name in [whole.as_str(), "D6C66C2", "d6c6", "acme/checkout@d6c66c2", "d6c66c2 checkout"] {
+    let sha = head(&world, "develop");
+    assert!(sha.as_str().starts_with("d6c66c2"));
+    for name in [sha.as_str(), "D6C66C2", "d6c6", "acme/checkout@d6c66c2", "d6c66c2 checkout"] {
         assert_eq!(ask(&world, name).await, answer, "{name}");
     }
-    let page = format!("{}/sim/github/acme/checkout/commit/{whole}", world.origin);
+    let page = format!("{}/sim/github/acme/checkout/commit/{sha}", world.origin);
     assert_eq!(ask(&world, &page).await, answer, "by its address");
 }
 
@@ -80,7 +80,12 @@ async fn a_pull_request_is_found_by_number_and_by_address() {
     for name in ["1", "acme/checkout#1", "#1 checkout", page.as_str(), &format!("{page}/files")] {
         assert_eq!(ask(&world, name).await, answer, "{name}");
     }
-    assert_eq!(requests(&world.sim).len() - before, 1, "the ladder above is asked once: {:#?}", requests(&world.sim));
+    assert_eq!(
+        requests(&world.sim).len() - before,
+        1,
+        "only the first answer needs a request: {:#?}",
+        requests(&world.sim)
+    );
 }
 
 #[tokio::test]
@@ -124,7 +129,7 @@ async fn an_unknown_name_is_answered_as_unknown_and_looked_up_on_github_once() {
     ");
     let before = requests(&world.sim).len();
     ask(&world, "4f1c2ab").await;
-    assert_eq!(requests(&world.sim).len(), before, "for a while");
+    assert_eq!(requests(&world.sim).len(), before, "the unknown name is cached for a while");
     assert_snapshot!(ask(&world, "#77 checkout").await, @"
     I find no commit, pull request or tag `#77` in the repository of *checkout*.
     Next: `/gantry where 4f1c2ab`, `/gantry where #42 &lt;artefact&gt;`, or paste the address of the pull request or the commit.
@@ -168,16 +173,16 @@ async fn an_ambiguous_pull_request_number_is_resolved_by_a_button() {
     open_pull(&world.sim, "mailer", "acme/shop", "letters", "Letters in blue");
     world.settle().await;
     // One stored match is enough. The other pull request is known to GitHub only.
-    let asked = ask(&world, "#1").await;
-    assert!(asked.contains("Round totals again") && !asked.contains("Which"), "{asked}");
+    let answer = ask(&world, "#1").await;
+    assert!(answer.contains("Round totals again") && !answer.contains("Which"), "{answer}");
 
     let second = open_pull(&world.sim, "storefront", "acme/shop", "windows", "Windows in blue");
     assert_eq!(second, 2);
-    let other = open_pull(&world.sim, "search", "acme/search", "names", "Names first");
+    let pull_of_search = open_pull(&world.sim, "search", "acme/search", "names", "Names first");
     open_pull(&world.sim, "search", "acme/search", "words", "Words first");
-    assert_eq!(other, 1);
-    let asked = ask(&world, "#2").await;
-    assert_snapshot!(asked, @"
+    assert_eq!(pull_of_search, 1);
+    let question = ask(&world, "#2").await;
+    assert_snapshot!(question, @"
     Which `#2` is meant?
     1. <http://world/sim/github/acme/shop/pull/2|acme/shop#2> Windows in blue (not merged)
     2. <http://world/sim/github/acme/search/pull/2|acme/search#2> Words first (not merged)
@@ -187,8 +192,8 @@ async fn an_ambiguous_pull_request_number_is_resolved_by_a_button() {
     let answer = redact_origin_and_ids(&world, &world.alice().reads());
     assert!(answer.contains("Words first is not merged: it is nowhere yet."), "{answer}");
     assert!(
-        !world.ephemeral_messages("alice", "deploys").iter().any(|told| told.contains("Which")),
-        "it gives way to the answer"
+        !world.ephemeral_messages("alice", "deploys").iter().any(|text| text.contains("Which")),
+        "the answer replaces the question"
     );
 }
 
@@ -200,14 +205,14 @@ async fn an_ambiguous_number_in_commit_subjects_is_resolved_by_a_button() {
         world.sim.push("checkout", branch, "Round totals (#9)", BTreeMap::new(), "bob").unwrap();
         world.settle().await;
     }
-    let asked = ask(&world, "#9").await;
-    let (one, other) = (head(&world, "develop"), head(&world, "qa"));
-    let mut both = [one.clone(), other.clone()];
+    let question = ask(&world, "#9").await;
+    let (original, copy) = (head(&world, "develop"), head(&world, "qa"));
+    let mut both = [original.clone(), copy.clone()];
     both.sort();
-    assert!(asked.starts_with("Which `#9` is meant?"), "{asked}");
-    let at = both.iter().position(|sha| *sha == other).unwrap() + 1;
-    world.alice().clicks(&format!("{at}. {} in checkout", other.short())).await;
-    let answer = redact_commits(&world, &world.alice().reads(), &[(&other, "copy")]);
+    assert!(question.starts_with("Which `#9` is meant?"), "{question}");
+    let position = both.iter().position(|sha| *sha == copy).unwrap() + 1;
+    world.alice().clicks(&format!("{position}. {} in checkout", copy.short())).await;
+    let answer = redact_commits(&world, &world.alice().reads(), &[(&copy, "copy")]);
     assert!(answer.contains(":white_check_mark: in *qa* since"), "{answer}");
     assert!(answer.contains(":heavy_minus_sign: not in *development*"), "{answer}");
 }
@@ -245,22 +250,22 @@ async fn a_rollback_that_is_not_in_the_ledger_is_recognised_by_its_trailers() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     world.sim.slack.set_bot_url(&format!("http://{}", listener.local_addr().unwrap()));
     let demo = Demo::build_with_history(false, world.sim.clone(), |yaml| yaml).await.unwrap();
-    let bot = demo.app.context.clone();
-    let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    let served = tokio::spawn(demo.serve(listener, async {
-        let _ = ended.await;
+    let ctx = demo.app.context.clone();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = tokio::spawn(demo.serve(listener, async {
+        let _ = stopped.await;
     }));
     let restored = head(&world, "qa");
-    wait_until("it has compared what runs", async || {
-        !bot.store.find_restored_commits(&REPOSITORY.parse().unwrap(), &[&restored]).await.unwrap().is_empty()
+    wait_until("the running versions are compared", async || {
+        !ctx.store.find_restored_commits(&REPOSITORY.parse().unwrap(), &[&restored]).await.unwrap().is_empty()
     })
     .await;
     world.sim.slack.type_command("alice", "deploys", "/gantry where d6c66c2").await.unwrap();
-    let told = || redact_origin_and_ids(&world, &world.alice().reads());
-    wait_until("it answers", async || told().contains("in *development*")).await;
-    assert!(told().contains("not in *qa*: it was rolled back there. It waits for a repair"), "{}", told());
-    drop(end);
-    served.await.unwrap().unwrap();
+    let answer = || redact_origin_and_ids(&world, &world.alice().reads());
+    wait_until("the second bot answers", async || answer().contains("in *development*")).await;
+    assert!(answer().contains("not in *qa*: it was rolled back there. It waits for a repair"), "{}", answer());
+    drop(stop);
+    server.await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -280,8 +285,8 @@ async fn a_hotfix_is_only_in_the_environment_it_was_pushed_to() {
     :heavy_minus_sign: not in *staging*
     :white_check_mark: in *prod* since <!date^1794819606^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     ");
-    let asked = requests(&world.sim).split_off(before);
-    assert!(asked.len() <= 2, "{asked:#?}");
+    let sent = requests(&world.sim).split_off(before);
+    assert!(sent.len() <= 2, "{sent:#?}");
 }
 
 #[tokio::test]
@@ -305,8 +310,8 @@ async fn where_shows_each_artefact_of_the_repository() {
     :heavy_minus_sign: not in *staging* yet
     :heavy_minus_sign: not in *prod* yet
     ");
-    let one = ask(&world, &format!("{} mailer", pushed.short())).await;
-    assert!(one.contains("*mailer*") && !one.contains("*storefront*"), "{one}");
+    let of_mailer = ask(&world, &format!("{} mailer", pushed.short())).await;
+    assert!(of_mailer.contains("*mailer*") && !of_mailer.contains("*storefront*"), "{of_mailer}");
 }
 
 #[tokio::test]
@@ -318,7 +323,7 @@ async fn where_shows_the_time_of_the_first_version_with_the_commit() {
     world.wait(SignedDuration::from_hours(5)).await;
     world.push("checkout", "Accept cards");
     world.settle().await;
-    assert_eq!(ask(&world, &first[..7]).await, since, "whatever came after");
+    assert_eq!(ask(&world, &first[..7]).await, since, "a later version does not change the time");
 }
 
 #[tokio::test]
@@ -327,13 +332,14 @@ async fn where_says_which_promotion_or_approval_a_commit_waits_for() {
     // The commit is in staging. Prod is next and needs an approval.
     let staged = ask(&world, "d2aaacd").await;
     assert!(staged.contains("in *qa* since"), "{staged}");
-    let round = world.sim.github.graph(REPOSITORY, 100).into_iter().find(|it| it.subject.starts_with("Round totals"));
-    let round = round.expect("a commit").sha;
-    let answer = ask(&world, round.short()).await;
+    let rounding =
+        world.sim.github.graph(REPOSITORY, 100).into_iter().find(|commit| commit.subject.starts_with("Round totals"));
+    let rounding = rounding.expect("a commit").sha;
+    let answer = ask(&world, rounding.short()).await;
     assert!(answer.contains("not in *prod* yet: it waits for `/promote checkout prod`"), "{answer}");
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks_in("deploys", "Confirm").await;
-    let answer = ask(&world, round.short()).await;
+    let answer = ask(&world, rounding.short()).await;
     assert!(answer.contains("not in *prod* yet: change `<id>` brings it and is waiting for approval"), "{answer}");
     let card = world.alice().reads();
     assert!(card.contains("|its card>") && !card.contains("{link}"), "{card}");
@@ -410,12 +416,12 @@ async fn the_first_where_needs_two_github_requests_for_each_artefact_and_the_sec
     let graph = world.sim.github.graph(REPOSITORY, 100);
     for commit in graph.iter().filter(|commit| commit.parents.len() < 2) {
         let before = requests(&world.sim).len();
-        let cold = ask(&world, commit.sha.short()).await;
-        let asked = requests(&world.sim).split_off(before);
-        assert!(asked.len() <= 2, "{}: {asked:#?}", commit.subject);
-        assert!(!cold.contains("not known"), "{cold}");
+        let first_answer = ask(&world, commit.sha.short()).await;
+        let sent = requests(&world.sim).split_off(before);
+        assert!(sent.len() <= 2, "{}: {sent:#?}", commit.subject);
+        assert!(!first_answer.contains("not known"), "{first_answer}");
         let before = requests(&world.sim).len();
-        assert_eq!(ask(&world, commit.sha.as_str()).await, cold);
+        assert_eq!(ask(&world, commit.sha.as_str()).await, first_answer);
         assert_eq!(requests(&world.sim).len(), before, "{}", commit.subject);
     }
 }
@@ -423,12 +429,12 @@ async fn the_first_where_needs_two_github_requests_for_each_artefact_and_the_sec
 #[tokio::test]
 async fn where_answers_from_the_store_while_github_is_down() {
     let world = World::open().await;
-    let known = ask(&world, "d6c66c2").await;
+    let stored_answer = ask(&world, "d6c66c2").await;
     world.sim.faults.arm(Fault::Github502, 1000, None, None);
-    assert_eq!(ask(&world, "d6c66c2").await, known);
-    let unknown = ask(&world, "7d03d5a").await;
-    assert!(unknown.contains("not known for *"), "{unknown}");
-    assert!(unknown.contains("GitHub is not available"), "{unknown}");
+    assert_eq!(ask(&world, "d6c66c2").await, stored_answer);
+    let other_answer = ask(&world, "7d03d5a").await;
+    assert!(other_answer.contains("not known for *"), "{other_answer}");
+    assert!(other_answer.contains("GitHub is not available"), "{other_answer}");
 }
 
 #[tokio::test]
@@ -436,8 +442,8 @@ async fn where_in_a_thread_is_answered_publicly_in_the_thread() {
     let world = World::open().await;
     let first = world.alice().posts("deploys", None, "Is it out?").await;
     world.alice().posts("deploys", Some(&first), "@gantry where d6c66c2").await;
-    let told = world.sim.slack.messages("deploys", None);
-    let answer = told.iter().rfind(|message| message.thread.as_deref() == Some(first.as_str())).expect("an answer");
+    let messages = world.sim.slack.messages("deploys", None);
+    let answer = messages.iter().rfind(|message| message.thread.as_deref() == Some(first.as_str())).expect("an answer");
     assert!(render_message(answer).contains(":white_check_mark: in *development* since"), "{}", render_message(answer));
     assert_eq!(answer.only_to, None);
 }
@@ -446,8 +452,8 @@ async fn where_in_a_thread_is_answered_publicly_in_the_thread() {
 async fn where_tells_a_guest_nothing() {
     let world = World::open().await;
     world.dave().types("/gantry where d6c66c2").await;
-    let told = world.ephemeral_messages("dave", "deploys");
-    assert!(told.iter().all(|told| !told.contains("development")), "{told:#?}");
+    let messages = world.ephemeral_messages("dave", "deploys");
+    assert!(messages.iter().all(|text| !text.contains("development")), "{messages:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -458,33 +464,33 @@ async fn where_needs_no_github_request_for_a_known_commit_after_a_restart() {
     let first = sim.github.graph(REPOSITORY, 100).pop().expect("the first commit").sha;
     sim.github.tag(REPOSITORY, "begin", &first, "the first").unwrap();
     let answers = || {
-        let told = sim.slack.messages("deploys", Some("alice"));
-        told.iter().map(render_message).filter(|told| told.contains("Start the checkout")).collect::<Vec<_>>()
+        let messages = sim.slack.messages("deploys", Some("alice"));
+        messages.iter().map(render_message).filter(|text| text.contains("Start the checkout")).collect::<Vec<_>>()
     };
     // The observer finds the commits of the images in the background. Before that, the answer is different.
     for environment in ["development", "qa", "staging", "prod"] {
-        let learned = "sighting WHERE artefact = 'checkout' AND environment = $1 AND commit_sha IS NOT NULL";
-        harness.wait_until_stored(learned, environment).await;
+        let with_commit = "sighting WHERE artefact = 'checkout' AND environment = $1 AND commit_sha IS NOT NULL";
+        harness.wait_until_stored(with_commit, environment).await;
     }
     harness.wait_until_idle().await;
     sim.slack.type_command("alice", "deploys", "/gantry where begin").await.unwrap();
-    wait_until("it is answered", async || answers().len() == 1).await;
+    wait_until("the first answer comes", async || answers().len() == 1).await;
     harness.wait_until_idle().await;
     harness.restart().await;
     harness.wait_until_cluster_read().await;
     harness.wait_until_idle().await;
     // Only requests about this commit count: the background tasks send requests of their own.
-    let of_it = |request: &String| request.contains(first.short()) || request.contains("begin");
-    let asked = || requests(&sim).into_iter().filter(of_it).collect::<Vec<_>>();
-    let before = asked();
-    for what in ["begin", first.short()] {
+    let is_about_commit = |request: &String| request.contains(first.short()) || request.contains("begin");
+    let requests_about_commit = || requests(&sim).into_iter().filter(is_about_commit).collect::<Vec<_>>();
+    let before = requests_about_commit();
+    for name in ["begin", first.short()] {
         let count = answers().len();
-        sim.slack.type_command("alice", "deploys", &format!("/gantry where {what}")).await.unwrap();
-        wait_until("it is answered again", async || answers().len() > count).await;
+        sim.slack.type_command("alice", "deploys", &format!("/gantry where {name}")).await.unwrap();
+        wait_until("the next answer comes", async || answers().len() > count).await;
     }
-    assert_eq!(asked(), before);
-    let told = answers();
-    assert!(told.iter().all(|one| *one == told[0]), "{told:#?}");
+    assert_eq!(requests_about_commit(), before);
+    let messages = answers();
+    assert!(messages.iter().all(|answer| *answer == messages[0]), "{messages:#?}");
 }
 
 #[tokio::test]
@@ -496,8 +502,8 @@ async fn a_hotfix_after_a_rollback_does_not_bring_the_removed_commit_back() {
     let hotfix = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     let hotfix = world.sim.push("checkout", "qa", "Stop the bleeding", hotfix, "bob").unwrap();
     world.settle().await;
-    let seen = ask(&world, &bad).await;
-    assert!(seen.contains("not in *qa*"), "{seen}");
-    let seen = ask(&world, hotfix.short()).await;
-    assert!(seen.contains("in *qa* since"), "{seen}");
+    let answer = ask(&world, &bad).await;
+    assert!(answer.contains("not in *qa*"), "{answer}");
+    let answer = ask(&world, hotfix.short()).await;
+    assert!(answer.contains("in *qa* since"), "{answer}");
 }

@@ -17,28 +17,28 @@ async fn why(world: &World, text: &str) -> String {
     redact_heads_and_ids(world, &world.alice().reads())
 }
 
-fn redact_heads_and_ids(world: &World, told: &str) -> String {
-    let mut told = redact_origin_and_ids(world, told);
+fn redact_heads_and_ids(world: &World, text: &str) -> String {
+    let mut text = redact_origin_and_ids(world, text);
     for branch in ["develop", "qa", "staging", "prod"] {
         let (head, name) = (head(world, branch), format!("<{branch}>"));
-        told = told.replace(head.as_str(), &name).replace(head.short(), &name);
+        text = text.replace(head.as_str(), &name).replace(head.short(), &name);
     }
     // The link to a card and the id of a change differ in each run.
-    while let Some(at) = told.find("<https://acme.slack.com/") {
-        let end = at + told[at..].find('|').expect("a label");
-        told.replace_range(at..end, "<card");
+    while let Some(start) = text.find("<https://acme.slack.com/") {
+        let end = start + text[start..].find('|').expect("a label");
+        text.replace_range(start..end, "<card");
     }
-    match told.find("/gantry cancel ") {
-        Some(at) => {
-            let digits = at + "/gantry cancel ".len();
-            told.replace_range(digits..digits + 8, "<id>");
-            told
+    match text.find("/gantry cancel ") {
+        Some(start) => {
+            let digits = start + "/gantry cancel ".len();
+            text.replace_range(digits..digits + 8, "<id>");
+            text
         }
-        None => told,
+        None => text,
     }
 }
 
-async fn press(world: &World, person: &str, message: &Message, button: &str) {
+async fn click_button(world: &World, person: &str, message: &Message, button: &str) {
     world.sim.slack.click(person, "deploys", &message.id, button).await.unwrap();
     world.settle().await;
 }
@@ -53,26 +53,32 @@ fn parents(world: &World, branch: &str) -> Vec<String> {
 #[tokio::test]
 async fn without_obstacles_the_promote_button_promotes_exactly_the_shown_version() {
     let world = World::open().await;
-    let (seen, before) = (head(&world, "develop"), head(&world, "qa"));
+    let (shown, before) = (head(&world, "develop"), head(&world, "qa"));
     assert_snapshot!(why(&world, "checkout qa").await, @"
     :large_green_circle: Nothing stands between *checkout* `develop-<develop>` and *qa*: `/promote checkout qa` brings it there.
     [Promote]
     ");
     let answer = world.last_message("alice", "deploys");
     world.bob().types("/gantry why checkout qa").await;
-    let of_bob = world.last_message("bob", "deploys");
-    assert_eq!(head(&world, "qa"), before, "a question moves nothing");
+    let answer_to_bob = world.last_message("bob", "deploys");
+    assert_eq!(head(&world, "qa"), before, "why moves nothing");
 
     world.push("checkout", "Something newer");
     world.settle().await;
-    press(&world, "alice", &answer, "Promote").await;
-    assert_eq!(parents(&world, "qa"), [before.as_str(), seen.as_str()], "what was shown, and not what came since");
+    click_button(&world, "alice", &answer, "Promote").await;
+    assert_eq!(parents(&world, "qa"), [before.as_str(), shown.as_str()], "the shown version, and not the newer one");
     let replaced =
-        world.sim.slack.messages("deploys", Some("alice")).into_iter().find(|it| it.id == answer.id).unwrap();
+        world.sim.slack.messages("deploys", Some("alice")).into_iter().find(|message| message.id == answer.id).unwrap();
     assert!(render_message(&replaced).starts_with("*checkout* is on its way to *qa*"), "{}", render_message(&replaced));
 
-    press(&world, "bob", &of_bob, "Promote").await;
-    let late = world.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| it.id == of_bob.id).unwrap();
+    click_button(&world, "bob", &answer_to_bob, "Promote").await;
+    let late = world
+        .sim
+        .slack
+        .messages("deploys", Some("bob"))
+        .into_iter()
+        .find(|message| message.id == answer_to_bob.id)
+        .unwrap();
     assert!(
         render_message(&late).starts_with("*qa* has everything of *checkout*"),
         "too late: {}",
@@ -90,17 +96,17 @@ async fn why_names_the_approval_that_follows_when_there_is_no_obstacle() {
     ");
     world.alice().clicks("Promote").await;
     assert!(has_button(&world.last_message("alice", "deploys"), "Confirm"), "{}", world.alice().reads());
-    assert_eq!(pull(&world), None, "production is asked for once more");
+    assert_eq!(pull(&world), None, "a change to production needs a confirmation");
 }
 
 #[tokio::test]
 async fn why_without_an_environment_takes_the_first_one_that_is_behind() {
     let world = World::open().await;
-    let told = why(&world, "checkout").await;
-    let last = told.lines().last().unwrap();
+    let answer = why(&world, "checkout").await;
+    let last = answer.lines().last().unwrap();
     assert_snapshot!(last, @"*qa* is the first environment behind the one below. Also behind: `/gantry why checkout staging`, `/gantry why checkout prod`");
     world.alice().types("/promote checkout").await;
-    assert!(world.public_messages("deploys")[0].contains("running in *qa*"), "as promote chooses it");
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"), "promote chooses the same environment");
 }
 
 #[tokio::test]
@@ -122,12 +128,12 @@ async fn why_shows_all_obstacles_and_promote_refuses_with_the_first() {
     world.bob().types("/gantry why checkout qa").await;
     assert!(
         world.bob().reads().starts_with("1 thing stands"),
-        "everybody by their own rights: {}",
+        "the answer depends on the rights of the person: {}",
         world.bob().reads()
     );
     world.bob().clicks("Take over").await;
-    let told = world.ephemeral_messages("bob", "deploys").pop().unwrap();
-    assert!(told.starts_with("The lock on *qa* is yours now"), "{told}");
+    let answer = world.ephemeral_messages("bob", "deploys").pop().unwrap();
+    assert!(answer.starts_with("The lock on *qa* is yours now"), "{answer}");
 }
 
 #[tokio::test]
@@ -142,7 +148,7 @@ async fn why_shows_a_freeze_and_look_again_replaces_the_answer_after_its_end() {
     ");
     let (answer, count) = (world.last_message("alice", "deploys"), world.ephemeral_messages("alice", "deploys").len());
     world.clock.advance_to("2026-11-16T10:00:00Z".parse().unwrap());
-    press(&world, "alice", &answer, "Look again").await;
+    click_button(&world, "alice", &answer, "Look again").await;
     let now = world.last_message("alice", "deploys");
     assert_eq!((now.id, world.ephemeral_messages("alice", "deploys").len()), (answer.id, count), "in its place");
     assert!(world.alice().reads().starts_with(":large_green_circle: Nothing stands"), "{}", world.alice().reads());
@@ -152,8 +158,11 @@ async fn why_shows_a_freeze_and_look_again_replaces_the_answer_after_its_end() {
 async fn why_shows_that_the_soak_time_is_not_over() {
     let world = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
     promote_newer_to_staging(&world).await;
-    let told = why(&world, "checkout prod").await;
-    assert!(told.contains("has not run well in *staging* for 30m yet") && told.contains("[Look again]"), "{told}");
+    let answer = why(&world, "checkout prod").await;
+    assert!(
+        answer.contains("has not run well in *staging* for 30m yet") && answer.contains("[Look again]"),
+        "{answer}"
+    );
     world.wait(SignedDuration::from_mins(31)).await;
     world.alice().clicks("Look again").await;
     assert!(world.alice().reads().contains("Nothing stands between"), "{}", world.alice().reads());
@@ -217,29 +226,29 @@ async fn why_offers_to_roll_back_a_failed_version_below_but_not_in_the_first_env
     [Look again]
     "#);
     world.alice().clicks("Roll back").await;
-    let told = world.public_messages("deploys");
-    assert!(told.iter().any(|told| told.contains(&good) && told.contains("restored as")), "{told:#?}");
+    let messages = world.public_messages("deploys");
+    assert!(messages.iter().any(|text| text.contains(&good) && text.contains("restored as")), "{messages:#?}");
 
     // The first environment is repaired by a push only.
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), None);
     world.push("checkout", "Break it");
     world.settle().await;
-    let told = why(&world, "checkout qa").await;
-    assert!(told.contains("does not run well in *development*") && !told.contains("[Roll back]"), "{told}");
+    let answer = why(&world, "checkout qa").await;
+    assert!(answer.contains("does not run well in *development*") && !answer.contains("[Roll back]"), "{answer}");
 }
 
 #[tokio::test]
 async fn why_shows_a_lock_although_a_cluster_cannot_be_read() {
     let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
     world.carol().types("/gantry lock staging not now").await;
-    let told = why(&world, "checkout staging").await;
-    assert!(told.starts_with("2 things stand between *checkout* and *staging*:"), "{told}");
+    let answer = why(&world, "checkout staging").await;
+    assert!(answer.starts_with("2 things stand between *checkout* and *staging*:"), "{answer}");
     assert!(
-        told.contains("I cannot read what runs in *qa* since") && told.contains("is locked by <@U0CAROL>"),
-        "{told}"
+        answer.contains("I cannot read what runs in *qa* since") && answer.contains("is locked by <@U0CAROL>"),
+        "{answer}"
     );
-    let told = why(&world, "checkout qa").await;
-    assert!(told.contains("I cannot read what runs in *qa* since"), "where it would go counts as well: {told}");
+    let answer = why(&world, "checkout qa").await;
+    assert!(answer.contains("I cannot read what runs in *qa* since"), "the target must be readable as well: {answer}");
 }
 
 #[tokio::test]
@@ -248,8 +257,8 @@ async fn why_offers_to_release_a_quarantined_version_and_then_shows_the_hold() {
     world.alice().types("/promote checkout qa").await;
     let bad = head(&world, "qa");
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let told = why(&world, "checkout qa").await.replace(bad.short(), "<bad>");
-    assert_snapshot!(told, @"
+    let answer = why(&world, "checkout qa").await.replace(bad.short(), "<bad>");
+    assert_snapshot!(answer, @"
     1 thing stands between *checkout* `develop-<develop>` and *qa*:
     :no_entry: *checkout* `develop-<develop>` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
     [Release]
@@ -257,8 +266,8 @@ async fn why_offers_to_release_a_quarantined_version_and_then_shows_the_hold() {
     [Look again]
     ");
     world.alice().clicks("Release").await;
-    let told = why(&world, "checkout qa").await.replace(bad.short(), "<bad>");
-    assert_snapshot!(told, @"
+    let answer = why(&world, "checkout qa").await.replace(bad.short(), "<bad>");
+    assert_snapshot!(answer, @"
     :large_green_circle: Nothing stands between *checkout* `develop-<develop>` and *qa*: `/promote checkout qa` brings it there.
     :warning: *qa* is on hold: <@U0BOB> rolled `qa-<bad>` back <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold.
     [Promote]
@@ -282,8 +291,8 @@ async fn why_shows_who_must_approve_an_open_change_and_has_the_approve_button() 
     world.bob().clicks("Approve").await;
     assert_ne!(head(&world, "prod"), before);
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
-    let told = world.ephemeral_messages("bob", "deploys").pop().unwrap();
-    assert!(told.starts_with("Approved: ") && told.contains("|follow it here>"), "{told}");
+    let answer = world.ephemeral_messages("bob", "deploys").pop().unwrap();
+    assert!(answer.starts_with("Approved: ") && answer.contains("|follow it here>"), "{answer}");
 }
 
 #[tokio::test]
@@ -291,8 +300,11 @@ async fn an_open_change_can_be_cancelled_from_why_by_its_requester() {
     let world = World::open().await;
     request_production(&world).await;
     world.carol().types("/gantry lock prod not now").await;
-    let told = why(&world, "checkout prod").await;
-    assert!(told.starts_with("2 things stand") && told.contains("is locked by"), "it hides nothing: {told}");
+    let answer = why(&world, "checkout prod").await;
+    assert!(
+        answer.starts_with("2 things stand") && answer.contains("is locked by"),
+        "the open change hides no other obstacle: {answer}"
+    );
     world.alice().clicks("Cancel").await;
     assert!(card(&world).contains("cancelled"), "{}", card(&world));
 }
@@ -307,10 +319,10 @@ async fn why_links_to_the_card_of_a_change_that_is_deploying() {
     world.wait_until_idle().await;
     world.alice().types_without_waiting("deploys", "/gantry why checkout qa").await;
     world.wait_until_idle().await;
-    let told = redact_heads_and_ids(&world, &world.alice().reads());
-    let line = told.lines().nth(1).unwrap();
+    let answer = redact_heads_and_ids(&world, &world.alice().reads());
+    let line = answer.lines().nth(1).unwrap();
     assert_snapshot!(line, @":hourglass_flowing_sand: <@U0BOB> is promoting *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: it is deploying, <card|follow it here>.");
-    assert!(told.contains("[Look again]"), "{told}");
+    assert!(answer.contains("[Look again]"), "{answer}");
     world.settle().await;
 }
 
@@ -348,8 +360,8 @@ async fn why_says_that_the_artefact_does_not_run_below() {
     let world = World::open().await;
     world.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
     world.settle().await;
-    let told = why(&world, "checkout qa").await;
-    assert!(told.contains("*checkout* does not run in *development*"), "{told}");
+    let answer = why(&world, "checkout qa").await;
+    assert!(answer.contains("*checkout* does not run in *development*"), "{answer}");
 }
 
 #[tokio::test]
@@ -362,9 +374,9 @@ async fn why_in_a_thread_is_answered_there_and_look_again_updates_it_in_place() 
     assert_eq!((answer.thread.as_deref(), answer.only_to.as_deref()), (Some(parent.as_str()), None));
     assert!(render_message(&answer).starts_with("1 thing stands between"), "{}", render_message(&answer));
     world.carol().types("/gantry unlock qa").await;
-    press(&world, "carol", &answer, "Look again").await;
+    click_button(&world, "carol", &answer, "Look again").await;
     let all = world.sim.slack.messages("deploys", Some("alice"));
-    let now = all.into_iter().find(|message| message.id == answer.id).expect("still there for all");
+    let now = all.into_iter().find(|message| message.id == answer.id).expect("the public answer");
     assert!(
         now.only_to.is_none() && render_message(&now).contains("Nothing stands between"),
         "{}",
@@ -379,9 +391,9 @@ async fn a_private_answer_does_not_replace_a_public_why() {
     let parent = world.last_message("alice", "deploys").id;
     world.bob().posts("deploys", Some(&parent), "@gantry why checkout qa").await;
     let answer = world.last_message("alice", "deploys");
-    press(&world, "bob", &answer, "Take over").await;
+    click_button(&world, "bob", &answer, "Take over").await;
     let all = world.sim.slack.messages("deploys", Some("alice"));
-    let now = all.into_iter().find(|message| message.id == answer.id).expect("still there for all");
+    let now = all.into_iter().find(|message| message.id == answer.id).expect("the public answer");
     assert_eq!(render_message(&now), render_message(&answer));
 }
 
@@ -389,11 +401,11 @@ async fn a_private_answer_does_not_replace_a_public_why() {
 async fn the_promote_button_for_manifest_delivery_promotes_the_shown_image() {
     let world = World::open().await;
     let (_, tag) = crate::harness::manifest::push_and_settle(&world, "Rank titles higher").await;
-    let told = why(&world, "search qa").await;
-    assert!(told.contains("Nothing stands between *search*") && told.contains(&tag), "{told}");
+    let shown = why(&world, "search qa").await;
+    assert!(shown.contains("Nothing stands between *search*") && shown.contains(&tag), "{shown}");
     let answer = world.last_message("alice", "deploys");
     crate::harness::manifest::push_and_settle(&world, "Something newer").await;
-    press(&world, "alice", &answer, "Promote").await;
+    click_button(&world, "alice", &answer, "Promote").await;
     assert!(
         crate::harness::manifest::running_image(&world, "qa").ends_with(&tag),
         "{}",
@@ -406,10 +418,10 @@ async fn why_shows_the_known_obstacles_while_github_is_down() {
     let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     world.alice().types("/gantry why checkout staging").await;
     world.sim.faults.arm(Fault::Github502, 99, None, None);
-    let told = why(&world, "checkout qa").await;
-    assert!(told.starts_with("At least 1 thing stands between"), "{told}");
+    let answer = why(&world, "checkout qa").await;
+    assert!(answer.starts_with("At least 1 thing stands between"), "{answer}");
     assert!(
-        told.contains("You may not promote to *qa*.") && told.contains(":grey_question: There may be more"),
-        "{told}"
+        answer.contains("You may not promote to *qa*.") && answer.contains(":grey_question: There may be more"),
+        "{answer}"
     );
 }

@@ -45,7 +45,7 @@ const KINDS: [&str; 13] = [
     "Checks are still running",
 ];
 
-#[expect(clippy::needless_pass_by_value, reason = "as a world is configured")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of an edit of the configuration")]
 fn configuration(yaml: String) -> String {
     let freezes = (0..24).step_by(3).map(|hour| {
         let window = |day: &str| format!("{{ from: \"{day} {hour:02}:00\", to: \"{day} {hour:02}:20\" }}");
@@ -59,7 +59,7 @@ fn configuration(yaml: String) -> String {
 
 struct RandomRun<'a> {
     world: &'a World,
-    dice: Random,
+    random: Random,
     stats: &'a mut Statistics,
 }
 
@@ -67,9 +67,9 @@ impl RandomRun<'_> {
     /// Changes the world in a random way.
     async fn step(&mut self) {
         let world = self.world;
-        let (environment, below) = ENVIRONMENTS[self.dice.below(3)];
-        let somebody = PEOPLE[self.dice.below(3)];
-        match self.dice.below(20) {
+        let (environment, below) = ENVIRONMENTS[self.random.below(3)];
+        let person = PEOPLE[self.random.below(3)];
+        match self.random.below(20) {
             0 => self.types("carol", &format!("/gantry lock {environment} the database moves")).await,
             1 => self.types("bob", &format!("/gantry lock {environment} checkout not this one")).await,
             2 | 3 => {
@@ -79,7 +79,7 @@ impl RandomRun<'_> {
                 }
             }
             4 => {
-                let state = ["failure", "in_progress"][self.dice.below(2)];
+                let state = ["failure", "in_progress"][self.random.below(2)];
                 world.sim.github.set_check(REPOSITORY, &head(world, below), "build", state).unwrap();
             }
             5 => {
@@ -99,15 +99,15 @@ impl RandomRun<'_> {
                 world.push("checkout", "Broken");
             }
             10 => {
-                let namespace = ["development", "qa", "staging", "prod"][self.dice.below(4)];
+                let namespace = ["development", "qa", "staging", "prod"][self.random.below(4)];
                 self.set_readable(namespace, false).await;
                 self.compare().await;
                 self.compare().await;
                 self.set_readable(namespace, true).await;
             }
             11..15 => {
-                self.types(somebody, &format!("/promote checkout {environment}")).await;
-                self.confirm_if_asked(somebody).await;
+                self.types(person, &format!("/promote checkout {environment}")).await;
+                self.confirm_if_asked(person).await;
             }
             15 | 16 => {
                 self.types("bob", &format!("/rollback checkout {environment} --reason totals")).await;
@@ -121,16 +121,16 @@ impl RandomRun<'_> {
                 }
             }
             _ => {
-                let waits = world.sim.slack.messages("releases", Some("bob"));
-                if let Some(card) = waits.iter().rev().find(|message| has_button(message, "Approve")) {
+                let messages = world.sim.slack.messages("releases", Some("bob"));
+                if let Some(card) = messages.iter().rev().find(|message| has_button(message, "Approve")) {
                     world.sim.slack.click("bob", "releases", &card.id, "Approve").await.unwrap();
                 }
             }
         }
-        if self.dice.below(2) == 0 {
+        if self.random.below(2) == 0 {
             return world.settle().await;
         }
-        world.clock.advance(SignedDuration::from_secs([1, 2, 5, 60, 700][self.dice.below(5)]));
+        world.clock.advance(SignedDuration::from_secs([1, 2, 5, 60, 700][self.random.below(5)]));
         world.wait_until_idle().await;
     }
 
@@ -144,7 +144,7 @@ impl RandomRun<'_> {
         }
         let catalogue = &world.bot.config.catalogue;
         let checkout = catalogue.find_artefact("checkout").expect("an artefact");
-        let place = &checkout.places[&catalogue.ladder.find(namespace).expect("a rung").name];
+        let place = &checkout.places[&catalogue.ladder.find(namespace).expect("an environment").name];
         for _ in 0..500 {
             let unreadable = matches!(
                 world.bot.cluster_view.read_rollout(place, &checkout.image).state,
@@ -155,7 +155,7 @@ impl RandomRun<'_> {
             }
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
-        panic!("the bot does not notice what became of {namespace}");
+        panic!("the bot does not notice that {namespace} is readable: {readable}");
     }
 
     async fn types(&self, person: &str, text: &str) {
@@ -198,35 +198,35 @@ impl RandomRun<'_> {
             self.world.clock.advance(SignedDuration::from_secs(1));
             self.world.wait_until_idle().await;
         }
-        panic!("{person} is not answered: {text}");
+        panic!("{person} gets no answer to {text}");
     }
 
     /// A random person types `why` and then `promote`; the answers must agree.
     async fn compare(&mut self) {
-        let environment = ENVIRONMENTS[self.dice.below(3)].0;
-        let person = PEOPLE[self.dice.below(3)];
-        for tries in 0.. {
+        let environment = ENVIRONMENTS[self.random.below(3)].0;
+        let person = PEOPLE[self.random.below(3)];
+        for attempt in 0.. {
             let before = self.world.clock.now();
             let why = self.ask(person, &format!("/gantry why checkout {environment}")).await;
             let promote = self.ask(person, &format!("/promote checkout {environment} --dry-run")).await;
-            let differ = match check_agreement(&why, &promote) {
-                Err(differ) => differ,
+            let difference = match check_agreement(&why, &promote) {
+                Err(difference) => difference,
                 Ok(free) => {
                     self.stats.count(&why);
-                    let again = if self.dice.below(4) == 0 {
+                    let again = if self.random.below(4) == 0 {
                         self.promote_without_dry_run(person, environment, free, &why).await
                     } else {
                         Ok(())
                     };
-                    let Err(differ) = again else { return };
-                    differ
+                    let Err(difference) = again else { return };
+                    difference
                 }
             };
             // If time passed between the two answers, the state may have changed. Then the comparison is repeated.
             let same = self.world.clock.now() == before;
             assert!(
-                !same && tries < 3,
-                "{person} for {environment}: {differ}\n{}\n---\n{}",
+                !same && attempt < 3,
+                "{person} for {environment}: {difference}\n{}\n---\n{}",
                 render_message(&why),
                 render_message(&promote)
             );
@@ -251,7 +251,7 @@ impl RandomRun<'_> {
         let last = self.ephemeral_messages(person).pop().expect("an answer before");
         let has_begun = has_button(&last, "Confirm") || self.count_begun_changes().await > begun;
         self.stats.promotions_typed += 1;
-        if has_begun { Ok(()) } else { Err(format!("it does not go: {}", render_message(&last))) }
+        if has_begun { Ok(()) } else { Err(format!("the promotion does not begin: {}", render_message(&last))) }
     }
 
     /// The number of changes that began or were retried.
@@ -271,7 +271,7 @@ fn check_agreement(why: &Message, promote: &Message) -> Result<bool, String> {
     let (head, answer) = (text(&why.blocks[0]), text(&promote.blocks[0]));
     let free = head.contains("Nothing stands between");
     if free != answer.starts_with("Promote *checkout*") {
-        return Err("one says that it goes, and the other that it does not".to_owned());
+        return Err("only one of them allows the promotion".to_owned());
     }
     if free {
         return Ok(true);
@@ -279,11 +279,11 @@ fn check_agreement(why: &Message, promote: &Message) -> Result<bool, String> {
     let count: usize = head.split(' ').next().and_then(|count| count.parse().ok()).ok_or("no number")?;
     let sections: Vec<String> = why.blocks[1..].iter().filter(|block| block["type"] == "section").map(text).collect();
     if count != sections.len() {
-        return Err(format!("it says {count} and names {}", sections.len()));
+        return Err(format!("why counts {count} obstacles and names {}", sections.len()));
     }
     let first = sections[0].split_once(": ").map_or("", |(_, sentence)| sentence);
     if first != answer || next(why) != next(promote) {
-        return Err(format!("another reason: {first}"));
+        return Err(format!("why gives another reason: {first}"));
     }
     Ok(false)
 }
@@ -304,15 +304,15 @@ impl Statistics {
 }
 
 async fn run_seed(seed: u64) -> Statistics {
-    let mut told = Statistics::default();
+    let mut statistics = Statistics::default();
     let world = World::with_config(configuration).await;
-    let dice = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let mut life = RandomRun { world: &world, dice, stats: &mut told };
+    let random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut run = RandomRun { world: &world, random, stats: &mut statistics };
     for _ in 0..STEPS {
-        life.step().await;
-        life.compare().await;
+        run.step().await;
+        run.compare().await;
     }
-    told
+    statistics
 }
 
 impl std::ops::Add for Statistics {
@@ -334,18 +334,18 @@ impl std::ops::Add for Statistics {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn why_and_promote_agree_in_random_states() {
-    let lives: Vec<_> = (1..=RUNS).map(|seed| tokio::spawn(run_seed(seed))).collect();
-    let mut told = Statistics::default();
-    for life in lives {
-        told = told + life.await.unwrap();
+    let runs: Vec<_> = (1..=RUNS).map(|seed| tokio::spawn(run_seed(seed))).collect();
+    let mut stats = Statistics::default();
+    for run in runs {
+        stats = stats + run.await.unwrap();
     }
     let enough = [
-        told.free > 5,
-        told.blocked > 50,
-        told.with_several_obstacles > 20,
-        told.promotions_typed > 0,
+        stats.free > 5,
+        stats.blocked > 50,
+        stats.with_several_obstacles > 20,
+        stats.promotions_typed > 0,
         // Two kinds may be missing: a short rollout or check may be over before the next command.
-        told.kinds.len() + 2 >= KINDS.len(),
+        stats.kinds.len() + 2 >= KINDS.len(),
     ];
-    assert_eq!(enough, [true; 5], "{told:?}");
+    assert_eq!(enough, [true; 5], "{stats:?}");
 }

@@ -40,16 +40,16 @@ impl CommandSource {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum UserAction {
     Types {
-        door: CommandSource,
+        source: CommandSource,
         verb: Verb,
         text: &'static str,
         environment: &'static str,
     },
-    Presses {
+    Clicks {
         action: &'static str,
     },
     /// A click in the App Home, which belongs to no channel.
-    PressesAtHome {
+    ClicksAtHome {
         action: &'static str,
     },
     OpensHome,
@@ -64,8 +64,8 @@ impl UserAction {
     /// Whether Gantry checks the person for this action. Help and text that is no command are answered to everyone.
     fn is_identity_checked(self) -> bool {
         match self {
-            Self::Types { door, verb, .. } => door.accepts(verb) && verb != Verb::Help,
-            Self::Presses { .. } | Self::PressesAtHome { .. } | Self::Submits { .. } => true,
+            Self::Types { source, verb, .. } => source.accepts(verb) && verb != Verb::Help,
+            Self::Clicks { .. } | Self::ClicksAtHome { .. } | Self::Submits { .. } => true,
             // The Home itself shows the rejection.
             Self::OpensHome | Self::Joins | Self::Reviews => false,
         }
@@ -100,53 +100,54 @@ impl Role {
 }
 
 /// Asserts that each of these actions has the effect of the table, for every role.
-pub(super) async fn check_actions(scene: Scenario, ways: &[(UserAction, AllowedEffects)]) {
-    let world = open_scenario(scene).await;
+pub(super) async fn check_actions(scenario: Scenario, actions: &[(UserAction, AllowedEffects)]) {
+    let world = open_scenario(scenario).await;
     for role in ROLES {
         let mut without_effect = Vec::new();
-        for (way, who) in ways {
-            match who.iter().find(|(whose, _)| *whose == role) {
-                None => without_effect.push(*way),
+        for (action, allowed) in actions {
+            match allowed.iter().find(|(other, _)| *other == role) {
+                None => without_effect.push(*action),
                 Some((_, effect)) => {
                     // A plan does not change the scenario. Every other effect needs a separate world.
-                    let own = if *effect == Effect::PlanShown { None } else { Some(open_scenario(scene).await) };
-                    let world = own.as_ref().unwrap_or(&world);
+                    let separate =
+                        if *effect == Effect::PlanShown { None } else { Some(open_scenario(scenario).await) };
+                    let world = separate.as_ref().unwrap_or(&world);
                     let before = Snapshot::take(world).await;
-                    perform_and_settle(world, role, *way).await;
+                    perform_and_settle(world, role, *action).await;
                     let after = Snapshot::take(world).await;
-                    assert_eq!(after.effect_since(&before), *effect, "{role:?} {way:?} while {scene:?}");
+                    assert_eq!(after.effect_since(&before), *effect, "{role:?} {action:?} while {scenario:?}");
                 }
             }
         }
         // Actions without effect leave the scenario as it was, so they share one world.
         let before = Snapshot::take(&world).await;
         let mut answers = Vec::new();
-        for way in &without_effect {
-            answers.extend(perform_action(&world, role, *way).await);
+        for action in &without_effect {
+            answers.extend(perform_action(&world, role, *action).await);
         }
         world.settle().await;
         let after = Snapshot::take(&world).await;
         assert_eq!(
             after.effect_since(&before),
             Effect::Nothing,
-            "{role:?} by one of {without_effect:#?} while {scene:?}"
+            "{role:?} by one of {without_effect:#?} while {scenario:?}"
         );
-        let understood = without_effect.iter().any(|way| way.is_identity_checked());
-        if let Some(words) = role.rejection_text().filter(|_| understood) {
+        let is_checked = without_effect.iter().any(|action| action.is_identity_checked());
+        if let Some(text) = role.rejection_text().filter(|_| is_checked) {
             answers.extend(list_private_messages(&world, role));
-            assert!(answers.iter().any(|answer| answer.contains(words)), "{role:?} {without_effect:#?}: {answers:#?}");
+            assert!(answers.iter().any(|answer| answer.contains(text)), "{role:?} {without_effect:#?}: {answers:#?}");
         }
     }
 }
 
-async fn perform_and_settle(world: &World, role: Role, way: UserAction) {
-    perform_action(world, role, way).await;
+async fn perform_and_settle(world: &World, role: Role, action: UserAction) {
+    perform_action(world, role, action).await;
     world.settle().await;
 }
 
 fn list_private_messages(world: &World, role: Role) -> Vec<String> {
     let (id, _) = role.identity();
-    let person = world.sim.slack.people().into_iter().find(|person| person.id == id).expect("somebody").name;
+    let person = world.sim.slack.people().into_iter().find(|person| person.id == id).expect("a person").name;
     let directly = world.sim.slack.messages(&format!("@{person}"), None);
     let in_channels = list_all_messages(world).into_iter().filter(|message| message.only_to.as_ref() == Some(&person));
     directly.into_iter().chain(in_channels).map(|message| render_message(&message)).collect()
@@ -159,7 +160,7 @@ fn list_all_messages(world: &World) -> Vec<Message> {
 }
 
 /// A world with all roles in the state of the scenario.
-async fn open_scenario(scene: Scenario) -> World {
+async fn open_scenario(scenario: Scenario) -> World {
     let world = World::with_setup(add_people, |configuration| {
         let configuration = configuration
             .replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
@@ -168,12 +169,12 @@ async fn open_scenario(scene: Scenario) -> World {
         format!("{configuration}  U0PIA: pia\n  U0OTTO: otto\n  U0ERIN: erin\n")
     })
     .await;
-    if scene == Scenario::Arrived {
+    if scenario == Scenario::Arrived {
         world.push("checkout", "Something newer");
         world.settle().await;
     }
     let is_quiet = matches!(
-        scene,
+        scenario,
         Scenario::Idle
             | Scenario::Arrived
             | Scenario::Unblocked
@@ -183,30 +184,30 @@ async fn open_scenario(scene: Scenario) -> World {
     if !is_quiet {
         world.alice().types("/promote checkout prod").await;
     }
-    if scene == Scenario::Locked {
+    if scenario == Scenario::Locked {
         for environment in super::ENVIRONMENTS {
             world.carol().types(&format!("/gantry lock {environment} the database moves")).await;
         }
         world.alice().types("/promote checkout prod").await;
     }
-    if matches!(scene, Scenario::Unblocked | Scenario::Locked) {
+    if matches!(scenario, Scenario::Unblocked | Scenario::Locked) {
         world.alice().types("/gantry why checkout prod").await;
     }
-    if scene == Scenario::Errored {
-        let no = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
-        world.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, no, 1);
+    if scenario == Scenario::Errored {
+        let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
+        world.sim.github.request_faults().inject("POST", "/pulls", FaultTiming::BeforeEffect, forbidden, 1);
     }
-    if !is_quiet && scene != Scenario::Planned {
+    if !is_quiet && scenario != Scenario::Planned {
         world.alice().clicks_in("deploys", "Confirm").await;
     }
-    set_up_rollback_scenario(&world, scene).await;
+    set_up_rollback_scenario(&world, scenario).await;
     world
 }
 
 /// The part of `open_scenario` about rollbacks.
-async fn set_up_rollback_scenario(world: &World, scene: Scenario) {
+async fn set_up_rollback_scenario(world: &World, scenario: Scenario) {
     let faults = world.sim.github.request_faults();
-    match scene {
+    match scenario {
         Scenario::Deployed | Scenario::RollbackPlanned | Scenario::RollbackErrored | Scenario::Quarantined => {
             world.bob().clicks_in("releases", "Approve").await;
         }
@@ -215,8 +216,8 @@ async fn set_up_rollback_scenario(world: &World, scene: Scenario) {
             world.bob().clicks_without_waiting("releases", "Approve").await;
             world.settle_until(|| faults.has_paused_request()).await;
             world.alice().types_without_waiting("deploys", "/rollback checkout prod").await;
-            let asked = || has_button(&world.last_message("alice", "deploys"), "Wait for it, then roll back");
-            world.settle_until(asked).await;
+            let is_asked = || has_button(&world.last_message("alice", "deploys"), "Wait for it, then roll back");
+            world.settle_until(is_asked).await;
             faults.resume();
             world.settle().await;
         }
@@ -225,17 +226,17 @@ async fn set_up_rollback_scenario(world: &World, scene: Scenario) {
         }
         _ => {}
     }
-    if scene == Scenario::RollbackErrored {
-        let no = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
-        faults.inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
+    if scenario == Scenario::RollbackErrored {
+        let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", Vec::new());
+        faults.inject("POST", "/git/commits", FaultTiming::BeforeEffect, forbidden, 1);
     }
-    if matches!(scene, Scenario::RollbackPlanned | Scenario::RollbackErrored | Scenario::Quarantined) {
+    if matches!(scenario, Scenario::RollbackPlanned | Scenario::RollbackErrored | Scenario::Quarantined) {
         world.alice().types("/rollback checkout prod").await;
     }
-    if matches!(scene, Scenario::RollbackErrored | Scenario::Quarantined) {
+    if matches!(scenario, Scenario::RollbackErrored | Scenario::Quarantined) {
         world.alice().clicks_in("deploys", "Confirm").await;
     }
-    if scene == Scenario::Quarantined {
+    if scenario == Scenario::Quarantined {
         world.alice().types("/gantry why checkout prod").await;
     }
 }
@@ -265,21 +266,21 @@ fn add_people(sim: &sim::World) {
 }
 
 /// Performs the action, and returns the acknowledgement.
-async fn perform_action(world: &World, role: Role, way: UserAction) -> Option<String> {
+async fn perform_action(world: &World, role: Role, user_action: UserAction) -> Option<String> {
     static ACTION_COUNT: AtomicU32 = AtomicU32::new(0);
     let visit = ACTION_COUNT.fetch_add(1, Ordering::Relaxed);
     let (person, team) = role.identity();
     let trigger = format!("visit-{visit}");
-    let (path, body) = match way {
-        UserAction::Types { door, verb, text, environment } => {
+    let (path, body) = match user_action {
+        UserAction::Types { source, verb, text, environment } => {
             let text = text.replace("{environment}", environment);
             let change = if environment == "prod" { find_waiting_change(world) } else { None };
             let text = text.replace("{change}", &change.unwrap_or_else(|| "0badcafe".to_owned()));
             let bad = if environment == "prod" { find_quarantined_version(world).await } else { None };
             let text = text.replace("{bad}", &bad.unwrap_or_else(|| "prod-0badcaf".to_owned()));
-            build_command_request(door, verb, &text, (person, team, &trigger))
+            build_command_request(source, verb, &text, (person, team, &trigger))
         }
-        UserAction::Presses { action } => {
+        UserAction::Clicks { action } => {
             let value = shown_value(world, action).unwrap_or_else(|| "0||".to_owned());
             interaction(&json!({
                 "type": "block_actions", "team": { "id": team }, "user": { "id": person },
@@ -287,7 +288,7 @@ async fn perform_action(world: &World, role: Role, way: UserAction) -> Option<St
                 "actions": [{ "action_id": action, "value": value }],
             }))
         }
-        UserAction::PressesAtHome { action } => {
+        UserAction::ClicksAtHome { action } => {
             let value = shown_value(world, action).unwrap_or_else(|| "0||".to_owned());
             interaction(&json!({
                 "type": "block_actions", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
@@ -323,20 +324,20 @@ async fn perform_action(world: &World, role: Role, way: UserAction) -> Option<St
         }
     };
     let (status, answer) = send_slack_request(world, path, &body, SIGNING_SECRET, world.clock.now().as_second()).await;
-    assert_eq!(status, 200, "{role:?} {way:?}: {answer}");
+    assert_eq!(status, 200, "{role:?} {user_action:?}: {answer}");
     Some(answer)
 }
 
 fn build_command_request(
-    door: CommandSource,
+    source: CommandSource,
     verb: Verb,
     text: &str,
     (person, team, trigger): (&str, &str, &str),
 ) -> (&'static str, String) {
-    match door {
+    match source {
         CommandSource::Slash(command) => {
-            let own = command == verb.name();
-            let text = if own { text.split_once(' ').map_or("", |(_, rest)| rest) } else { text };
+            let is_own_verb = command == verb.name();
+            let text = if is_own_verb { text.split_once(' ').map_or("", |(_, rest)| rest) } else { text };
             let fields = [
                 ("team_id", team),
                 ("channel_id", "C0DEPLOYS"),
@@ -348,7 +349,7 @@ fn build_command_request(
             ("/slack/commands", form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish())
         }
         CommandSource::Mention | CommandSource::DirectMessage => {
-            let event = if door == CommandSource::Mention {
+            let event = if source == CommandSource::Mention {
                 json!({ "type": "app_mention", "channel": "C0DEPLOYS", "user": person, "text": format!("<@U0GANTRY> {text}") })
             } else {
                 json!({ "type": "message", "channel_type": "im", "channel": "C0DEPLOYS", "user": person, "text": text })
@@ -378,7 +379,7 @@ fn find_waiting_change(world: &World) -> Option<String> {
     let card = list_all_messages(world)
         .into_iter()
         .map(|message| render_message(&message))
-        .find(|told| told.contains("asked by"))?;
+        .find(|text| text.contains("asked by"))?;
     Some(card.split("change `").nth(1)?.split('`').next()?.to_owned())
 }
 
@@ -437,19 +438,19 @@ impl Snapshot {
             Effect::PlanShown
         } else {
             assert_eq!(self.heads, before.heads, "Git moved, and no change says so");
-            assert_eq!(happened, <[String; 0]>::default(), "something without a name");
+            assert_eq!(happened, <[String; 0]>::default(), "an unexpected ledger entry");
             Effect::Nothing
         }
     }
 }
 
 /// Sends a false report to a route, first without its secret and then with it, and asserts that nothing changes.
-pub(super) async fn check_route(route: &str, key: RouteAuthentication) {
+pub(super) async fn check_route(route: &str, authentication: RouteAuthentication) {
     let world = open_scenario(Scenario::Waiting).await;
     let before = Snapshot::take(&world).await;
     let url = format!("{}{}", world.origin, route.replace("{environment}", "prod"));
     let pull = world.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
-    let mut lie = json!({
+    let mut report = json!({
         "action": "closed", "repository": { "full_name": REPOSITORY },
         "pull_request": { "number": pull.number, "merged": true, "state": "closed", "head": { "sha": pull.head_sha } },
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "prod" },
@@ -462,29 +463,29 @@ pub(super) async fn check_route(route: &str, key: RouteAuthentication) {
         "customData": { "artefact": "checkout", "commit": pull.head_sha },
     });
     if route.contains("argocd") {
-        lie["repository"] = json!("https://github.com/acme/checkout.git");
+        report["repository"] = json!("https://github.com/acme/checkout.git");
     }
-    let lie = lie.to_string();
-    let bare = reqwest::Client::new().post(&url).body(lie.clone()).send().await.unwrap().status().as_u16();
-    let (without, with) = match key {
+    let report = report.to_string();
+    let unsigned = reqwest::Client::new().post(&url).body(report.clone()).send().await.unwrap().status().as_u16();
+    let (without, with) = match authentication {
         RouteAuthentication::Slack => (401, None),
         RouteAuthentication::Environment => {
-            let signature = format!("sha256={}", hex_hmac("flux-secret-of-prod", &[lie.as_bytes()]));
-            let told = reqwest::Client::new().post(&url).header("x-signature", signature).body(lie);
-            (401, Some(told.send().await.unwrap().status().as_u16()))
+            let signature = format!("sha256={}", hex_hmac("flux-secret-of-prod", &[report.as_bytes()]));
+            let request = reqwest::Client::new().post(&url).header("x-signature", signature).body(report);
+            (401, Some(request.send().await.unwrap().status().as_u16()))
         }
         RouteAuthentication::Bearer => {
-            let told = reqwest::Client::new().post(&url).bearer_auth("flux-secret-of-prod").body(lie);
-            (401, Some(told.send().await.unwrap().status().as_u16()))
+            let request = reqwest::Client::new().post(&url).bearer_auth("flux-secret-of-prod").body(report);
+            (401, Some(request.send().await.unwrap().status().as_u16()))
         }
         RouteAuthentication::Github => {
-            let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[lie.as_bytes()]));
-            let told = reqwest::Client::new()
+            let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[report.as_bytes()]));
+            let request = reqwest::Client::new()
                 .post(&url)
                 .header("x-hub-signature-256", signature)
                 .header("x-github-event", "pull_request")
-                .body(lie);
-            (401, Some(told.send().await.unwrap().status().as_u16()))
+                .body(report);
+            (401, Some(request.send().await.unwrap().status().as_u16()))
         }
         RouteAuthentication::Public => {
             let read = reqwest::Client::new().get(&url).send().await.unwrap();
@@ -492,7 +493,7 @@ pub(super) async fn check_route(route: &str, key: RouteAuthentication) {
             (405, None)
         }
     };
-    assert_eq!(bare, without, "{route}");
+    assert_eq!(unsigned, without, "{route}");
     assert!(with.is_none_or(|status| status == 202), "{route}: {with:?}");
     world.settle().await;
     assert_eq!(Snapshot::take(&world).await.effect_since(&before), Effect::Nothing, "{route}");
