@@ -1,7 +1,7 @@
 //! End-to-end tests: each sends requests as Slack, GitHub or a controller would, over HTTP and through the real
 //! clients, and reads the messages that a person would see.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says where")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed test panics")]
 
 mod architecture;
 mod commands;

@@ -35,7 +35,7 @@ pub(crate) fn put(sim: &sim::World, files: &[(&str, Option<&str>)]) -> Sha {
 }
 
 pub(crate) fn put_in(sim: &sim::World, repository: &str, branch: &str, files: &[(&str, Option<&str>)]) -> Sha {
-    let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.map(str::to_owned)));
+    let files = files.iter().map(|(path, content)| ((*path).to_owned(), content.map(str::to_owned)));
     let author = Author { name: "Bob Brandt".into(), email: "bob@acme.example".into(), login: Some("bob".into()) };
     let commit = NewCommit {
         repository: repository.to_owned(),
@@ -63,25 +63,25 @@ pub(crate) async fn push_and_settle(world: &World, message: &str) -> (Sha, Strin
 /// Gantry's commits to the manifests, newest first.
 pub(crate) fn list_own_commits(world: &World) -> Vec<Sha> {
     let graph = world.sim.github.graph(GITOPS, 200);
-    let ours = |subject: &str| subject.starts_with("Promote ") || subject.starts_with("Roll ");
-    graph.into_iter().filter(|commit| ours(&commit.subject)).map(|commit| commit.sha).collect()
+    let is_own = |subject: &str| subject.starts_with("Promote ") || subject.starts_with("Roll ");
+    graph.into_iter().filter(|commit| is_own(&commit.subject)).map(|commit| commit.sha).collect()
 }
 
-pub(crate) fn parents(world: &World, repository: &str, of: &Sha) -> Vec<Sha> {
+pub(crate) fn parents(world: &World, repository: &str, commit_sha: &Sha) -> Vec<Sha> {
     let graph = world.sim.github.graph(repository, 200);
-    graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
+    graph.into_iter().find(|commit| commit.sha == *commit_sha).expect("a commit").parents
 }
 
 /// An answer of GitHub's API.
 pub(crate) async fn api(world: &World, path: &str) -> Value {
     let url = format!("{}/sim/github{path}", world.origin);
-    let asked = reqwest::Client::new().get(url).bearer_auth(GITHUB_TOKEN).send().await.unwrap();
-    asked.json().await.unwrap()
+    let response = reqwest::Client::new().get(url).bearer_auth(GITHUB_TOKEN).send().await.unwrap();
+    response.json().await.unwrap()
 }
 
 /// The newest card of a channel.
 pub(crate) fn card(world: &World, channel: &str) -> String {
-    world.public_messages(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
+    world.public_messages(channel).into_iter().rfind(|text| text.contains("asked by")).expect("a card")
 }
 
 /// Replaces Gantry's commits by names, because they differ in each run.
@@ -95,8 +95,8 @@ pub(crate) fn redact_own_commits(world: &World, text: &str) -> String {
 }
 
 /// Replaces the delivery of `search` in the configuration.
-pub(crate) fn replace_delivery(yaml: &str, by: &str) -> String {
-    let changed = yaml.replace(DELIVERY, by);
+pub(crate) fn replace_delivery(yaml: &str, delivery: &str) -> String {
+    let changed = yaml.replace(DELIVERY, delivery);
     assert_ne!(changed, yaml);
     changed
 }
@@ -109,15 +109,15 @@ pub(crate) fn deliver_checkout_by_manifest(yaml: &str) -> String {
 }
 
 /// Moves the clock until the condition holds. For worlds with a paused request, in which `settle` would not return.
-pub(crate) async fn advance_until(world: &World, is_so: &dyn Fn() -> bool) {
+pub(crate) async fn advance_until(world: &World, condition: &dyn Fn() -> bool) {
     for _ in 0..400 {
-        if is_so() {
+        if condition() {
             return;
         }
         world.clock.advance(SignedDuration::from_millis(250));
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("it never came to be: {:#?}", world.public_messages("deploys"));
+    panic!("the condition never held: {:#?}", world.public_messages("deploys"));
 }
 
 /// Pushes a newer version and promotes it to qa. Returns its tag.

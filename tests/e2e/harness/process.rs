@@ -79,14 +79,14 @@ pub(crate) enum PauseWhen {
 impl PauseWhen {
     /// The change ended without reaching `point`. Asserts that `point` lies beyond the minimum number of requests: a
     /// third of `min_requests` when only requests with an effect count. Additional edits of the card add requests.
-    pub(crate) fn assert_is_beyond_last_request(self, point: KillPoint, min_requests: usize, held_at: &[String]) {
+    pub(crate) fn assert_is_beyond_last_request(self, point: KillPoint, min_requests: usize, paused_at: &[String]) {
         let least = match self {
             Self::BeforeTheEffect => min_requests,
             Self::AfterTheEffect => min_requests / 3,
         };
         match point {
-            KillPoint::Named(name) => panic!("no request ended with {name}: {held_at:#?}"),
-            KillPoint::Nth(nth) => assert!(nth > least, "the change made fewer than {nth} requests: {held_at:#?}"),
+            KillPoint::Named(name) => panic!("no request ended with {name}; paused so far: {paused_at:#?}"),
+            KillPoint::Nth(nth) => assert!(nth > least, "the change made fewer than {nth} requests: {paused_at:#?}"),
         }
     }
 }
@@ -115,14 +115,14 @@ struct Inner {
 
 impl RequestInterceptor {
     fn new() -> Self {
-        let (held, _) = watch::channel(None);
+        let (paused, _) = watch::channel(None);
         Self(Arc::new(Inner {
             count: AtomicUsize::new(0),
             pause_rule: Mutex::default(),
             requests: Mutex::default(),
             credentials: Mutex::default(),
             bodies: Mutex::default(),
-            paused: held,
+            paused,
         }))
     }
 
@@ -135,19 +135,19 @@ impl RequestInterceptor {
 
     pub(crate) fn pause_at(&self, point: KillPoint, pause: PauseWhen) {
         match point {
-            KillPoint::Named(end) => self.pause_matching(end, pause),
+            KillPoint::Named(suffix) => self.pause_matching(suffix, pause),
             KillPoint::Nth(nth) => self.pause_nth(nth, pause),
         }
     }
 
     /// Pauses all requests with this end of their method and path until `resume`.
-    pub(crate) fn pause_matching(&self, end: &'static str, pause: PauseWhen) {
-        *self.0.pause_rule.lock().unwrap() = Some((RequestSelector::PathSuffix(end), pause));
+    pub(crate) fn pause_matching(&self, suffix: &'static str, pause: PauseWhen) {
+        *self.0.pause_rule.lock().unwrap() = Some((RequestSelector::PathSuffix(suffix), pause));
     }
 
     /// The number of requests with this end of their method and path.
-    pub(crate) fn count_requests(&self, end: &str) -> usize {
-        self.0.requests.lock().unwrap().iter().filter(|what| what.ends_with(end)).count()
+    pub(crate) fn count_requests(&self, suffix: &str) -> usize {
+        self.0.requests.lock().unwrap().iter().filter(|request| request.ends_with(suffix)).count()
     }
 
     /// The credentials in the `Authorization` headers of the bot, without their scheme.
@@ -181,9 +181,9 @@ impl RequestInterceptor {
         Some(Request::from_parts(parts, Body::from(body)))
     }
 
-    async fn pause_request(&self, what: String) {
+    async fn pause_request(&self, request: String) {
         let mut opened = self.0.paused.subscribe();
-        self.0.paused.send_replace(Some(what));
+        self.0.paused.send_replace(Some(request));
         let _ = opened.wait_for(Option::is_none).await;
     }
 }
@@ -197,27 +197,27 @@ async fn intercept_request(State(interceptor): State<RequestInterceptor>, reques
     if path.starts_with("/sim/cluster") || path.starts_with("/webhooks/") {
         return next.run(request).await;
     }
-    let what = format!("{} {path}", request.method());
-    interceptor.0.requests.lock().unwrap().push(what.clone());
-    let plan = *interceptor.0.pause_rule.lock().unwrap();
-    let hold = plan.and_then(|(which, hold)| {
-        let counts = || hold == PauseWhen::BeforeTheEffect || !request.method().is_safe();
-        let meant = match which {
-            RequestSelector::Nth(nth) => counts() && interceptor.0.count.fetch_add(1, Ordering::SeqCst) + 1 == nth,
-            RequestSelector::PathSuffix(end) => what.ends_with(end),
+    let name = format!("{} {path}", request.method());
+    interceptor.0.requests.lock().unwrap().push(name.clone());
+    let rule = *interceptor.0.pause_rule.lock().unwrap();
+    let pause = rule.and_then(|(selector, pause)| {
+        let is_counted = || pause == PauseWhen::BeforeTheEffect || !request.method().is_safe();
+        let is_selected = match selector {
+            RequestSelector::Nth(nth) => is_counted() && interceptor.0.count.fetch_add(1, Ordering::SeqCst) + 1 == nth,
+            RequestSelector::PathSuffix(suffix) => name.ends_with(suffix),
         };
-        meant.then_some(hold)
+        is_selected.then_some(pause)
     });
-    match hold {
+    match pause {
         None => next.run(request).await,
         Some(PauseWhen::BeforeTheEffect) => {
-            interceptor.pause_request(what).await;
+            interceptor.pause_request(name).await;
             // The process that sent the request was killed.
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         }
         Some(PauseWhen::AfterTheEffect) => {
             let response = next.run(request).await;
-            interceptor.pause_request(what).await;
+            interceptor.pause_request(name).await;
             response
         }
     }
@@ -308,7 +308,8 @@ impl ProcessHarness {
         harness.wait_until_cluster_read().await;
         // The announcement of this push proves that the first round is stored.
         harness.world.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
-        wait_until("the first look is over", async || harness.count_messages_with("The first push of all") > 0).await;
+        wait_until("the first push is announced", async || harness.count_messages_with("The first push of all") > 0)
+            .await;
         harness
     }
 
@@ -337,13 +338,13 @@ impl ProcessHarness {
     /// Waits until the bot has handled its input: every inbox row is done, every message is sent, and the bot sent no
     /// request between two polls. Input that the HTTP endpoints have acknowledged is in the inbox.
     pub(crate) async fn wait_until_idle(&self) {
-        let left = "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL) + (SELECT COUNT(*) FROM outbox)";
+        let outstanding = "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL) + (SELECT COUNT(*) FROM outbox)";
         let mut store = self.read_store().await;
-        let mut asked_before = None;
+        let mut requests_before = None;
         wait_until("the bot is idle", async || {
-            let left: i64 = sqlx::query_scalar(left).fetch_one(&mut store).await.unwrap();
-            let asked = self.interceptor.count_requests("");
-            asked_before.replace(asked) == Some(asked) && left == 0
+            let outstanding: i64 = sqlx::query_scalar(outstanding).fetch_one(&mut store).await.unwrap();
+            let requests = self.interceptor.count_requests("");
+            requests_before.replace(requests) == Some(requests) && outstanding == 0
         })
         .await;
     }
@@ -352,7 +353,7 @@ impl ProcessHarness {
     pub(crate) async fn wait_until_stored(&self, row: &str, value: &str) {
         let query = format!("SELECT COUNT(*) FROM {row}");
         let mut store = self.read_store().await;
-        wait_until(&format!("stored: {row}, {value}"), async || {
+        wait_until(&format!("a row is stored: {row}, {value}"), async || {
             let rows = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(query.clone())).bind(value);
             rows.fetch_one(&mut store).await.unwrap() > 0
         })
@@ -365,13 +366,13 @@ impl ProcessHarness {
 
     /// Sends SIGTERM, as a cluster does to end a pod.
     pub(crate) fn terminate(&self) {
-        let id = self.bot.as_ref().expect("a bot").child.id().to_string();
+        let id = self.bot.as_ref().expect("a running bot").child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     }
 
     /// The exit status, or `None` while the bot runs.
     pub(crate) fn exit_status(&mut self) -> Option<ExitStatus> {
-        self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
+        self.bot.as_mut().expect("a running bot").child.try_wait().unwrap()
     }
 
     /// Runs `gantry doctor` with the same configuration.
@@ -383,7 +384,10 @@ impl ProcessHarness {
     /// The address of the metrics of the newest process.
     pub(crate) fn metrics_url(&self) -> String {
         let log = self.log();
-        let line = log.iter().rfind(|line| line["message"] == "serving metrics").expect("they are told");
+        let line = log
+            .iter()
+            .rfind(|line| line["message"] == "serving metrics")
+            .expect("a log line with the address of the metrics");
         format!("http://{}", line["bound"].as_str().unwrap())
     }
 
@@ -393,9 +397,9 @@ impl ProcessHarness {
 
     /// Locks the database against writes until the returned connection is dropped.
     pub(crate) async fn block_database_writes(&self) -> SqliteConnection {
-        let mut held = SqliteConnection::connect(&self.database_url()).await.unwrap();
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut held).await.unwrap();
-        held
+        let mut connection = SqliteConnection::connect(&self.database_url()).await.unwrap();
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.unwrap();
+        connection
     }
 
     /// The names and contents of the database's files and of the log.
@@ -409,7 +413,9 @@ impl ProcessHarness {
     /// The log lines of all processes so far.
     pub(crate) fn log(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("a log line is not JSON: {line}")))
+            .collect()
     }
 
     /// The messages that everyone sees in #deploys.
@@ -420,8 +426,8 @@ impl ProcessHarness {
     }
 
     /// The number of public messages in #deploys that contain this text.
-    pub(crate) fn count_messages_with(&self, words: &str) -> usize {
-        self.messages().iter().filter(|message| crate::harness::world::render_message(message).contains(words)).count()
+    pub(crate) fn count_messages_with(&self, text: &str) -> usize {
+        self.messages().iter().filter(|message| crate::harness::world::render_message(message).contains(text)).count()
     }
 }
 
@@ -433,12 +439,12 @@ impl Drop for ProcessHarness {
     }
 }
 
-pub(crate) async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn wait_until(description: &str, mut condition: impl AsyncFnMut() -> bool) {
     for _ in 0..1200 {
-        if holds().await {
+        if condition().await {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    panic!("never: {what}");
+    panic!("timed out waiting until {description}");
 }

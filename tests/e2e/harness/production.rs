@@ -14,7 +14,7 @@ pub(crate) fn head(world: &World, branch: &str) -> Sha {
 
 /// The newest card in #releases, without ids, commits and times.
 pub(crate) fn card(world: &World) -> String {
-    let card = world.public_messages("releases").into_iter().rfind(|told| told.contains("asked by"));
+    let card = world.public_messages("releases").into_iter().rfind(|text| text.contains("asked by"));
     let mut card = redact_origin_and_ids(world, &card.expect("a card"));
     let frozen = pull(world).map(|pull| pull.head_sha);
     for (sha, name) in [(frozen, "<frozen>"), (world.sim.github.head(REPOSITORY, "prod"), "<prod>")] {

@@ -55,9 +55,9 @@ impl GithubHarness {
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::new(&origin, Auth::Token(SecretString::from("x")), clock.clone()).unwrap();
         let moves: Arc<Mutex<BTreeMap<String, Vec<BranchMove>>>> = Arc::default();
-        let seen = moves.clone();
+        let recorded = moves.clone();
         github.on_move(move |moved| {
-            seen.lock().unwrap().entry(moved.repository.clone()).or_default().push(moved.clone());
+            recorded.lock().unwrap().entry(moved.repository.clone()).or_default().push(moved.clone());
         });
         Self { github, client, clock, moves }
     }
@@ -104,8 +104,8 @@ impl TestRepository<'_> {
     /// The moves of the environments' branches since the last call.
     pub(crate) fn take_moves(&self) -> Vec<BranchMove> {
         let mut all = self.harness.moves.lock().unwrap();
-        let moves = all.get_mut(&self.name()).map(std::mem::take).unwrap_or_default();
-        moves.into_iter().filter(|moved| !moved.branch.starts_with("gantry/")).collect()
+        let branch_moves = all.get_mut(&self.name()).map(std::mem::take).unwrap_or_default();
+        branch_moves.into_iter().filter(|moved| !moved.branch.starts_with("gantry/")).collect()
     }
 
     pub(crate) async fn open_rollbacks(&self, branch: &str) -> Vec<OpenRollback> {
@@ -136,7 +136,7 @@ impl TestRepository<'_> {
         if open.is_empty() {
             return match client.merge_into_branch(repository, branch, pinned, &message).await.unwrap() {
                 MergeOutcome::Done { commit, parents } => {
-                    assert_eq!(parents, [base, pinned.clone()], "a merge commit of exactly that");
+                    assert_eq!(parents, [base, pinned.clone()], "the merge commit has exactly these parents");
                     PromotionResult::Merged(commit)
                 }
                 MergeOutcome::AlreadyMerged => PromotionResult::AlreadyMerged,
@@ -146,12 +146,12 @@ impl TestRepository<'_> {
         }
         let scratch_branch = format!("gantry/{change}");
         client.put_own_branch(repository, &scratch_branch, &base).await.unwrap();
-        let promoting = PromotionMerge { change, pinned, message: &message };
+        let merge = PromotionMerge { change, pinned, message: &message };
         let promoted =
-            match client.build_promotion_commit(repository, &scratch_branch, &base, open, promoting).await.unwrap() {
+            match client.build_promotion_commit(repository, &scratch_branch, &base, open, merge).await.unwrap() {
                 BuildPromotionOutcome::Done(result) => {
-                    let moved = client.fast_forward(repository, branch, &result).await.unwrap();
-                    assert_eq!(moved, FastForwardOutcome::Done);
+                    let outcome = client.fast_forward(repository, branch, &result).await.unwrap();
+                    assert_eq!(outcome, FastForwardOutcome::Done);
                     PromotionResult::Merged(result)
                 }
                 BuildPromotionOutcome::Conflict => PromotionResult::Conflict,
@@ -168,7 +168,7 @@ impl TestRepository<'_> {
         let trailers = Trailers::Rollback { change, restores: Some(restore.clone()) };
         let message = format!("Roll back to {restore}\n\n{trailers}\n");
         let commit = client.create_rollback_commit(repository, &parent, restore, &message).await.unwrap().unwrap();
-        assert_eq!(self.head(branch), parent, "nothing moved yet");
+        assert_eq!(self.head(branch), parent, "the branch has not moved yet");
         assert_eq!(client.fast_forward(repository, branch, &commit).await.unwrap(), FastForwardOutcome::Done);
         OpenRollback { change, commit, parent, restores: restore.clone() }
     }

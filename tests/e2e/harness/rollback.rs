@@ -12,19 +12,19 @@ pub(crate) fn head(world: &World, branch: &str) -> Sha {
     world.sim.github.head(REPOSITORY, branch).expect("a branch")
 }
 
-pub(crate) fn parents(world: &World, of: &Sha) -> Vec<Sha> {
+pub(crate) fn parents(world: &World, commit_sha: &Sha) -> Vec<Sha> {
     let graph = world.sim.github.graph(REPOSITORY, 1000);
-    graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
+    graph.into_iter().find(|commit| commit.sha == *commit_sha).expect("a commit").parents
 }
 
 /// All files of a commit with the hashes of their contents.
-pub(crate) fn tree(world: &World, at: &Sha) -> BTreeMap<String, Sha> {
-    world.sim.github.files(REPOSITORY, at).expect("a commit")
+pub(crate) fn tree(world: &World, commit: &Sha) -> BTreeMap<String, Sha> {
+    world.sim.github.files(REPOSITORY, commit).expect("a commit")
 }
 
 /// The text of the artefact's file in a commit.
-pub(crate) fn text(world: &World, at: &Sha) -> String {
-    world.sim.github.read_file(REPOSITORY, at, "src/checkout.txt").expect("the file")
+pub(crate) fn text(world: &World, commit: &Sha) -> String {
+    world.sim.github.read_file(REPOSITORY, commit, "src/checkout.txt").expect("the file")
 }
 
 /// Replaces these commits by names, because Gantry's commits differ in each run.
@@ -37,7 +37,7 @@ pub(crate) fn redact_commits(world: &World, text: &str, shas: &[(&Sha, &str)]) -
 
 /// The newest card in a channel.
 pub(crate) fn card(world: &World, channel: &str) -> String {
-    let cards = world.public_messages(channel).into_iter().rfind(|told| told.contains("asked by"));
+    let cards = world.public_messages(channel).into_iter().rfind(|text| text.contains("asked by"));
     cards.unwrap_or_else(|| panic!("no card in {channel}: {:#?}", world.public_messages(channel)))
 }
 

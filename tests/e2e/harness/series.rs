@@ -73,13 +73,13 @@ impl Random {
     pub(crate) fn mutate(&mut self, bytes: &mut Vec<u8>) {
         let before = bytes.clone();
         while *bytes == before {
-            let at = self.below(bytes.len());
+            let index = self.below(bytes.len());
             let byte = u8::try_from(self.below(256)).unwrap();
             match self.below(5) {
-                0 => bytes[at] = byte,
-                1 => bytes.insert(at, byte),
-                2 => drop(bytes.remove(at)),
-                3 => bytes.truncate(at),
+                0 => bytes[index] = byte,
+                1 => bytes.insert(index, byte),
+                2 => drop(bytes.remove(index)),
+                3 => bytes.truncate(index),
                 _ => bytes.extend(before.clone()),
             }
         }

@@ -18,13 +18,20 @@ thread_local! {
     static CLIENT: reqwest::Client = reqwest::Client::new();
 }
 
-/// Sends a body as Slack would, signed with `secret` at `at`.
-pub(crate) async fn send_slack_request(world: &World, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
-    let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", at.to_string().as_bytes(), b":", body.as_bytes()]));
+/// Sends a body as Slack would, signed with `secret` at `timestamp`.
+pub(crate) async fn send_slack_request(
+    world: &World,
+    path: &str,
+    body: &str,
+    secret: &str,
+    timestamp: i64,
+) -> (u16, String) {
+    let signature =
+        format!("v0={}", hex_hmac(secret, &[b"v0:", timestamp.to_string().as_bytes(), b":", body.as_bytes()]));
     let response = CLIENT
         .with(Clone::clone)
         .post(format!("{}{path}", world.origin))
-        .header("x-slack-request-timestamp", at.to_string())
+        .header("x-slack-request-timestamp", timestamp.to_string())
         .header("x-slack-signature", signature)
         .body(body.to_owned())
         .send()

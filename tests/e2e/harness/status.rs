@@ -9,10 +9,10 @@ pub(crate) fn redact_volatile_parts(world: &World, text: &str) -> String {
     let mut out = String::new();
     let text = redact_origin_and_ids(world, text);
     let mut rest = text.as_str();
-    while let Some((before, behind)) = rest.split_once("<!date^") {
+    while let Some((before, after)) = rest.split_once("<!date^") {
         out += before;
         out += "<when>";
-        rest = behind.split_once('>').map_or("", |(_, behind)| behind);
+        rest = after.split_once('>').map_or("", |(_, after)| after);
     }
     out += rest;
     let words = out.split_inclusive(|c: char| !c.is_ascii_alphanumeric()).map(|word| {
@@ -31,8 +31,8 @@ pub(crate) fn redact_volatile_parts(world: &World, text: &str) -> String {
 
 pub(crate) fn without_seconds(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
-    let is_second = |at: usize| words.get(at + 1).is_some_and(|unit| unit.trim_end_matches([',', ';']) == "s");
-    let masked = words.iter().enumerate().map(|(at, word)| if is_second(at) { "<n>" } else { word });
+    let is_second = |index: usize| words.get(index + 1).is_some_and(|unit| unit.trim_end_matches([',', ';']) == "s");
+    let masked = words.iter().enumerate().map(|(index, word)| if is_second(index) { "<n>" } else { word });
     masked.collect::<Vec<_>>().join(" ")
 }
 

@@ -93,11 +93,11 @@ impl World {
         write_database(folder.path(), &origin).await;
         let demo = Demo::build_in_directory(folder, with_history, sim.clone(), edit).await.unwrap();
         let bot = demo.app.context.clone();
-        let (end, ended) = oneshot::channel();
+        let (stop, stopped) = oneshot::channel();
         tokio::spawn(demo.serve(listener, async {
-            let _ = ended.await;
+            let _ = stopped.await;
         }));
-        let world = Self { sim, bot, clock, origin, shutdown: Some(end) };
+        let world = Self { sim, bot, clock, origin, shutdown: Some(stop) };
         world.settle().await;
         world
     }
@@ -175,20 +175,24 @@ impl World {
 
     /// The same with another timeout, for a world with much work.
     pub(crate) async fn settle_within(&self, timeout: Duration) {
-        let resting = tokio::time::timeout(timeout, async {
+        let at_rest = tokio::time::timeout(timeout, async {
             loop {
                 self.wait_until_idle().await;
                 let Some(due) = self.next_due().await else { return };
                 self.clock.advance_to(due);
             }
         });
-        assert!(resting.await.is_ok(), "the world does not come to rest: {}", self.describe_pending_work().await);
+        assert!(
+            at_rest.await.is_ok(),
+            "the world is not at rest after the timeout: {}",
+            self.describe_pending_work().await
+        );
     }
 
     /// The reasons why the world is not at rest.
     async fn describe_pending_work(&self) -> String {
         format!(
-            "at {} {:?} is left in the store, {:?} on the agenda; idle: {}; the watches have seen all: {}",
+            "at {}: store {:?}, next event of the simulators {:?}, idle {}, watches up to date {}",
             self.clock.now(),
             self.bot.store.measure_outstanding_work().await,
             self.sim.scheduler.next_due(),
@@ -199,7 +203,7 @@ impl World {
 
     /// Moves the clock until the condition holds or no work is left. A world with a paused request is never at rest.
     pub(crate) async fn settle_until(&self, condition: impl Fn() -> bool) {
-        let arriving = tokio::time::timeout(SETTLE_TIMEOUT, async {
+        let reached = tokio::time::timeout(SETTLE_TIMEOUT, async {
             let mut idle_polls = 0;
             while !condition() {
                 idle_polls = if self.is_idle().await { idle_polls + 1 } else { 0 };
@@ -211,7 +215,11 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(8)).await;
             }
         });
-        assert!(arriving.await.is_ok(), "the world does not come so far: {}", self.describe_pending_work().await);
+        assert!(
+            reached.await.is_ok(),
+            "the condition does not hold after the timeout: {}",
+            self.describe_pending_work().await
+        );
     }
 
     /// Waits until nothing more happens at the present time of the clock.
@@ -257,7 +265,7 @@ impl Drop for World {
             assert_eq!(
                 self.sim.unknown_requests.all(),
                 Vec::<String>::new(),
-                "the bot asked for what the simulators do not have"
+                "the bot sent requests that the simulators do not know"
             );
         }
     }
@@ -304,8 +312,8 @@ impl Person<'_> {
     /// The same without waiting for the effect.
     pub(crate) async fn clicks_without_waiting(&self, channel: &str, button: &str) {
         let messages = self.world.sim.slack.messages(channel, Some(self.name));
-        let found = messages.iter().rev().find(|message| has_button(message, button));
-        let message = found.unwrap_or_else(|| panic!("{} sees no {button} in {channel}: {messages:#?}", self.name));
+        let newest = messages.iter().rev().find(|message| has_button(message, button));
+        let message = newest.unwrap_or_else(|| panic!("{} sees no {button} in {channel}: {messages:#?}", self.name));
         self.world.sim.slack.click(self.name, channel, &message.id, button).await.unwrap();
     }
 
@@ -363,14 +371,16 @@ fn render_block(block: &Value) -> String {
 /// A line of steps without their durations.
 pub(crate) fn remove_durations(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
-    let is_count =
-        |at: usize| words.get(at).is_some_and(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()));
-    let is_unit = |at: usize| words.get(at).is_some_and(|word| matches!(*word, "s" | "min"));
-    let kept = (0..words.len()).filter(|at| {
-        let (counts, measures) = (is_count(*at) && is_unit(at + 1), *at > 0 && is_unit(*at) && is_count(at - 1));
-        !counts && !measures
+    let is_count = |index: usize| {
+        words.get(index).is_some_and(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let is_unit = |index: usize| words.get(index).is_some_and(|word| matches!(*word, "s" | "min"));
+    let kept = (0..words.len()).filter(|index| {
+        let (is_number, is_unit_of_number) =
+            (is_count(*index) && is_unit(index + 1), *index > 0 && is_unit(*index) && is_count(index - 1));
+        !is_number && !is_unit_of_number
     });
-    kept.map(|at| words[at]).collect::<Vec<_>>().join(" ")
+    kept.map(|index| words[index]).collect::<Vec<_>>().join(" ")
 }
 
 /// Replaces the address and the ids of changes, which differ in each run.
@@ -378,10 +388,10 @@ pub(crate) fn redact_origin_and_ids(world: &World, text: &str) -> String {
     let text = text.replace(&world.origin, "http://world");
     let mut out = String::new();
     let mut rest = text.as_str();
-    while let Some((before, behind)) = rest.split_once("change `") {
+    while let Some((before, after)) = rest.split_once("change `") {
         out += before;
         out += "change `<id>`";
-        rest = behind.split_once('`').map_or("", |(_, behind)| behind);
+        rest = after.split_once('`').map_or("", |(_, after)| after);
     }
     out + rest
 }
