@@ -104,13 +104,17 @@ async fn twenty_arrivals_of_one_push_share_one_card() {
     assert_eq!((cards.len(), replies.len()), (1, 0), "{cards:#?} {replies:#?}");
     let card = render_message(&cards[0]);
     assert!(card.starts_with(":large_green_circle: *20* artefacts arrived in *development*: 20 run\n"), "{card}");
-    assert_eq!(card.matches("Paint all rooms \u{b7} ALICE").count(), 1, "the commit that all are of: {card}");
+    assert_eq!(card.matches("Paint all rooms \u{b7} ALICE").count(), 1, "the common commit is shown once: {card}");
     for number in 0..20 {
         assert!(card.contains(&format!("*{}* `{}` runs", artefact_name(number), &sha[..12])), "{card}");
     }
     assert!(cards[0].edited > 0 && cards[0].history[0].text.contains("1 roll out"), "{:#?}", cards[0].history);
     let filter = LedgerFilter { kind: Some(gantry::adapters::store::LedgerKind::Arrived), ..LedgerFilter::default() };
-    assert_eq!(world.bot.store.list_ledger_entries(&filter, 100).await.unwrap().len(), 20, "history has each of them");
+    assert_eq!(
+        world.bot.store.list_ledger_entries(&filter, 100).await.unwrap().len(),
+        20,
+        "the ledger has each arrival"
+    );
 
     // Later rounds of the observer do not announce the arrivals again.
     for _ in 0..5 {
@@ -140,7 +144,7 @@ async fn a_failure_in_a_batch_is_announced_in_the_thread_and_the_channel_and_eac
     assert_eq!(
         (count_mentions(&all, "<@U0ALICE>"), count_mentions(&all, "<@U0BOB>")),
         (1, 1),
-        "all whose commits came with it: {all:#?}"
+        "each author of a commit is mentioned once: {all:#?}"
     );
 }
 

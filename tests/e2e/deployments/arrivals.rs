@@ -25,10 +25,10 @@ async fn a_push_is_announced_once_in_the_channel_when_it_runs() {
     let sha = world.push("checkout", "Sort the basket by name");
     world.settle().await;
 
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 1, "{told:#?}");
-    let told = redact_origin(&world, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
-    assert_snapshot!(told, @"
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    let message = redact_origin(&world, &messages[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    assert_snapshot!(message, @"
     :large_green_circle: *checkout* `develop-<short>` runs in *development*
     <http://world/sim/github/acme/checkout/commit/<sha>|<short>> Sort the basket by name · Alice Adler · rolled out in 3 s
     Next: `/promote checkout qa`
@@ -64,8 +64,8 @@ async fn a_late_answer_of_github_is_not_used_for_a_version_that_arrived_meanwhil
     let second = loop {
         world.clock.advance(SignedDuration::from_millis(500));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        let asked = world.sim.github.request_faults().requests();
-        if asked.iter().any(|asked| asked.contains(&format!("/commits/{}", &first[..7]))) {
+        let requests = world.sim.github.request_faults().requests();
+        if requests.iter().any(|request| request.contains(&format!("/commits/{}", &first[..7]))) {
             break world.push("checkout", "The second");
         }
     };
@@ -80,10 +80,13 @@ async fn a_late_answer_of_github_is_not_used_for_a_version_that_arrived_meanwhil
     world.sim.github.request_faults().resume();
     world.settle().await;
     assert!(world.running_tag("checkout", "development").ends_with(&second[..7]));
-    let told = world.public_messages("deploys");
-    let about = |sha: &str| told.iter().find(|told| told.contains(&format!("`develop-{}`", &sha[..7]))).cloned();
-    assert!(about(&second).is_some_and(|told| told.contains("The second") && !told.contains("The first")), "{told:#?}");
-    assert!(about(&first).is_none_or(|told| !told.contains("The second")), "{told:#?}");
+    let messages = world.public_messages("deploys");
+    let about = |sha: &str| messages.iter().find(|text| text.contains(&format!("`develop-{}`", &sha[..7]))).cloned();
+    assert!(
+        about(&second).is_some_and(|text| text.contains("The second") && !text.contains("The first")),
+        "{messages:#?}"
+    );
+    assert!(about(&first).is_none_or(|text| !text.contains("The second")), "{messages:#?}");
     world.alice().types("/promote checkout qa --dry-run").await;
     assert!(world.alice().reads().contains(&format!("commit `{}`", &second[..7])), "{}", world.alice().reads());
 }
@@ -117,10 +120,10 @@ async fn a_push_that_fails_is_announced_with_the_reason() {
     let sha = world.push("checkout", "Break the basket");
     world.settle().await;
 
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 1, "{told:#?}");
-    let told = redact_origin(&world, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
-    assert_snapshot!(told, @"
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    let message = redact_origin(&world, &messages[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    assert_snapshot!(message, @"
     :red_circle: *checkout* `develop-<short>` failed in *development*
     <http://world/sim/github/acme/checkout/commit/<sha>|<short>> Break the basket · <@U0ALICE>
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
@@ -134,8 +137,8 @@ async fn a_missing_image_is_announced_as_the_reason_of_a_failure() {
     world.sim.faults.arm(Fault::ImageMissing, 1, None, None);
     world.push("storefront", "Vanish");
     world.settle().await;
-    let told = world.public_messages("deploys").join("\n");
-    assert!(told.contains("*storefront*") && told.contains("ImagePullBackOff"), "{told}");
+    let messages = world.public_messages("deploys").join("\n");
+    assert!(messages.contains("*storefront*") && messages.contains("ImagePullBackOff"), "{messages}");
 }
 
 #[tokio::test]
@@ -146,10 +149,13 @@ async fn a_failed_push_and_its_fix_are_two_announcements() {
     world.settle().await;
     world.push("checkout", "Mend the basket");
     world.settle().await;
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 2);
-    assert!(told[0].starts_with(":red_circle:") && told[1].starts_with(":large_green_circle:"), "{told:#?}");
-    assert!(told[1].contains("Mend the basket"));
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 2);
+    assert!(
+        messages[0].starts_with(":red_circle:") && messages[1].starts_with(":large_green_circle:"),
+        "{messages:#?}"
+    );
+    assert!(messages[1].contains("Mend the basket"));
 }
 
 #[tokio::test]
@@ -175,12 +181,12 @@ async fn a_push_to_a_shared_repository_is_announced_for_each_artefact() {
     let world = World::open().await;
     let sha = world.push("mailer", "Write nicer mails");
     world.settle().await;
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 2, "{told:#?}");
-    let mailer = told.iter().find(|text| text.contains("*mailer*")).expect("the mailer");
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 2, "{messages:#?}");
+    let mailer = messages.iter().find(|text| text.contains("*mailer*")).expect("the mailer");
     // Its tag and its labels do not name the commit: it comes from the controller's report.
     assert!(mailer.contains(&sha[..7]) && mailer.contains("Write nicer mails"), "{mailer}");
-    assert!(told.iter().any(|text| text.contains("*storefront*")));
+    assert!(messages.iter().any(|text| text.contains("*storefront*")));
 }
 
 #[tokio::test]
@@ -188,12 +194,12 @@ async fn an_arrival_by_manifest_is_announced_with_the_commit_of_its_image() {
     let world = World::open().await;
     world.push("search", "Find more");
     world.settle().await;
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 1, "{told:#?}");
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
     assert!(
-        told[0].contains("*search*") && told[0].contains("Find more") && told[0].contains("Alice Adler"),
+        messages[0].contains("*search*") && messages[0].contains("Find more") && messages[0].contains("Alice Adler"),
         "{}",
-        told[0]
+        messages[0]
     );
 }
 
@@ -205,15 +211,15 @@ async fn while_github_is_down_an_arrival_is_announced_and_its_commit_is_added_la
         world.push(artefact, "GitHub sleeps");
         world.sim.faults.arm(Fault::Github502, 1000, None, None);
         world.settle().await;
-        let told = world.public_messages("deploys");
-        assert_eq!(told.len(), 1);
-        assert!(!told[0].contains("GitHub sleeps"), "{}", told[0]);
+        let messages = world.public_messages("deploys");
+        assert_eq!(messages.len(), 1);
+        assert!(!messages[0].contains("GitHub sleeps"), "{}", messages[0]);
 
         while world.sim.faults.take_if_armed(Fault::Github502, None, None) {}
         world.wait(SignedDuration::from_secs(61)).await;
-        let told = world.public_messages("deploys");
-        assert_eq!(told.len(), 1, "the same message, edited");
-        assert!(told[0].contains("GitHub sleeps") && told[0].contains("Alice Adler"), "{}", told[0]);
+        let messages = world.public_messages("deploys");
+        assert_eq!(messages.len(), 1, "the same message, edited");
+        assert!(messages[0].contains("GitHub sleeps") && messages[0].contains("Alice Adler"), "{}", messages[0]);
     }
 }
 
@@ -222,8 +228,8 @@ async fn the_text_of_a_commit_cannot_mention_anyone() {
     let world = World::open().await;
     world.push("checkout", "<!channel> <@U0BOB> & `rm`");
     world.settle().await;
-    let told = &world.public_messages("deploys")[0];
-    assert!(told.contains("&lt;!channel&gt; &lt;@U0BOB&gt; &amp; `rm`"), "{told}");
+    let message = &world.public_messages("deploys")[0];
+    assert!(message.contains("&lt;!channel&gt; &lt;@U0BOB&gt; &amp; `rm`"), "{message}");
 }
 
 /// The author is mentioned once: an edit of a message notifies no one, and no message is posted again.
@@ -239,12 +245,12 @@ async fn a_recovery_is_announced_once_in_the_thread_and_the_channel() {
     for _ in 0..3 {
         world.wait(SignedDuration::from_secs(61)).await;
     }
-    let told = world.sim.slack.messages("deploys", None);
-    assert_eq!(told.len(), 2, "{told:#?}");
-    let texts: Vec<String> = told.iter().map(crate::harness::world::render_message).collect();
+    let messages = world.sim.slack.messages("deploys", None);
+    assert_eq!(messages.len(), 2, "{messages:#?}");
+    let texts: Vec<String> = messages.iter().map(crate::harness::world::render_message).collect();
     assert!(texts[0].starts_with(":large_green_circle:") && !texts[0].contains("<@"), "{texts:#?}");
     assert!(texts[1].contains("runs in *development* after all."), "{texts:#?}");
-    assert_eq!((told[1].thread.as_ref(), told[1].broadcast), (Some(&told[0].id), true));
+    assert_eq!((messages[1].thread.as_ref(), messages[1].broadcast), (Some(&messages[0].id), true));
 }
 
 #[tokio::test]
@@ -263,10 +269,13 @@ async fn an_author_who_becomes_known_late_is_mentioned_in_the_thread() {
     for _ in 0..3 {
         world.wait(SignedDuration::from_secs(61)).await;
     }
-    let told = world.sim.slack.messages("deploys", None);
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(crate::harness::world::render_message(&told[0]).contains("Break the basket"));
-    assert!(told[1].broadcast && crate::harness::world::render_message(&told[1]).contains("<@U0ALICE>"), "{told:#?}");
+    let messages = world.sim.slack.messages("deploys", None);
+    assert_eq!(messages.len(), 2, "{messages:#?}");
+    assert!(crate::harness::world::render_message(&messages[0]).contains("Break the basket"));
+    assert!(
+        messages[1].broadcast && crate::harness::world::render_message(&messages[1]).contains("<@U0ALICE>"),
+        "{messages:#?}"
+    );
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ async fn a_forbidden_namespace_is_shown_as_unreadable_and_does_not_affect_the_ot
 
     let ready = reqwest::get(format!("{}/readyz", world.origin)).await.unwrap();
     assert_eq!(ready.status(), 200);
-    assert!(ready.text().await.unwrap().contains("forbidden"), "it is said there, not waited for");
+    assert!(ready.text().await.unwrap().contains("forbidden"), "readiness shows it and does not wait for it");
 }
 
 #[tokio::test]
@@ -41,7 +41,11 @@ async fn a_push_during_an_outage_of_the_cluster_is_announced_once_after_it() {
 
     world.push("checkout", "Behind closed doors");
     world.wait(SignedDuration::from_secs(30)).await;
-    assert_eq!(world.public_messages("deploys"), Vec::<String>::new(), "what cannot be seen is not told");
+    assert_eq!(
+        world.public_messages("deploys"),
+        Vec::<String>::new(),
+        "a version in an unreadable cluster is not announced"
+    );
 
     world.sim.cluster.set_down("development", false);
     for _ in 0..200 {
@@ -51,9 +55,9 @@ async fn a_push_during_an_outage_of_the_cluster_is_announced_once_after_it() {
         }
     }
     world.settle().await;
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 1, "{told:#?}");
-    assert!(told[0].contains("Behind closed doors"));
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    assert!(messages[0].contains("Behind closed doors"));
 }
 
 #[tokio::test]
@@ -78,24 +82,24 @@ async fn the_image_history_of_every_kind_of_workload_can_be_read() {
         for tag in ["a", "b", "a", "c"] {
             world.sim.cluster.set_running("qa", workload, "beside", &format!("acme:{tag}"), 1);
         }
-        let past = fetch_image_history(clients, &qa, workload, None, "acme").await.unwrap();
-        let tags: Vec<&str> = past.iter().take(2).map(|past| past.image.tag.as_deref().unwrap()).collect();
-        assert_eq!(tags, ["a", "b"], "{workload}: what came back is newer than what it replaced");
-        assert!(past[0].revision > past[1].revision && past[0].created_at.is_some());
+        let history = fetch_image_history(clients, &qa, workload, None, "acme").await.unwrap();
+        let tags: Vec<&str> = history.iter().take(2).map(|entry| entry.image.tag.as_deref().unwrap()).collect();
+        assert_eq!(tags, ["a", "b"], "{workload}: a restored version is newer than the one it replaced");
+        assert!(history[0].revision > history[1].revision && history[0].created_at.is_some());
     }
     // The history also has versions from before the bot's first start.
-    let past = fetch_image_history(clients, &qa, &checkout, None, "ghcr.io/acme/checkout").await.unwrap();
+    let history = fetch_image_history(clients, &qa, &checkout, None, "ghcr.io/acme/checkout").await.unwrap();
     let now = world.running_tag("checkout", "qa");
-    assert!(!past.is_empty() && past.iter().all(|past| past.image.tag.as_deref() != Some(&now)), "{past:?}");
+    assert!(!history.is_empty() && history.iter().all(|entry| entry.image.tag.as_deref() != Some(&now)), "{history:?}");
 
     let nothing = fetch_image_history(clients, &qa, &"deployment/nothing".parse().unwrap(), None, "acme").await;
     assert_eq!(nothing, Ok(vec![]));
     world.sim.cluster.forbid("qa");
-    let why = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
-    assert_eq!(why.to_string(), "forbidden: grant get on deployments in qa");
+    let error = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
+    assert_eq!(error.to_string(), "forbidden: grant get on deployments in qa");
     world.sim.cluster.allow("qa");
     world.sim.cluster.set_down("qa", true);
-    let why = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
-    assert!(why.to_string().starts_with("the cluster answered 503"), "{why}");
+    let error = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
+    assert!(error.to_string().starts_with("the cluster answered 503"), "{error}");
     world.sim.cluster.set_down("qa", false);
 }

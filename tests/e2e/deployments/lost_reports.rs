@@ -38,7 +38,7 @@ async fn open_world() -> World {
 struct RandomRun<'a> {
     world: &'a World,
     rng: Rng,
-    things: &'a [&'static str],
+    artefacts: &'a [&'static str],
     /// The actions so far, for the message of a failed assertion.
     actions: Vec<String>,
 }
@@ -46,37 +46,39 @@ struct RandomRun<'a> {
 impl RandomRun<'_> {
     async fn round(&mut self, round: usize) {
         for step in 0..3 {
-            let thing = self.things[self.rng.next_below(self.things.len())];
+            let artefact = self.artefacts[self.rng.next_below(self.artefacts.len())];
             let environment = ["qa", "qa", "staging"][self.rng.next_below(3)];
             match self.rng.next_below(5) {
-                0 => self.push(thing, round, step).await,
+                0 => self.push(artefact, round, step).await,
                 1 => {
-                    self.crash(thing, "development");
-                    self.push(thing, round, step).await;
+                    self.crash(artefact, "development");
+                    self.push(artefact, round, step).await;
                 }
-                2 => self.types_and_confirms(&format!("/promote {thing} {environment}")).await,
+                2 => self.types_and_confirms(&format!("/promote {artefact} {environment}")).await,
                 3 => {
-                    self.crash(thing, environment);
-                    self.types_and_confirms(&format!("/promote {thing} {environment}")).await;
+                    self.crash(artefact, environment);
+                    self.types_and_confirms(&format!("/promote {artefact} {environment}")).await;
                 }
-                _ => self.types_and_confirms(&format!("/rollback {thing} {environment} --reason it is broken")).await,
+                _ => {
+                    self.types_and_confirms(&format!("/rollback {artefact} {environment} --reason it is broken")).await;
+                }
             }
         }
-        if round == 1 && self.things.contains(&"mailer") {
+        if round == 1 && self.artefacts.contains(&"mailer") {
             self.crash("mailer", "development");
             self.push("mailer", round, 3).await;
         }
     }
 
-    async fn push(&mut self, thing: &str, round: usize, step: usize) {
-        self.actions.push(format!("push {thing}"));
-        self.world.push(thing, &format!("Round {round}, step {step}"));
+    async fn push(&mut self, artefact: &str, round: usize, step: usize) {
+        self.actions.push(format!("push {artefact}"));
+        self.world.push(artefact, &format!("Round {round}, step {step}"));
         self.world.settle().await;
     }
 
-    fn crash(&mut self, thing: &str, environment: &str) {
-        self.actions.push(format!("crash {thing} in {environment}"));
-        self.world.sim.faults.arm(Fault::CrashLoop, 1, Some(thing.to_owned()), Some(environment.to_owned()));
+    fn crash(&mut self, artefact: &str, environment: &str) {
+        self.actions.push(format!("crash {artefact} in {environment}"));
+        self.world.sim.faults.arm(Fault::CrashLoop, 1, Some(artefact.to_owned()), Some(environment.to_owned()));
     }
 
     async fn types_and_confirms(&mut self, command: &str) {
@@ -94,10 +96,10 @@ impl RandomRun<'_> {
 }
 
 /// The tag and the state of an artefact in the simulated cluster.
-fn cluster_state(world: &World, thing: &SimArtefact, environment: &str) -> (String, &'static str) {
-    let workload = thing.workloads().remove(0);
-    let state = world.sim.cluster.state(environment, &workload);
-    (Image::parse(&state.image.expect("an image")).tag.expect("a tag").to_string(), state.state)
+fn cluster_state(world: &World, artefact: &SimArtefact, environment: &str) -> (String, &'static str) {
+    let workload = artefact.workloads().remove(0);
+    let workload_state = world.sim.cluster.state(environment, &workload);
+    (Image::parse(&workload_state.image.expect("an image")).tag.expect("a tag").to_string(), workload_state.state)
 }
 
 /// The tag and the state of an artefact in the store.
@@ -120,93 +122,94 @@ async fn sightings(world: &World) -> BTreeMap<(String, String), Sighting> {
 
 /// Compares the stored sightings and the newest ended changes with the cluster. Returns the stages of these changes.
 async fn assert_store_matches_cluster(world: &World, after: &str) -> StageByPlace {
-    let seen = sightings(world).await;
-    let (mut runs, mut keeps, mut ends) = (StateByPlace::new(), StateByPlace::new(), StageByPlace::new());
-    for thing in &ARTEFACTS {
+    let sightings_by_place = sightings(world).await;
+    let (mut running, mut stored, mut stages) = (StateByPlace::new(), StateByPlace::new(), StageByPlace::new());
+    for artefact in &ARTEFACTS {
         for (environment, _) in ENVIRONMENTS {
-            let here = (thing.name, environment);
-            let sighting = &seen[&(thing.name.to_owned(), environment.to_owned())];
-            runs.insert(here, cluster_state(world, thing, environment));
-            keeps.insert(here, stored_state(sighting));
-            if let Some(change) = find_newest_ended_change(world, thing, environment).await {
-                ends.insert(here, change.stage.name());
-                assert_stage_matches_cluster(thing, &change, sighting, &runs[&here], after);
+            let place = (artefact.name, environment);
+            let sighting = &sightings_by_place[&(artefact.name.to_owned(), environment.to_owned())];
+            running.insert(place, cluster_state(world, artefact, environment));
+            stored.insert(place, stored_state(sighting));
+            if let Some(change) = find_newest_ended_change(world, artefact, environment).await {
+                stages.insert(place, change.stage.name());
+                assert_stage_matches_cluster(artefact, &change, sighting, &running[&place], after);
             }
         }
     }
-    assert_eq!(keeps, runs, "{after}");
-    ends
+    assert_eq!(stored, running, "{after}");
+    stages
 }
 
 /// The newest change of the artefact in the environment, if it has ended and no later change moved the same branch or
 /// file.
-async fn find_newest_ended_change(world: &World, thing: &SimArtefact, environment: &str) -> Option<Change> {
+async fn find_newest_ended_change(world: &World, sim_artefact: &SimArtefact, environment: &str) -> Option<Change> {
     let store = &world.bot.store;
-    let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
+    let (artefact, environment) = (ArtefactName::new(sim_artefact.name), EnvironmentName::new(environment));
     let change = store.find_last_change(&artefact, &environment).await.unwrap()?;
     let newest = store.list_changes_of(&change.change_lock_key(), 1).await.unwrap().pop()?;
     (newest.id == change.id && !change.stage.is_active()).then_some(change)
 }
 
 fn assert_stage_matches_cluster(
-    thing: &SimArtefact,
+    artefact: &SimArtefact,
     change: &Change,
     sighting: &Sighting,
-    runs: &(String, &str),
+    running: &(String, &str),
     after: &str,
 ) {
     let Some(deploying) = change.stage.deploying() else { return };
-    let (tag, state) = runs;
-    let is_result = if thing.uses_manifest {
+    let (tag, state) = running;
+    let is_result = if artefact.uses_manifest {
         change.plan.version.tag.as_deref() == Some(tag)
     } else {
         sighting.version.commit.as_ref() == Some(&deploying.result)
     };
-    let there = is_result && *state == "running";
+    let is_deployed = is_result && *state == "running";
     let name = change.stage.name();
-    assert_eq!(name == "deployed", there, "{} is {name}, and there stands {runs:?} {after}", change.id);
+    assert_eq!(name == "deployed", is_deployed, "{} is {name}, and the cluster has {running:?} {after}", change.id);
 }
 
 /// A random run with these webhook faults. Returns how the changes ended, and the number of messages in the channels.
-async fn run_seed(seed: u64, weather: WebhookFaults, things: &[&'static str]) -> (Vec<StageByPlace>, usize) {
+async fn run_seed(seed: u64, faults: WebhookFaults, artefacts: &[&'static str]) -> (Vec<StageByPlace>, usize) {
     let world = open_world().await;
-    world.sim.controller.set_webhook_faults(weather, seed);
-    let mut life = RandomRun { world: &world, rng: Rng::new(seed), things, actions: Vec::new() };
-    let mut ends = Vec::new();
+    world.sim.controller.set_webhook_faults(faults, seed);
+    let mut run = RandomRun { world: &world, rng: Rng::new(seed), artefacts, actions: Vec::new() };
+    let mut stages = Vec::new();
     for round in 0..ROUNDS {
-        life.round(round).await;
+        run.round(round).await;
         world.wait(POLL_INTERVAL).await;
-        ends.push(assert_store_matches_cluster(&world, &format!("with seed {seed} after {:#?}", life.actions)).await);
+        stages.push(assert_store_matches_cluster(&world, &format!("with seed {seed} after {:#?}", run.actions)).await);
     }
-    (ends, ["deploys", "releases"].iter().map(|channel| world.public_messages(channel).len()).sum())
+    (stages, ["deploys", "releases"].iter().map(|channel| world.public_messages(channel).len()).sum())
 }
 
 #[tokio::test]
 async fn with_30_percent_of_webhooks_lost_the_store_equals_the_cluster_after_one_poll() {
-    let weather = WebhookFaults { lost_percent: 30, ..WebhookFaults::default() };
-    let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
-    let lives = join_all(SEEDS.map(|seed| run_seed(seed, weather, &all))).await;
-    let ended: Vec<&str> = lives.iter().flat_map(|(ends, _)| ends.iter().flat_map(BTreeMap::values).copied()).collect();
-    assert!(ended.contains(&"deployed") && ended.contains(&"failed"), "these lives show little: {ended:?}");
+    let faults = WebhookFaults { lost_percent: 30, ..WebhookFaults::default() };
+    let all: Vec<&'static str> = ARTEFACTS.iter().map(|artefact| artefact.name).collect();
+    let runs = join_all(SEEDS.map(|seed| run_seed(seed, faults, &all))).await;
+    let ended: Vec<&str> =
+        runs.iter().flat_map(|(stages, _)| stages.iter().flat_map(BTreeMap::values).copied()).collect();
+    assert!(ended.contains(&"deployed") && ended.contains(&"failed"), "the runs have too few kinds of ends: {ended:?}");
 }
 
 #[tokio::test]
 async fn without_any_webhook_every_change_ends_as_deployed_or_failed() {
-    let weather = WebhookFaults { lost_percent: 100, ..WebhookFaults::default() };
-    for (ends, _) in join_all(SEEDS.map(|seed| run_seed(seed, weather, &WITH_COMMIT_IN_IMAGE))).await {
-        for (place, end) in ends.iter().flatten() {
-            assert!(["deployed", "failed"].contains(end), "{place:?} is {end}");
+    let faults = WebhookFaults { lost_percent: 100, ..WebhookFaults::default() };
+    for (stages, _) in join_all(SEEDS.map(|seed| run_seed(seed, faults, &WITH_COMMIT_IN_IMAGE))).await {
+        for (place, stage) in stages.iter().flatten() {
+            assert!(["deployed", "failed"].contains(stage), "{place:?} is {stage}");
         }
     }
 }
 
 #[tokio::test]
 async fn repeated_late_and_unordered_webhooks_do_not_change_the_result() {
-    let all: Vec<&'static str> = ARTEFACTS.iter().map(|thing| thing.name).collect();
-    let storm = WebhookFaults { lost_percent: 0, duplicate_percent: 100, max_delay: SignedDuration::from_secs(8) };
-    let lives =
-        SEEDS.skip(1).map(|seed| join(run_seed(seed, WebhookFaults::default(), &all), run_seed(seed, storm, &all)));
-    for (fine, stormy) in join_all(lives).await {
-        assert_eq!(stormy, fine);
+    let all: Vec<&'static str> = ARTEFACTS.iter().map(|artefact| artefact.name).collect();
+    let faults = WebhookFaults { lost_percent: 0, duplicate_percent: 100, max_delay: SignedDuration::from_secs(8) };
+    let runs =
+        SEEDS.skip(1).map(|seed| join(run_seed(seed, WebhookFaults::default(), &all), run_seed(seed, faults, &all)));
+    for (without_faults, with_faults) in join_all(runs).await {
+        assert_eq!(with_faults, without_faults);
     }
 }

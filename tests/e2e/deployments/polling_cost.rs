@@ -36,13 +36,13 @@ async fn polling_a_change_that_waits_for_approval_uses_no_rate_limit() {
     let world = open_with_waiting_change().await;
     let cost = measure_ten_minutes(&world).await;
     assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
-    assert!(cost.requests >= 30, "it is looked at once a minute: {cost:?}");
+    assert!(cost.requests >= 30, "the change is polled once a minute: {cost:?}");
     assert_eq!(cost.counted_requests(), 0, "{:#?}", world.sim.github.costs());
 }
 
 /// The `ETag` does not show reliably whether the pull request can be merged, so one request of each poll counts.
 #[tokio::test]
-async fn polling_a_pull_request_that_github_blocks_uses_one_counted_request() {
+async fn polling_a_pull_request_that_github_blocks_counts_one_request_per_poll() {
     let world = World::open().await;
     world.sim.github.protect(REPOSITORY, "prod", Rules { required_reviews: 1, ..Rules::default() }).unwrap();
     request_production(&world).await;

@@ -12,8 +12,8 @@ const MARK: &str = "\u{26a0} not from Git";
 
 async fn read_list_line(world: &World, artefact: &str, environment: &str) -> String {
     world.alice().types(&format!("/list {artefact}")).await;
-    let seen = world.alice().reads();
-    seen.lines().find(|line| line.starts_with(environment)).unwrap_or_else(|| panic!("{seen}")).to_owned()
+    let list = world.alice().reads();
+    list.lines().find(|line| line.starts_with(environment)).unwrap_or_else(|| panic!("{list}")).to_owned()
 }
 
 fn head(world: &World, branch: &str) -> String {
@@ -22,9 +22,9 @@ fn head(world: &World, branch: &str) -> String {
 
 /// The only message of the channel.
 fn read_only_message(world: &World) -> String {
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 1, "{told:#?}");
-    told.concat()
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    messages.concat()
 }
 
 async fn with_part() -> World {
@@ -37,15 +37,18 @@ async fn a_version_deployed_with_kubectl_is_marked_until_the_branch_has_it() {
     let newer = head(&world, "develop");
     roll_out(&world, "part", &newer[..12], None);
     world.settle().await;
-    let told = read_only_message(&world);
+    let message = read_only_message(&world);
     let mark = format!(":warning: not from Git: `qa` does not contain `{}`. Bring it into `qa`", &newer[..7]);
-    assert!(told.contains(&mark) && told.contains("Go on") && told.contains(&newer[..12]), "{told}");
+    assert!(message.contains(&mark) && message.contains("Go on") && message.contains(&newer[..12]), "{message}");
     assert!(read_list_line(&world, "part", "qa").await.contains(MARK), "{}", world.alice().reads());
     assert!(!read_list_line(&world, "part", "development").await.contains(MARK), "{}", world.alice().reads());
     assert!(world.alice().reads().contains("does not explain this version"), "{}", world.alice().reads());
 
     world.wait(POLL_INTERVAL).await;
-    assert!(read_only_message(&world).contains("not from Git"), "as long as the branch does not have it");
+    assert!(
+        read_only_message(&world).contains("not from Git"),
+        "the mark stays while the branch does not have the commit"
+    );
     world.sim.github.point_branch("acme/part", "qa", &newer.parse().unwrap()).unwrap();
     world.wait(POLL_INTERVAL).await;
     assert!(!read_only_message(&world).contains("not from Git"), "{}", read_only_message(&world));
@@ -64,9 +67,9 @@ async fn an_arrival_after_a_failed_change_is_announced_and_marked() {
     world.sim.cluster.set_image("qa", &"deployment/checkout".parse().unwrap(), "checkout", &image);
     world.settle().await;
     world.wait(POLL_INTERVAL).await;
-    let told = world.public_messages("deploys").split_off(before).concat();
+    let messages = world.public_messages("deploys").split_off(before).concat();
     let mark = format!("not from Git: `qa` does not contain `{}`", &newer[..7]);
-    assert!(told.contains(&mark) && told.contains("By hand into qa"), "{told}");
+    assert!(messages.contains(&mark) && messages.contains("By hand into qa"), "{messages}");
 }
 
 #[tokio::test]
@@ -76,8 +79,8 @@ async fn a_version_of_another_tool_is_not_marked_if_the_branch_has_it() {
     commit(&world.sim, "acme/part", "qa", "Newer than what it deploys");
     roll_out(&world, "part", &first[..12], None);
     world.settle().await;
-    let told = read_only_message(&world);
-    assert!(told.contains("By another tool") && !told.contains("not from Git"), "{told}");
+    let message = read_only_message(&world);
+    assert!(message.contains("By another tool") && !message.contains("not from Git"), "{message}");
     assert!(!read_list_line(&world, "part", "qa").await.contains(MARK));
 }
 
@@ -122,9 +125,9 @@ async fn a_version_that_differs_from_the_manifest_is_marked_until_the_manifest_h
     world.sim.cluster.set_image("qa", &workload, "search", "ghcr.io/acme/search:9.9.9");
     world.settle().await;
     let about =
-        |world: &World| world.public_messages("deploys").into_iter().find(|told| told.contains("9.9.9")).unwrap();
-    let told = about(&world);
-    assert!(told.contains(&format!("not from Git: `{path}` says `1.0.2`")), "{told}");
+        |world: &World| world.public_messages("deploys").into_iter().find(|text| text.contains("9.9.9")).unwrap();
+    let message = about(&world);
+    assert!(message.contains(&format!("not from Git: `{path}` says `1.0.2`")), "{message}");
     assert!(read_list_line(&world, "search", "qa").await.contains(MARK), "{}", world.alice().reads());
 
     manifest::put(&world.sim, &[(&path, Some(&before.replace("1.0.2", "9.9.9")))]);
@@ -145,7 +148,10 @@ async fn a_version_that_a_rollback_removed_is_marked_although_the_branch_contain
     let image = format!("ghcr.io/acme/checkout:{bad}");
     world.sim.cluster.set_image("qa", &"deployment/checkout".parse().unwrap(), "checkout", &image);
     world.settle().await;
-    let told = world.public_messages("deploys").pop().unwrap();
-    assert!(told.contains(":warning: not from Git: a rollback took") && told.contains("away from `qa`"), "{told}");
+    let message = world.public_messages("deploys").pop().unwrap();
+    assert!(
+        message.contains(":warning: not from Git: a rollback took") && message.contains("away from `qa`"),
+        "{message}"
+    );
     assert!(read_list_line(&world, "checkout", "qa").await.contains(MARK), "{}", world.alice().reads());
 }

@@ -13,7 +13,7 @@ use crate::harness::process::{ProcessHarness, wait_until};
 use crate::harness::world::World;
 
 /// A report of Flux about a failed deployment.
-fn failure(world: &World, name: &str, revision: &str, metadata: &Value) -> String {
+fn build_failure_report(world: &World, name: &str, revision: &str, metadata: &Value) -> String {
     let mut event = json!({
         "involvedObject": { "kind": "Kustomization", "name": name, "namespace": "flux-system" },
         "severity": "error", "timestamp": world.clock.now().to_string(), "reason": "BuildFailed",
@@ -33,8 +33,8 @@ async fn send(world: &World, environment: &str, body: &str) {
 /// The newest card of the artefact.
 fn card(world: &World, artefact: &str) -> String {
     let all = world.public_messages("deploys");
-    let of_it = |told: &&String| told.contains("asked by") && told.contains(&format!("*{artefact}*"));
-    all.iter().rfind(of_it).unwrap_or_else(|| panic!("no card of {artefact}: {all:#?}")).clone()
+    let is_card = |text: &&String| text.contains("asked by") && text.contains(&format!("*{artefact}*"));
+    all.iter().rfind(is_card).unwrap_or_else(|| panic!("no card of {artefact}: {all:#?}")).clone()
 }
 
 /// A world with artefacts that its CI and controller do not know. Each has a change to qa in the stage `Deploying`.
@@ -69,10 +69,10 @@ async fn shows_failure_on_card(world: &World, artefact: &str) -> bool {
 /// The lines of `doctor` about reports. All other checks must be good.
 async fn doctor(world: &World) -> String {
     world.alice().types("/gantry doctor").await;
-    let told = world.alice().reads();
-    let (told, rest) = told.rsplit_once('\n').unwrap();
-    assert!(rest.starts_with(":white_check_mark: 2"), "{rest}");
-    told.to_owned()
+    let answer = world.alice().reads();
+    let (answer, last_line) = answer.rsplit_once('\n').unwrap();
+    assert!(last_line.starts_with(":white_check_mark: 2"), "{last_line}");
+    answer.to_owned()
 }
 
 /// The artefacts of the last report, and how they were found.
@@ -86,7 +86,7 @@ async fn last_attribution(world: &World) -> (Value, Value) {
 #[tokio::test]
 async fn a_report_that_names_its_artefact_wakes_the_change_of_that_artefact() {
     let (world, heads) = open_with_deploying_changes(&["alpha", "beta"], "").await;
-    send(&world, "qa", &failure(&world, "all-of-it", &heads[0], &json!({ "artefact": "alpha" }))).await;
+    send(&world, "qa", &build_failure_report(&world, "all-of-it", &heads[0], &json!({ "artefact": "alpha" }))).await;
     assert_eq!(last_attribution(&world).await, (json!(["alpha"]), json!("named")));
     assert!(shows_failure_on_card(&world, "alpha").await, "{}", card(&world, "alpha"));
     assert!(!shows_failure_on_card(&world, "beta").await, "{}", card(&world, "beta"));
@@ -97,7 +97,7 @@ async fn a_report_that_names_its_artefact_wakes_the_change_of_that_artefact() {
 async fn a_report_is_mapped_by_its_image() {
     let (world, heads) = open_with_deploying_changes(&["alpha"], "").await;
     let image = &json!({ "image": "ghcr.io/acme/alpha:9.9@sha256:00" });
-    send(&world, "qa", &failure(&world, "all-of-it", &heads[0], image)).await;
+    send(&world, "qa", &build_failure_report(&world, "all-of-it", &heads[0], image)).await;
     assert_eq!(last_attribution(&world).await, (json!(["alpha"]), json!("image")));
     assert!(shows_failure_on_card(&world, "alpha").await, "{}", card(&world, "alpha"));
     world.settle().await;
@@ -109,8 +109,8 @@ async fn a_report_is_mapped_by_the_first_rule_that_matches() {
                  - { kind: 'Kustom*', namespace: flux-system, name: 'apps-*', artefacts: [alpha] }\n  \
                  - { name: '*', artefacts: [beta] }\n";
     let (world, heads) = open_with_deploying_changes(&["alpha", "beta"], rules).await;
-    send(&world, "qa", &failure(&world, "apps-eu", &heads[0], &json!({}))).await;
-    assert_eq!(last_attribution(&world).await, (json!(["alpha"]), json!("rule")), "the first that fits");
+    send(&world, "qa", &build_failure_report(&world, "apps-eu", &heads[0], &json!({}))).await;
+    assert_eq!(last_attribution(&world).await, (json!(["alpha"]), json!("rule")), "the first rule that matches");
     assert!(shows_failure_on_card(&world, "alpha").await, "{}", card(&world, "alpha"));
     world.settle().await;
 }
@@ -124,13 +124,13 @@ async fn a_report_is_mapped_by_the_workloads_that_its_object_applied() {
     }
     world.wait_until_idle().await;
     for (head, name) in heads.iter().zip(["alpha", "beta"]) {
-        send(&world, "qa", &failure(&world, "apps", head, &json!({}))).await;
+        send(&world, "qa", &build_failure_report(&world, "apps", head, &json!({}))).await;
         assert_eq!(last_attribution(&world).await, (json!(["alpha", "beta"]), json!("cluster")));
         assert!(shows_failure_on_card(&world, name).await, "{}", card(&world, name));
     }
     assert!(!shows_failure_on_card(&world, "gamma").await);
     // An object in another namespace is another object.
-    let other = failure(&world, "apps", &heads[2], &json!({})).replace("flux-system", "elsewhere");
+    let other = build_failure_report(&world, "apps", &heads[2], &json!({})).replace("flux-system", "elsewhere");
     send(&world, "qa", &other).await;
     assert_eq!(last_attribution(&world).await, (Value::Null, Value::Null));
     world.settle().await;
@@ -150,12 +150,12 @@ async fn doctor_shows_unmapped_reports_with_their_count_reason_and_fix() {
     let sha = "a".repeat(40);
     for second in 0..2 {
         world.clock.advance(SignedDuration::from_secs(second));
-        send(&world, "qa", &failure(&world, "infra", &sha, &json!({}))).await;
+        send(&world, "qa", &build_failure_report(&world, "infra", &sha, &json!({}))).await;
     }
     // A repeated report does not count.
-    send(&world, "qa", &failure(&world, "infra", &sha, &json!({}))).await;
+    send(&world, "qa", &build_failure_report(&world, "infra", &sha, &json!({}))).await;
     world.clock.advance(SignedDuration::from_secs(1));
-    send(&world, "qa", &failure(&world, "x", &sha, &json!({ "artefact": "chekout" }))).await;
+    send(&world, "qa", &build_failure_report(&world, "x", &sha, &json!({ "artefact": "chekout" }))).await;
     world.clock.advance(SignedDuration::from_mins(2));
     world.settle().await;
     assert_snapshot!(doctor(&world).await, @"
@@ -171,7 +171,8 @@ async fn doctor_shows_unmapped_reports_with_their_count_reason_and_fix() {
 #[tokio::test]
 async fn a_report_about_a_git_repository_object_is_not_counted_as_unmapped() {
     let world = World::open().await;
-    let noise = failure(&world, "flux-system", &"a".repeat(40), &json!({})).replace("Kustomization", "GitRepository");
+    let noise = build_failure_report(&world, "flux-system", &"a".repeat(40), &json!({}))
+        .replace("Kustomization", "GitRepository");
     send(&world, "qa", &noise).await;
     assert_eq!(world.bot.store.list_unmapped_reports().await.unwrap(), []);
     assert_eq!(last_attribution(&world).await, (Value::Null, Value::Null), "the ledger has it");
@@ -187,12 +188,12 @@ async fn a_report_about_a_git_repository_object_is_not_counted_as_unmapped() {
 async fn unmapped_reports_are_forgotten_once_a_report_of_the_same_object_is_mapped() {
     let world = World::open().await;
     let sha = "a".repeat(40);
-    send(&world, "qa", &failure(&world, "apps", &sha, &json!({}))).await;
+    send(&world, "qa", &build_failure_report(&world, "apps", &sha, &json!({}))).await;
     assert_eq!(world.bot.store.list_unmapped_reports().await.unwrap().len(), 1);
     world.sim.cluster.label_applied_by("qa", &"deployment/checkout".parse().unwrap(), ("flux-system", "apps"));
     world.wait_until_idle().await;
     world.clock.advance(SignedDuration::from_secs(1));
-    send(&world, "qa", &failure(&world, "apps", &sha, &json!({}))).await;
+    send(&world, "qa", &build_failure_report(&world, "apps", &sha, &json!({}))).await;
     assert_eq!(world.bot.store.list_unmapped_reports().await.unwrap(), []);
 }
 
@@ -206,12 +207,12 @@ async fn a_report_about_an_artefact_that_is_not_in_its_environment_stays_unmappe
     })
     .await;
     let sha = "a".repeat(40);
-    send(&world, "qa", &failure(&world, "x", &sha, &json!({ "artefact": "checkout" }))).await;
-    send(&world, "qa", &failure(&world, "checkout", &sha, &json!({}))).await;
+    send(&world, "qa", &build_failure_report(&world, "x", &sha, &json!({ "artefact": "checkout" }))).await;
+    send(&world, "qa", &build_failure_report(&world, "checkout", &sha, &json!({}))).await;
     let all = world.bot.store.list_unmapped_reports().await.unwrap();
-    let said: Vec<&str> = all.iter().map(|strays| strays.last.problem.as_str()).collect();
-    assert_eq!(said, ["It is about checkout, which is not in qa."; 2]);
-    send(&world, "staging", &failure(&world, "checkout", &sha, &json!({}))).await;
+    let problems: Vec<&str> = all.iter().map(|reports| reports.last.problem.as_str()).collect();
+    assert_eq!(problems, ["It is about checkout, which is not in qa."; 2]);
+    send(&world, "staging", &build_failure_report(&world, "checkout", &sha, &json!({}))).await;
     assert_eq!(last_attribution(&world).await.0, json!(["checkout"]));
 }
 
@@ -233,15 +234,15 @@ async fn doctor_warns_about_environments_without_a_secret_or_without_reports() {
 #[tokio::test]
 async fn doctor_answers_privately_and_tells_a_guest_nothing() {
     let world = World::open().await;
-    send(&world, "qa", &failure(&world, "infra", &"a".repeat(40), &json!({}))).await;
+    send(&world, "qa", &build_failure_report(&world, "infra", &"a".repeat(40), &json!({}))).await;
     let before = world.public_messages("deploys").len();
     let thread = world.alice().posts("deploys", None, "What is wrong?").await;
     world.alice().posts("deploys", Some(&thread), "@gantry doctor").await;
-    assert_eq!(world.public_messages("deploys").len(), before + 2, "what was said, and nothing more");
-    assert!(world.ephemeral_messages("alice", "deploys").iter().any(|told| told.contains("flux-system/infra")));
+    assert_eq!(world.public_messages("deploys").len(), before + 2, "only the two messages of alice");
+    assert!(world.ephemeral_messages("alice", "deploys").iter().any(|text| text.contains("flux-system/infra")));
     let dave = world.dave().types("/gantry doctor").await;
     assert!(!dave.contains("infra"), "{dave}");
-    assert!(!world.ephemeral_messages("dave", "deploys").iter().any(|told| told.contains("infra")));
+    assert!(!world.ephemeral_messages("dave", "deploys").iter().any(|text| text.contains("infra")));
 }
 
 #[tokio::test]
@@ -249,15 +250,15 @@ async fn names_in_reports_are_shown_as_plain_text() {
     let world = World::open().await;
     let sha = "a".repeat(40);
     let lines = "two\nlines <@U0BOB>";
-    send(&world, "qa", &failure(&world, "<!channel>", &sha, &json!({}))).await;
-    send(&world, "qa", &failure(&world, "x", &sha, &json!({ "artefact": lines }))).await;
+    send(&world, "qa", &build_failure_report(&world, "<!channel>", &sha, &json!({}))).await;
+    send(&world, "qa", &build_failure_report(&world, "x", &sha, &json!({ "artefact": lines }))).await;
     for n in 0..60 {
         let long = format!("{n}{}", "&<".repeat(126));
-        send(&world, "qa", &failure(&world, &long[..250], &sha, &json!({}))).await;
+        send(&world, "qa", &build_failure_report(&world, &long[..250], &sha, &json!({}))).await;
     }
-    let told = doctor(&world).await;
-    assert!(!told.contains("<!") && !told.contains("<@"), "{told}");
-    assert!(told.lines().last().unwrap().ends_with(" more"), "{told}");
+    let answer = doctor(&world).await;
+    assert!(!answer.contains("<!") && !answer.contains("<@"), "{answer}");
+    assert!(answer.lines().last().unwrap().ends_with(" more"), "{answer}");
     assert_eq!(world.bot.store.list_unmapped_reports().await.unwrap().len(), 62);
 }
 
@@ -284,7 +285,7 @@ async fn a_report_mapped_by_a_rule_proves_the_deployment_of_an_image_without_a_c
         world.clock.advance(SignedDuration::from_secs(2));
         world.wait_until_idle().await;
         let result = world.sim.github.head("acme/shop", "qa").unwrap();
-        let success = failure(&world, "post", result.as_str(), &json!({}))
+        let success = build_failure_report(&world, "post", result.as_str(), &json!({}))
             .replace("\"error\"", "\"info\"")
             .replace("BuildFailed", "ReconciliationSucceeded");
         send(&world, "qa", &success).await;
@@ -307,24 +308,24 @@ async fn a_report_with_a_commit_of_another_repository_proves_nothing() {
     world.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
     world.settle().await;
     let manifests = world.sim.github.head("acme/gitops", "main").unwrap();
-    let success = failure(&world, "post", manifests.as_str(), &json!({}))
+    let success = build_failure_report(&world, "post", manifests.as_str(), &json!({}))
         .replace("\"error\"", "\"info\"")
         .replace("BuildFailed", "ReconciliationSucceeded");
     send(&world, "development", &success).await;
     world.settle().await;
     assert_eq!(last_attribution(&world).await, (json!(["mailer"]), json!("rule")));
-    let known = world.bot.store.list_image_commits().await.unwrap();
-    assert!(known.iter().all(|image| image.commit.as_ref() != Some(&manifests)), "{known:?}");
+    let image_commits = world.bot.store.list_image_commits().await.unwrap();
+    assert!(image_commits.iter().all(|image| image.commit.as_ref() != Some(&manifests)), "{image_commits:?}");
 }
 
 async fn send_report_to_process(harness: &ProcessHarness, environment: &str, body: &str) {
     let secret = format!("flux-secret-of-{environment}");
     let signature = crate::harness::signing::hex_hmac(&secret, &[body.as_bytes()]);
-    let told = reqwest::Client::new()
+    let request = reqwest::Client::new()
         .post(format!("http://{}/webhooks/flux/{environment}", harness.address))
         .header("x-signature", format!("sha256={signature}"))
         .body(body.to_owned());
-    assert_eq!(told.send().await.unwrap().status(), 202);
+    assert_eq!(request.send().await.unwrap().status(), 202);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -337,20 +338,20 @@ async fn unmapped_reports_are_still_counted_after_a_kill() {
         })
         .to_string()
     };
-    let doctor = async |harness: &ProcessHarness, words: &str| {
-        wait_until(words, async || {
+    let doctor = async |harness: &ProcessHarness, text: &str| {
+        wait_until(text, async || {
             let ack = harness.world.slack.type_command("alice", "deploys", "/gantry doctor").await;
-            let told = |ack: gantry::sim::slack::Ack| ack.body.to_string().contains(words);
-            let later = || {
+            let is_in_ack = |ack: gantry::sim::slack::Ack| ack.body.to_string().contains(text);
+            let is_in_messages = || {
                 harness
                     .world
                     .slack
                     .messages("deploys", Some("alice"))
                     .iter()
                     .map(crate::harness::world::render_message)
-                    .any(|it| it.contains(words))
+                    .any(|message| message.contains(text))
             };
-            ack.is_ok_and(told) || later()
+            ack.is_ok_and(is_in_ack) || is_in_messages()
         })
         .await;
     };
@@ -373,10 +374,11 @@ async fn the_mapping_of_a_report_by_the_cluster_survives_a_kill() {
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
     let pushed = harness.world.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
     let before = harness.world.cluster.state("development", &workload).image;
-    wait_until("it rolls out", async || harness.world.cluster.state("development", &workload).image != before).await;
+    wait_until("the rollout begins", async || harness.world.cluster.state("development", &workload).image != before)
+        .await;
     let image = harness.world.cluster.state("development", &workload).image.unwrap();
-    let seen = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
-    harness.wait_until_stored(seen, image.rsplit_once(':').unwrap().1).await;
+    let sighting = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
+    harness.wait_until_stored(sighting, image.rsplit_once(':').unwrap().1).await;
     let event = json!({
         "involvedObject": { "kind": "Kustomization", "name": "post", "namespace": "flux-system" },
         "severity": "info", "timestamp": harness.world.clock.now().to_string(), "reason": "ReconciliationSucceeded",
@@ -385,9 +387,9 @@ async fn the_mapping_of_a_report_by_the_cluster_survives_a_kill() {
     send_report_to_process(&harness, "development", &event.to_string()).await;
     harness.wait_until_idle().await;
     harness.restart().await;
-    wait_until("its commit is told", async || {
-        let told = harness.messages().iter().map(crate::harness::world::render_message).collect::<Vec<_>>();
-        told.iter().any(|told| told.contains("*mailer*") && told.contains("Mails in blue"))
+    wait_until("the commit is announced", async || {
+        let messages = harness.messages().iter().map(crate::harness::world::render_message).collect::<Vec<_>>();
+        messages.iter().any(|text| text.contains("*mailer*") && text.contains("Mails in blue"))
     })
     .await;
 }

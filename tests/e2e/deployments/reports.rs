@@ -1,7 +1,7 @@
 //! Reports of every sender: each needs its secret, counts once, wakes the changes that wait for it, and is no proof by
 //! itself.
 
-mod letter;
+mod senders;
 
 use gantry::adapters::reports::BODY_LIMIT;
 use gantry::adapters::reports::github::BuildState;
@@ -11,7 +11,7 @@ use gantry::domain::runtime::attribution::UnmappedReport;
 use gantry::sim::faults::Fault;
 use gantry::sim::world::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
-use letter::{ALL_SENDERS, Sender, TestReport, send};
+use senders::{ALL_SENDERS, Sender, TestReport, send};
 use serde_json::{Value, json};
 
 use crate::harness::signing::hex_hmac;
@@ -40,14 +40,14 @@ async fn reports(world: &World) -> Vec<Value> {
 /// The number of reports that could not be parsed, and the newest of them.
 async fn count_unread_reports(world: &World) -> (usize, Option<UnmappedReport>) {
     let unmapped = world.bot.store.list_unmapped_reports().await.unwrap();
-    let unread: Vec<_> = unmapped.into_iter().filter(|strays| strays.last.reason == "unread").collect();
-    let count: u64 = unread.iter().map(|strays| strays.count).sum();
-    (usize::try_from(count).unwrap(), unread.into_iter().next().map(|strays| strays.last))
+    let unread: Vec<_> = unmapped.into_iter().filter(|reports| reports.last.reason == "unread").collect();
+    let count: u64 = unread.iter().map(|reports| reports.count).sum();
+    (usize::try_from(count).unwrap(), unread.into_iter().next().map(|reports| reports.last))
 }
 
 fn card(world: &World) -> String {
     let all = world.public_messages("deploys");
-    all.into_iter().rev().find(|told| told.contains("asked by")).expect("a card")
+    all.into_iter().rev().find(|text| text.contains("asked by")).expect("a card")
 }
 
 /// Moves the clock so far that reports take effect, and no rollout completes.
@@ -93,8 +93,11 @@ async fn a_report_of_failure_is_shown_on_the_card_until_the_cluster_shows_succes
             "{by:?}"
         );
         let_reports_take_effect(&world).await;
-        let told = card(&world);
-        assert!(told.contains("failed in *qa*") && told.contains("*Why:* no room left"), "{by:?}: {told}");
+        let card_text = card(&world);
+        assert!(
+            card_text.contains("failed in *qa*") && card_text.contains("*Why:* no room left"),
+            "{by:?}: {card_text}"
+        );
         world.settle().await;
         assert!(card(&world).contains("running in *qa*, 2 of 2 ready"), "{by:?}: {}", card(&world));
     }
@@ -105,10 +108,10 @@ async fn a_report_of_failure_that_is_older_than_a_retry_is_ignored() {
     for by in ALL_SENDERS.into_iter().filter(|by| by.can_report("failed")) {
         let world = World::open().await;
         let result = begin_promotion(&world).await;
-        let said = |state, at, id| TestReport { commit: result.as_str(), at, id, ..build_test_report(state) };
-        assert_eq!(by.send_report(&world, &said("started", "2026-11-16T08:59:55Z", 2)).await, 202);
+        let report = |state, at, id| TestReport { commit: result.as_str(), at, id, ..build_test_report(state) };
+        assert_eq!(by.send_report(&world, &report("started", "2026-11-16T08:59:55Z", 2)).await, 202);
         world.wait_until_idle().await;
-        assert_eq!(by.send_report(&world, &said("failed", "2026-11-16T08:59:50Z", 1)).await, 202);
+        assert_eq!(by.send_report(&world, &report("failed", "2026-11-16T08:59:50Z", 1)).await, 202);
         let_reports_take_effect(&world).await;
         assert!(card(&world).contains("deploying to *qa*"), "{by:?}: {}", card(&world));
         world.settle().await;
@@ -142,7 +145,7 @@ async fn a_report_needs_the_secret_of_its_environment() {
             assert_eq!(other.0, 401, "{by:?} with another environment's");
             let nowhere =
                 send(&world, &by.path().replace("qa", "nowhere"), by.headers(by.right_secret(), &body), body).await;
-            assert_eq!(nowhere.0, 401, "{by:?} for no environment");
+            assert_eq!(nowhere.0, 401, "{by:?} for an unknown environment");
         }
     }
     // A valid bearer token does not make up for a wrong signature.
@@ -168,14 +171,14 @@ async fn the_secret_decides_the_environment_and_not_the_body() {
             world.settle().await;
             assert_eq!(reports(&world).await[0]["environment"], environment, "{by:?}");
         }
-        assert_eq!(reports(&world).await.len(), 4, "the same words of another environment are another report");
+        assert_eq!(reports(&world).await.len(), 4, "the same content of another environment is another report");
     }
 }
 
 #[tokio::test]
 async fn a_github_deployment_finds_its_environment_by_alias_and_an_unknown_one_is_kept_as_unread() {
     let world = World::open().await;
-    for (environment, kept) in [("QA", "qa"), ("stg", "staging"), ("Production", "prod")] {
+    for (environment, expected) in [("QA", "qa"), ("stg", "staging"), ("Production", "prod")] {
         let mut body: Value = serde_json::from_str(&Sender::Github.body(&build_test_report("succeeded"))).unwrap();
         body["deployment"]["environment"] = environment.into();
         let body = body.to_string();
@@ -184,7 +187,7 @@ async fn a_github_deployment_finds_its_environment_by_alias_and_an_unknown_one_i
             202
         );
         world.settle().await;
-        assert_eq!(reports(&world).await[0]["environment"], kept);
+        assert_eq!(reports(&world).await[0]["environment"], expected);
     }
     let pages = include_str!("../../data/reports/github/deployment_status-in_progress.json").to_owned();
     assert_eq!(
@@ -193,8 +196,8 @@ async fn a_github_deployment_finds_its_environment_by_alias_and_an_unknown_one_i
     );
     let (count, last) = count_unread_reports(&world).await;
     assert_eq!(count, 1);
-    let why = last.unwrap().problem;
-    assert!(why.ends_with("goes to `github-pages`, which is no environment of ours."), "{why}");
+    let problem = last.unwrap().problem;
+    assert!(problem.ends_with("goes to `github-pages`, which is no environment of ours."), "{problem}");
 }
 
 #[tokio::test]
@@ -226,9 +229,9 @@ async fn a_report_that_is_too_large_is_refused_and_an_unreadable_one_is_answered
         let large = "a".repeat(limit + 1);
         let (status, _) = send(&world, by.path(), by.headers(by.right_secret(), &large), large).await;
         assert_eq!(status, 413, "{by:?}");
-        let (status, words) = send(&world, by.path(), by.headers(by.right_secret(), body), body.to_owned()).await;
+        let (status, answer) = send(&world, by.path(), by.headers(by.right_secret(), body), body.to_owned()).await;
         assert_eq!(status, 400, "{by:?}");
-        assert!(words.starts_with(sentence), "{by:?}: {words}");
+        assert!(answer.starts_with(sentence), "{by:?}: {answer}");
         let (count, last) = count_unread_reports(&world).await;
         let last = last.unwrap();
         assert_eq!((count, last.message.as_str()), (n + 1, body), "{by:?}");
@@ -251,7 +254,7 @@ async fn a_report_counts_once_by_its_id_and_by_its_content() {
             assert_eq!(by.send_report(&world, &first).await, 202, "{by:?}");
         }
         world.settle().await;
-        assert_eq!(by.send_report(&world, &first).await, 202, "{by:?}, after it was worked off");
+        assert_eq!(by.send_report(&world, &first).await, 202, "{by:?}, after it was handled");
         // The same content with another id.
         assert_eq!(by.send_report(&world, &TestReport { id: 78, ..first.clone() }).await, 202, "{by:?}");
         if by.has_ids() {
@@ -302,7 +305,7 @@ async fn webhooks_update_the_state_of_the_build_of_a_commit() {
     let state = || world.bot.builds.find_build(&repository, &result).map(|build| build.state);
     assert_eq!(state(), None);
     let failed = BuildState::Failed { conclusion: "failure".to_owned() };
-    let words = [
+    let webhooks = [
         ("queued", json!(null), 1, BuildState::Queued),
         ("in_progress", json!(null), 1, BuildState::Running),
         ("completed", json!("failure"), 1, failed.clone()),
@@ -311,16 +314,16 @@ async fn webhooks_update_the_state_of_the_build_of_a_commit() {
         ("in_progress", json!(null), 2, BuildState::Running),
         ("completed", json!("success"), 2, BuildState::Succeeded),
     ];
-    for (status, conclusion, attempt, expected) in words {
+    for (status, conclusion, attempt, expected) in webhooks {
         assert_eq!(send_workflow_run(&world, result.as_str(), status, &conclusion, attempt).await, 202);
         world.wait_until_idle().await;
-        let broken = matches!(expected, BuildState::Failed { .. });
+        let is_failed = matches!(expected, BuildState::Failed { .. });
         assert_eq!(state(), Some(expected), "{status} {conclusion} {attempt}");
         let change = world.bot.store.list_open_changes().await.unwrap().remove(0);
         let silence = change.stage.deploying().and_then(|deploying| deploying.silence.clone());
-        assert_eq!(silence.is_some(), broken, "a build that failed is said at once: {silence:?}");
+        assert_eq!(silence.is_some(), is_failed, "a failed build is diagnosed at once: {silence:?}");
     }
-    assert_eq!(ledger(&world, LedgerKind::Build).await.len(), 5, "each word once");
+    assert_eq!(ledger(&world, LedgerKind::Build).await.len(), 5, "each webhook counts once");
     assert!(card(&world).contains("deploying to *qa*"), "a build proves nothing: {}", card(&world));
     let_reports_take_effect(&world).await;
     assert!(
@@ -331,14 +334,14 @@ async fn webhooks_update_the_state_of_the_build_of_a_commit() {
     world.settle().await;
 
     // Builds are loaded from the ledger at the start. This build is of a commit that the bot does not have in memory.
-    let mut told = ledger(&world, LedgerKind::Build).await.remove(0);
-    let Some(LedgerDetails::Build(build)) = &mut told.details else { panic!("{told:?}") };
+    let mut entry = ledger(&world, LedgerKind::Build).await.remove(0);
+    let Some(LedgerDetails::Build(build)) = &mut entry.details else { panic!("{entry:?}") };
     build["commit"] = SHA.into();
-    world.bot.store.commit(Transaction::new().append_to_ledger(told)).await.unwrap();
-    let known = || world.bot.builds.find_build(&repository, &SHA.parse().unwrap()).map(|build| build.state);
-    assert_eq!(known(), None);
+    world.bot.store.commit(Transaction::new().append_to_ledger(entry)).await.unwrap();
+    let loaded = || world.bot.builds.find_build(&repository, &SHA.parse().unwrap()).map(|build| build.state);
+    assert_eq!(loaded(), None);
     world.bot.builds.load_stored(&world.bot.store).await.unwrap();
-    assert_eq!(known(), Some(BuildState::Succeeded));
+    assert_eq!(loaded(), Some(BuildState::Succeeded));
 }
 
 #[tokio::test]
@@ -362,11 +365,11 @@ async fn the_example_of_a_report_in_the_readme_works() {
     // Replaces `git`, so that it prints this commit.
     let script = format!("git() {{ echo {SHA}; }}\n{}", block.replace("https://gantry.example.com", &world.origin));
     let mut shell = tokio::process::Command::new("sh");
-    let ended = shell.args(["-euc", &script]).env("FLUX_QA_SECRET", "flux-secret-of-qa").output().await.unwrap();
-    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let output = shell.args(["-euc", &script]).env("FLUX_QA_SECRET", "flux-secret-of-qa").output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     world.settle().await;
-    let told = reports(&world).await;
-    assert_eq!(told.len(), 1);
-    assert_eq!((&told[0]["environment"], &told[0]["outcome"]), (&json!("qa"), &json!("succeeded")));
-    assert_eq!((&told[0]["about"]["artefact"], &told[0]["commit"]), (&json!("checkout"), &json!(SHA)));
+    let stored = reports(&world).await;
+    assert_eq!(stored.len(), 1);
+    assert_eq!((&stored[0]["environment"], &stored[0]["outcome"]), (&json!("qa"), &json!("succeeded")));
+    assert_eq!((&stored[0]["about"]["artefact"], &stored[0]["commit"]), (&json!("checkout"), &json!(SHA)));
 }
