@@ -55,27 +55,27 @@ type Matcher = (String, Vec<String>);
 
 /// Each metric of an expression, with its matchers.
 fn find_metrics(expr: &str) -> Vec<(String, Vec<Matcher>)> {
-    let mut named = Vec::new();
+    let mut metrics = Vec::new();
     let mut rest = expr;
-    while let Some(at) = rest.find("gantry_") {
-        rest = &rest[at..];
+    while let Some(start) = rest.find("gantry_") {
+        rest = &rest[start..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let (name, behind) = rest.split_at(end);
-        rest = behind;
-        let inner = behind.strip_prefix('{').map(|inner| inner.split_once('}').unwrap().0).unwrap_or_default();
+        let (name, after) = rest.split_at(end);
+        rest = after;
+        let inner = after.strip_prefix('{').map(|inner| inner.split_once('}').unwrap().0).unwrap_or_default();
         let matcher = |text: &str| {
             let (label, values) = text.split_once('=').unwrap_or_else(|| panic!("{expr}"));
             let values = values.trim_start_matches('~').trim_matches('"').split('|').map(str::to_owned).collect();
             (label.to_owned(), values)
         };
-        named.push((name.to_owned(), inner.split(", ").filter(|text| !text.is_empty()).map(matcher).collect()));
+        metrics.push((name.to_owned(), inner.split(", ").filter(|text| !text.is_empty()).map(matcher).collect()));
     }
-    named
+    metrics
 }
 
 /// The labels of each `by`.
 fn find_group_labels(expr: &str) -> Vec<String> {
-    let inner = expr.split("by (").skip(1).map(|behind| behind.split_once(')').unwrap().0);
+    let inner = expr.split("by (").skip(1).map(|after| after.split_once(')').unwrap().0);
     inner.flat_map(|labels| labels.split(", ").map(str::to_owned)).collect()
 }
 
@@ -92,17 +92,17 @@ async fn every_alert_uses_metrics_and_labels_that_a_scrape_has() {
     let rules = rules();
     assert!(rules.len() >= 10);
     for rule in rules {
-        let named = find_metrics(&rule.expr);
-        assert!(!named.is_empty(), "{}", rule.alert);
+        let metrics = find_metrics(&rule.expr);
+        assert!(!metrics.is_empty(), "{}", rule.alert);
         let mut labels = BTreeSet::new();
-        for (name, matchers) in named {
+        for (name, matchers) in metrics {
             let of: Vec<_> =
                 scrape.samples.iter().filter(|(of, _, _)| *of == name).map(|(_, labels, _)| labels).collect();
             assert!(!of.is_empty(), "{}: there is no {name}", rule.alert);
             for (label, values) in matchers {
                 for value in values {
-                    let there = of.iter().any(|labels| labels.get(&label) == Some(&value));
-                    assert!(there, "{}: no {name} has {label}={value}", rule.alert);
+                    let is_present = of.iter().any(|labels| labels.get(&label) == Some(&value));
+                    assert!(is_present, "{}: no {name} has {label}={value}", rule.alert);
                 }
             }
             labels.extend(of.iter().flat_map(|labels| labels.keys().cloned()));
@@ -110,7 +110,7 @@ async fn every_alert_uses_metrics_and_labels_that_a_scrape_has() {
         let in_summary = rule.annotations.summary.split("$labels.").skip(1);
         let in_summary = in_summary.map(|rest| rest.split(' ').next().unwrap().to_owned());
         for label in find_group_labels(&rule.expr).into_iter().chain(in_summary) {
-            assert!(labels.contains(&label), "{}: nothing it asks for has the label {label}", rule.alert);
+            assert!(labels.contains(&label), "{}: none of its metrics has the label {label}", rule.alert);
         }
         assert!(rule.lasting.ends_with('m'), "{}: {}", rule.alert, rule.lasting);
         assert!(["info", "warning", "critical"].contains(&rule.labels.severity.as_str()), "{}", rule.alert);
@@ -125,8 +125,8 @@ fn the_runbook_explains_every_alert() {
         assert_eq!(anchor, rule.alert.to_ascii_lowercase());
         let row = format!("| <a id=\"{anchor}\"></a>`{}` | ", rule.alert);
         assert!(file(page).contains(&row), "{page} does not explain {}", rule.alert);
-        assert!(rows.insert(rule.alert), "each once");
-        let told = file(page).matches("<a id=\"gantry").count();
-        assert_eq!(told, self::rules().len(), "{page} explains what is not there");
+        assert!(rows.insert(rule.alert), "each alert has one rule");
+        let explained = file(page).matches("<a id=\"gantry").count();
+        assert_eq!(explained, self::rules().len(), "{page} explains alerts that do not exist");
     }
 }

@@ -33,7 +33,7 @@ impl Demo {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().rsplit_once("http://").expect("its address").1.trim_end_matches('/').to_owned();
+        let address = line.trim().rsplit_once("http://").expect("an address").1.trim_end_matches('/').to_owned();
         Self { child, address }
     }
 
@@ -70,10 +70,10 @@ fn check_reports_a_wrong_key_with_line_and_column() {
     std::fs::write(file.path(), text.replacen("    branch: qa", "    brnach: qa", 1)).unwrap();
     let output = gantry().args(["check", "--config"]).arg(file.path()).output().unwrap();
     assert!(!output.status.success());
-    let said = combined_output(&output);
-    let place = said.split(": ").next().unwrap();
-    assert!(place.rsplitn(3, ':').take(2).all(|number| number.parse::<u32>().is_ok()), "{said}");
-    assert!(said.contains("`brnach`") && said.contains("`branch`"), "{said}");
+    let message = combined_output(&output);
+    let position = message.split(": ").next().unwrap();
+    assert!(position.rsplitn(3, ':').take(2).all(|number| number.parse::<u32>().is_ok()), "{message}");
+    assert!(message.contains("`brnach`") && message.contains("`branch`"), "{message}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn wait_until_lock_file_open(child: &mut Child) {
         std::fs::read_link(file.path()).is_ok_and(|target| target.to_string_lossy().ends_with("gantry.db.lock"))
     };
     while !std::fs::read_dir(&files).unwrap().flatten().any(is_lock) {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it opened the lock file");
+        assert!(child.try_wait().unwrap().is_none(), "serve ended before it opened the lock file");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -141,11 +141,11 @@ fn wait_until_lock_file_open(child: &mut Child) {
 #[test]
 fn a_second_serve_on_the_same_database_waits_and_then_names_the_reason_for_its_exit() {
     let folder = tempfile::tempdir().unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     let (_holder, mut serve) = hold_process_lock(folder.path());
     let output = serve.output().unwrap();
     assert!(!output.status.success());
-    assert!(begun.elapsed() >= Duration::from_secs(9), "it waits first");
+    assert!(started.elapsed() >= Duration::from_secs(9), "serve waits first");
     assert!(combined_output(&output).contains("gantry.db"), "{}", combined_output(&output));
 }
 
@@ -155,11 +155,11 @@ fn sigterm_during_the_start_ends_serve_at_once_with_exit_code_0() {
     let (_holder, mut serve) = hold_process_lock(folder.path());
     let mut child = serve.stderr(Stdio::null()).spawn().unwrap();
     wait_until_lock_file_open(&mut child);
-    let begun = Instant::now();
+    let started = Instant::now();
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     let status = child.wait().unwrap();
     assert!(status.success(), "{status}");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -190,11 +190,11 @@ fn the_demo_serves_its_page_and_ends_on_ctrl_c() {
     let mut first = [0; 16];
     stream.read_exact(&mut first).unwrap();
 
-    let begun = Instant::now();
+    let started = Instant::now();
     demo.interrupt();
     let status = demo.child.wait().unwrap();
     assert!(status.success(), "{status}");
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -218,8 +218,8 @@ fn serve_reports_a_metrics_port_that_is_in_use_and_the_option_to_change_it() {
     serve.arg("serve").env_clear().env("FLUX_PROD_SECRET", "x").args(["--listen", "127.0.0.1:0"]);
     let output = serve.args(["--metrics-listen", &address]).output().unwrap();
     assert!(!output.status.success());
-    let said = combined_output(&output);
-    assert!(said.contains(&format!("{address} is taken")) && said.contains("`--metrics-listen 127.0.0.1:0`"), "{said}");
+    let text = combined_output(&output);
+    assert!(text.contains(&format!("{address} is taken")) && text.contains("`--metrics-listen 127.0.0.1:0`"), "{text}");
 
     let output = gantry().args(["serve", "--metrics-listen", "here"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("or `off`"));
@@ -229,8 +229,8 @@ fn serve_reports_a_metrics_port_that_is_in_use_and_the_option_to_change_it() {
 fn an_invalid_rust_log_is_reported_and_does_not_stop_the_program() {
     let output = gantry().arg("check").env("RUST_LOG", "verbose").output().unwrap();
     assert!(output.status.success());
-    let said = combined_output(&output);
-    assert!(said.contains("RUST_LOG is invalid") && said.contains("`verbose`"), "{said}");
+    let text = combined_output(&output);
+    assert!(text.contains("RUST_LOG is invalid") && text.contains("`verbose`"), "{text}");
     let output = gantry().arg("check").env("RUST_LOG", "warn,gantry=debug").output().unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -260,14 +260,14 @@ fn a_page_of_another_origin_cannot_use_the_control_api() {
         br#"{"artefact":"checkout","message":"x"}"#,
     );
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
-    let own = format!("Origin: http://{}", demo.address);
-    let answer = request(&demo.address, "POST /sim/push", &[&own], br#"{"artefact":"checkout","message":"x"}"#);
+    let own_origin = format!("Origin: http://{}", demo.address);
+    let answer = request(&demo.address, "POST /sim/push", &[&own_origin], br#"{"artefact":"checkout","message":"x"}"#);
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let answer = request(&demo.address, "GET /sim/github/repos/acme/checkout", &["Origin: http://evil.example"], b"");
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
     let (_, port) = demo.address.rsplit_once(':').unwrap();
-    let other_name = format!("Origin: http://localhost:{port}");
-    let answer = request(&demo.address, "GET /sim/state", &[&other_name], b"");
+    let other_origin = format!("Origin: http://localhost:{port}");
+    let answer = request(&demo.address, "GET /sim/state", &[&other_origin], b"");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let answer = request(&demo.address, "POST /sim/push", &[], b"{");
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
@@ -319,14 +319,14 @@ fn get(address: &str, path: &str) -> String {
     request(address, &format!("GET {path}"), &[], b"")
 }
 
-fn request(address: &str, what: &str, headers: &[&str], body: &[u8]) -> String {
+fn request(address: &str, method_and_path: &str, headers: &[&str], body: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let mut headers = headers.join("\r\n");
     if !headers.is_empty() {
         headers.push_str("\r\n");
     }
     let head = format!(
-        "{what} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
+        "{method_and_path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();

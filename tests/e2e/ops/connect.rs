@@ -45,10 +45,10 @@ async fn send_list_command(details: &Value, origin: &str) -> u16 {
     let body = format!(
         "team_id={team}&channel_id={channel}&user_id={user}&command=%2Flist&text=checkout&trigger_id=1.1&response_url="
     );
-    let at = Clock::new_system().now().as_second().to_string();
-    let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", at.as_bytes(), b":", body.as_bytes()]));
+    let timestamp = Clock::new_system().now().as_second().to_string();
+    let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", timestamp.as_bytes(), b":", body.as_bytes()]));
     let request = reqwest::Client::new().post(format!("{origin}/slack/commands"));
-    let request = request.header("x-slack-request-timestamp", at).header("x-slack-signature", signature);
+    let request = request.header("x-slack-request-timestamp", timestamp).header("x-slack-signature", signature);
     request.body(body).send().await.unwrap().status().as_u16()
 }
 
@@ -77,7 +77,7 @@ async fn a_separate_gantry_works_against_the_demo_with_the_connect_details_alone
     let mut serve = build_command(folder.path(), &details, "serve");
     let _serve = serve.args(["--metrics-listen", "off", "--listen", &address]).spawn().unwrap();
     let origin = format!("http://{address}");
-    wait_until("it is ready and reads the four namespaces", async || {
+    wait_until("the separate Gantry is ready and reads the four namespaces", async || {
         match reqwest::get(format!("{origin}/readyz")).await {
             Ok(answer) => answer.status() == 200 && answer.text().await.unwrap().matches("\"readable\"").count() == 4,
             Err(_) => false,

@@ -34,8 +34,8 @@ async fn the_control_api_returns_the_acknowledgement_of_a_command_and_lists_its_
 #[tokio::test]
 async fn the_control_api_sends_messages_and_clicks_and_refuses_an_unknown_button() {
     let world = World::open().await;
-    let (status, said) = post(&world, "say", json!({ "user": "alice", "channel": "@gantry", "text": "list qa" })).await;
-    assert_eq!(status, 200, "{said}");
+    let (status, sent) = post(&world, "say", json!({ "user": "alice", "channel": "@gantry", "text": "list qa" })).await;
+    assert_eq!(status, 200, "{sent}");
     let direct = fetch_from_sim(&world, "messages?channel=@gantry&user=alice").await;
     assert!(direct["messages"].as_array().unwrap().len() >= 2, "{direct}");
 
@@ -47,10 +47,10 @@ async fn the_control_api_sends_messages_and_clicks_and_refuses_an_unknown_button
     let messages = fetch_from_sim(&world, "messages?channel=deploys").await;
     assert!(messages["messages"].as_array().unwrap().last().unwrap().get("only_to").is_none());
 
-    let nothing = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Explode" });
-    let (status, wrong) = post(&world, "click", nothing).await;
+    let unknown = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Explode" });
+    let (status, refusal) = post(&world, "click", unknown).await;
     assert_eq!(status, 422);
-    assert!(wrong["error"].as_str().unwrap().contains("Explode"), "{wrong}");
+    assert!(refusal["error"].as_str().unwrap().contains("Explode"), "{refusal}");
 }
 
 #[tokio::test]
@@ -61,10 +61,10 @@ async fn a_push_by_the_control_api_moves_the_branch_and_runs_in_its_environment(
     assert_eq!(status, 200);
     let after = fetch_from_sim(&world, "state").await;
     assert_eq!(after["repositories"]["acme/checkout"]["branches"]["develop"], pushed["commit"]);
-    let (was, is) =
+    let (old, new) =
         (&before["environments"]["development"]["checkout"], &after["environments"]["development"]["checkout"]);
-    assert_ne!(was["version"], is["version"]);
-    assert_eq!((&is["commit"], &is["state"]), (&pushed["commit"], &json!("running")));
+    assert_ne!(old["version"], new["version"]);
+    assert_eq!((&new["commit"], &new["state"]), (&pushed["commit"], &json!("running")));
     assert_eq!(before["environments"]["qa"], after["environments"]["qa"]);
 
     let hotfix =
@@ -72,29 +72,29 @@ async fn a_push_by_the_control_api_moves_the_branch_and_runs_in_its_environment(
     let (_, pushed) = post(&world, "push", hotfix).await;
     let after = fetch_from_sim(&world, "state").await;
     assert_eq!(after["environments"]["prod"]["checkout"]["commit"], pushed["commit"]);
-    assert_eq!(world.public_messages("releases").len(), 1, "told in the channel of prod");
+    assert_eq!(world.public_messages("releases").len(), 1, "the hotfix is announced in the channel of prod");
 }
 
 #[tokio::test]
 async fn the_demo_starts_with_all_workloads_running_and_each_environment_of_checkout_one_version_behind() {
     let world = World::open().await;
     let state = fetch_from_sim(&world, "state").await;
-    let mut seen = std::collections::BTreeSet::new();
+    let mut commits = std::collections::BTreeSet::new();
     for environment in ["development", "qa", "staging", "prod"] {
         for artefact in ["checkout", "mailer", "search", "storefront"] {
             assert_eq!(state["environments"][environment][artefact]["state"], "running", "{environment} {artefact}");
         }
-        seen.insert(state["environments"][environment]["checkout"]["commit"].as_str().unwrap().to_owned());
+        commits.insert(state["environments"][environment]["checkout"]["commit"].as_str().unwrap().to_owned());
     }
-    assert_eq!(seen.len(), 4);
+    assert_eq!(commits.len(), 4);
     for artefact in ["checkout", "mailer", "search", "storefront"] {
         for environment in ["development", "qa", "staging", "prod"] {
             let (artefact, environment) = (
                 gantry::domain::model::artefact::ArtefactName::new(artefact),
                 gantry::domain::model::environment::EnvironmentName::new(environment),
             );
-            let stays = world.bot.store.list_sightings(&artefact, &environment, 10).await.unwrap();
-            assert!(stays.len() >= 2, "{artefact} has an earlier version in {environment}");
+            let sightings = world.bot.store.list_sightings(&artefact, &environment, 10).await.unwrap();
+            assert!(sightings.len() >= 2, "{artefact} has an earlier version in {environment}");
         }
     }
 }
@@ -106,17 +106,17 @@ async fn the_control_api_arms_a_fault_by_name_and_refuses_an_unknown_one() {
     assert_eq!(post(&world, "fault", fault).await.0, 200);
     post(&world, "push", json!({ "artefact": "checkout", "message": "Doomed" })).await;
     assert_eq!(fetch_from_sim(&world, "state").await["environments"]["development"]["checkout"]["state"], "degraded");
-    let (status, wrong) = post(&world, "fault", json!({ "fault": "meteor", "times": 1 })).await;
+    let (status, refusal) = post(&world, "fault", json!({ "fault": "meteor", "times": 1 })).await;
     assert_eq!(status, 400);
-    assert!(wrong["error"].as_str().unwrap().contains("meteor"), "{wrong}");
+    assert!(refusal["error"].as_str().unwrap().contains("meteor"), "{refusal}");
 }
 
 #[tokio::test]
 async fn the_control_api_gives_a_review_and_refuses_a_wrong_one_with_a_message() {
     let world = World::open().await;
     let review = |user: &str, number: u64, verdict: &str| json!({ "user": user, "repository": "acme/checkout", "number": number, "verdict": verdict });
-    let (status, wrong) = post(&world, "review", review("bob", 1, "approve")).await;
-    assert_eq!((status, &wrong["error"]), (404, &json!("There is no pull request 1 in acme/checkout.")));
+    let (status, refusal) = post(&world, "review", review("bob", 1, "approve")).await;
+    assert_eq!((status, &refusal["error"]), (404, &json!("There is no pull request 1 in acme/checkout.")));
 
     let number = world.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
     assert_eq!(number, 1);
@@ -132,8 +132,8 @@ async fn the_control_api_gives_a_review_and_refuses_a_wrong_one_with_a_message()
         (review("alice", 1, "approve"), "Can not approve your own pull request"),
     ];
     for (body, sentence) in refusals {
-        let (status, wrong) = post(&world, "review", body).await;
-        assert_eq!((status, &wrong["error"]), (422, &json!(sentence)));
+        let (status, refusal) = post(&world, "review", body).await;
+        assert_eq!((status, &refusal["error"]), (422, &json!(sentence)));
     }
     for verdict in ["approve", "request_changes", "comment"] {
         assert_eq!(post(&world, "review", review("bob", 1, verdict)).await.0, 200);
@@ -168,13 +168,16 @@ async fn the_page_of_a_pull_request_accepts_forms_of_its_own_origin_only() {
 #[tokio::test]
 async fn the_control_api_refuses_to_submit_an_unknown_modal_and_shows_the_home() {
     let world = World::open().await;
-    let (status, wrong) = post(&world, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
-    assert_eq!(status, 422, "{wrong}");
+    let (status, refusal) = post(&world, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
+    assert_eq!(status, 422, "{refusal}");
     assert!(fetch_from_sim(&world, "home?user=alice&open=true").await.is_null(), "alice has not opened it yet");
     assert_eq!(fetch_from_sim(&world, "home?user=alice").await["type"], "home");
     let messages = fetch_from_sim(&world, "messages?channel=deploys&user=bob").await;
-    assert_eq!(messages["views"], json!([]), "no modal stands open");
-    assert!(fetch_from_sim(&world, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");
+    assert_eq!(messages["views"], json!([]), "no modal is open");
+    assert!(
+        fetch_from_sim(&world, "messages?channel=deploys").await.get("views").is_none(),
+        "without a user there are no views"
+    );
 }
 
 #[tokio::test]

@@ -49,9 +49,9 @@ impl DoctorFixture {
 
     /// Runs doctor with the world's variables and these; an empty value unsets one. Returns the lines, the exit code
     /// and the duration.
-    async fn doctor(&self, variables: &[(&str, &str)], more: &[&str]) -> (Vec<String>, i32, Duration) {
+    async fn doctor(&self, variables: &[(&str, &str)], arguments: &[&str]) -> (Vec<String>, i32, Duration) {
         let mut command = tokio::process::Command::new(BIN);
-        command.arg("doctor").arg("--config").arg(self.folder.path().join("gantry.yaml")).args(more);
+        command.arg("doctor").arg("--config").arg(self.folder.path().join("gantry.yaml")).args(arguments);
         command.env_clear().env("DATABASE_URL", format!("sqlite://{}", self.database().display()));
         command.envs(self.world.connect_details().env);
         for (name, value) in variables {
@@ -61,18 +61,18 @@ impl DoctorFixture {
                 command.env(name, value)
             };
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         let Output { status, stdout, stderr } = command.output().await.unwrap();
-        assert_eq!(String::from_utf8(stderr).unwrap(), "", "no log between its lines");
+        assert_eq!(String::from_utf8(stderr).unwrap(), "", "no log lines");
         let lines = String::from_utf8(stdout).unwrap().lines().map(str::to_owned).collect();
-        (lines, status.code().unwrap(), begun.elapsed())
+        (lines, status.code().unwrap(), started.elapsed())
     }
 }
 
 fn without_mailer(yaml: &str) -> String {
-    let at = yaml.find("  - name: mailer").unwrap();
+    let start = yaml.find("  - name: mailer").unwrap();
     let end = yaml.find("people:").unwrap();
-    format!("{}{}", &yaml[..at], &yaml[end..])
+    format!("{}{}", &yaml[..start], &yaml[end..])
 }
 
 /// The lines with a warning or an error.
@@ -89,13 +89,13 @@ async fn doctor_in_a_healthy_world_has_only_ticks_and_exit_code_0() {
     let fixture = DoctorFixture::open(without_mailer).await;
     let (lines, code, _) = fixture.doctor(&[], &[]).await;
     assert_eq!(list_problem_lines(&lines), Vec::<&str>::new());
-    let place = fixture.database().display().to_string();
-    let told: Vec<String> = lines.iter().map(|line| line.replace(&place, "gantry.db")).collect();
-    let hour = told.iter().position(|line| line.contains("requests are left until")).unwrap();
-    let mut told = told;
-    told.remove(hour);
+    let database = fixture.database().display().to_string();
+    let report: Vec<String> = lines.iter().map(|line| line.replace(&database, "gantry.db")).collect();
+    let rate_limit = report.iter().position(|line| line.contains("requests are left until")).unwrap();
+    let mut report = report;
+    report.remove(rate_limit);
     assert_eq!(
-        told,
+        report,
         [
             "Slack",
             "  \u{2713} The bot is @gantry in the workspace acme.",
@@ -128,26 +128,26 @@ async fn doctor_in_a_healthy_world_has_only_ticks_and_exit_code_0() {
         ]
     );
     assert_eq!(code, 0);
-    assert!(!fixture.database().exists(), "looking makes nothing");
+    assert!(!fixture.database().exists(), "doctor creates no database");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn doctor_with_warnings_has_exit_code_1() {
     let fixture = DoctorFixture::open(|yaml| yaml.replace("    webhook_secret: { env: FLUX_QA_SECRET }\n", "")).await;
     let (lines, code, _) = fixture.doctor(&[("GITHUB_WEBHOOK_SECRET", "")], &[]).await;
-    let mut ill = list_problem_lines(&lines);
+    let mut problems = list_problem_lines(&lines);
     assert_eq!(
-        ill.pop(),
+        problems.pop(),
         Some(
             "  ! qa has no webhook secret, so its reports are refused. Set its `webhook_secret`. Without reports, Gantry learns about deployments only from the cluster."
         )
     );
     assert_eq!(
-        ill[0],
+        problems[0],
         "  ! `GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused. Set it to the secret of the webhook; without webhooks, Gantry checks once a minute."
     );
     // Only reports name the commits of mailer's images, and there was no report yet.
-    assert!(ill[1..].iter().all(|line| line.starts_with("  ! The commit of mailer ")), "{ill:#?}");
+    assert!(problems[1..].iter().all(|line| line.starts_with("  ! The commit of mailer ")), "{problems:#?}");
     assert_eq!(code, 1);
 }
 
@@ -171,7 +171,7 @@ async fn doctor_reports_missing_and_swapped_secrets_and_checks_the_rest() {
     assert_eq!(
         list_problem_lines(&lines),
         [
-            "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: keep one and unset the other.",
+            "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.",
             "  \u{2717} Slack rejects the token: invalid_auth. Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
         ]
     );
@@ -187,12 +187,11 @@ async fn doctor_reports_missing_and_swapped_secrets_and_checks_the_rest() {
     assert_eq!(
         list_problem_lines(&lines),
         [
-            "  \u{2717} SLACK_BOT_TOKEN holds an app-level token: set it to the bot token (`xoxb-`).",
-            "  \u{2717} SLACK_APP_TOKEN holds a bot token: set it to the app-level token (`xapp-`).",
-            "  \u{2717} GITHUB_TOKEN contains a control character, or begins or ends with a space: copy the value \
-             again.",
+            "  \u{2717} SLACK_BOT_TOKEN holds an app-level token, not a bot's (`xoxb-`): swap the two.",
+            "  \u{2717} SLACK_APP_TOKEN holds a bot's token, not an app-level one (`xapp-`): swap the two.",
+            "  \u{2717} GITHUB_TOKEN has a line break or a space at its edge: it was probably copied with too much.",
         ],
-        "what is wrong is said once, and not that it is missing"
+        "a wrong secret is reported once, and not as missing"
     );
     assert_eq!(code, 2);
 }
@@ -203,8 +202,8 @@ async fn doctor_reports_each_service_that_cannot_be_reached() {
     fixture.server.abort();
     let (lines, code, _) = fixture.doctor(&[], &[]).await;
     for service in ["Slack", "GitHub", "The cluster"] {
-        let told = format!("  \u{2717} {service} cannot be reached: ");
-        assert!(list_problem_lines(&lines).iter().any(|line| line.starts_with(&told)), "{service}: {lines:#?}");
+        let expected = format!("  \u{2717} {service} cannot be reached: ");
+        assert!(list_problem_lines(&lines).iter().any(|line| line.starts_with(&expected)), "{service}: {lines:#?}");
     }
     assert_eq!(code, 2);
 }
@@ -312,12 +311,18 @@ async fn doctor_reports_services_that_hang_and_ends_in_time() {
     }
     let (lines, code, took) = fixture.doctor(&[], &[]).await;
     assert!(took < Duration::from_secs(20), "{took:?}");
-    let ill = list_problem_lines(&lines);
-    assert!(ill[0].starts_with("  \u{2717} Slack cannot be reached: no answer in 6 s. Try again later"), "{ill:#?}");
-    assert!(ill[1].starts_with("  \u{2717} GitHub cannot be reached: no answer in 6 s. Try again later"), "{ill:#?}");
-    assert!(ill[2].starts_with("  \u{2717} The cluster cannot be reached: no answer in 6 s."), "{ill:#?}");
-    assert!(ill[3..].iter().all(|line| line.contains("cannot be read: no answer in 6 s.")), "{ill:#?}");
-    assert_eq!((ill.len(), code), (6, 2), "{ill:#?}");
+    let problems = list_problem_lines(&lines);
+    assert!(
+        problems[0].starts_with("  \u{2717} Slack cannot be reached: no answer in 6 s. Try again later"),
+        "{problems:#?}"
+    );
+    assert!(
+        problems[1].starts_with("  \u{2717} GitHub cannot be reached: no answer in 6 s. Try again later"),
+        "{problems:#?}"
+    );
+    assert!(problems[2].starts_with("  \u{2717} The cluster cannot be reached: no answer in 6 s."), "{problems:#?}");
+    assert!(problems[3..].iter().all(|line| line.contains("cannot be read: no answer in 6 s.")), "{problems:#?}");
+    assert_eq!((problems.len(), code), (6, 2), "{problems:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -364,13 +369,13 @@ async fn doctor_reads_unmapped_reports_from_the_database() {
         let from = lines.iter().position(|line| line == "Reports").unwrap();
         lines[from + 1..lines.len() - 1].to_vec()
     };
-    crate::harness::process::wait_until("it is told", async || reports().await[0].contains("infra")).await;
+    crate::harness::process::wait_until("the report is shown", async || reports().await[0].contains("infra")).await;
     for _ in 0..2 {
-        let told = reports().await;
-        let (what, why) = told[0].split_once(" ago: ").unwrap();
-        assert!(what.starts_with("  ! 1 x Flux Kustomization flux-system/infra for qa, last "), "{told:#?}");
+        let shown = reports().await;
+        let (subject, reason) = shown[0].split_once(" ago: ").unwrap();
+        assert!(subject.starts_with("  ! 1 x Flux Kustomization flux-system/infra for qa, last "), "{shown:#?}");
         assert_eq!(
-            why,
+            reason,
             "Flux's Kustomization flux-system/infra applied nothing that I watch in qa. Name the artefact in the Alert's `eventMetadata`, or add a rule under `reports`."
         );
         let silent = |name: &str| {
@@ -378,7 +383,7 @@ async fn doctor_reads_unmapped_reports_from_the_database() {
                 "  ! No report has arrived for {name} yet. If its controller should send reports, check the address and the secret there."
             )
         };
-        assert_eq!(told[1..], ["development", "staging", "prod"].map(silent));
+        assert_eq!(shown[1..], ["development", "staging", "prod"].map(silent));
         harness.kill();
     }
 }

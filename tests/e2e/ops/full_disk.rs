@@ -54,14 +54,14 @@ async fn open() -> (ProcessHarness, FullDisk) {
 }
 
 /// Sends a command, and returns the acknowledgement.
-async fn ask(harness: &ProcessHarness, text: &str) -> String {
+async fn type_command(harness: &ProcessHarness, text: &str) -> String {
     let ack = harness.world.slack.type_command("alice", "deploys", text).await.unwrap();
     assert_eq!(ack.status, 200, "{ack:?}");
     ack.body.to_string()
 }
 
 /// Sends a report as Flux would. Each number gives a different report.
-async fn report(harness: &ProcessHarness, number: usize) -> StatusCode {
+async fn send_report(harness: &ProcessHarness, number: usize) -> StatusCode {
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
         "severity": "info", "timestamp": "2026-11-16T09:00:01Z", "reason": "Progressing",
@@ -90,11 +90,11 @@ async fn count_stored_requests(harness: &ProcessHarness) -> (i64, i64) {
 /// Sends commands and reports, and asserts that each is refused without delay.
 async fn assert_refused_at_once(harness: &ProcessHarness) {
     for number in 0..4 {
-        let begun = Instant::now();
-        let refusal = ask(harness, "/promote checkout qa").await;
+        let started = Instant::now();
+        let refusal = type_command(harness, "/promote checkout qa").await;
         assert!(refusal.contains("I could not keep your request, so nothing was done"), "{refusal}");
-        assert_eq!(report(harness, number).await, 503);
-        assert!(begun.elapsed() < Duration::from_secs(2), "refused only after {:?}", begun.elapsed());
+        assert_eq!(send_report(harness, number).await, 503);
+        assert!(started.elapsed() < Duration::from_secs(2), "refused only after {:?}", started.elapsed());
     }
 }
 
@@ -105,17 +105,17 @@ async fn after_a_full_disk_every_acknowledged_request_is_stored() {
     // Several failures in a row: after the first, sqlx miscounts its transactions; after the second, it leaves one
     // open.
     assert_refused_at_once(&harness).await;
-    wait_until("it is not ready", async || readyz(&harness).await.0 == 503).await;
+    wait_until("the bot is not ready", async || readyz(&harness).await.0 == 503).await;
     let (_, body) = readyz(&harness).await;
     assert!(body["missing"][0].as_str().unwrap().starts_with("The store cannot be written."), "{body}");
 
     disk.free();
-    wait_until("it is ready again", async || readyz(&harness).await.0 == 200).await;
+    wait_until("the bot is ready again", async || readyz(&harness).await.0 == 200).await;
     let (commands, reports) = count_stored_requests(&harness).await;
     for number in 10..15 {
-        let ack = ask(&harness, "/gantry why checkout qa").await;
+        let ack = type_command(&harness, "/gantry why checkout qa").await;
         assert!(!ack.contains("could not keep"), "{ack}");
-        assert_eq!(report(&harness, number).await, 202);
+        assert_eq!(send_report(&harness, number).await, 202);
     }
     assert_eq!(count_stored_requests(&harness).await, (commands + 5, reports + 5), "acknowledged and stored");
 
@@ -130,19 +130,19 @@ async fn requests_are_refused_at_once_while_the_database_cannot_be_reopened() {
     let file = harness.database_url().strip_prefix("sqlite://").map(PathBuf::from).unwrap();
     let aside = file.with_file_name("aside.db");
     disk.fill();
-    ask(&harness, "/promote checkout qa").await;
+    type_command(&harness, "/promote checkout qa").await;
     // The bot closes the failed connection. The file for the next connection is missing.
     std::fs::rename(&file, &aside).unwrap();
     disk.free();
     assert_refused_at_once(&harness).await;
-    wait_until("it is not ready", async || {
-        readyz(&harness).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be reopened"))
+    wait_until("the bot is not ready", async || {
+        readyz(&harness).await.1["missing"][0].as_str().is_some_and(|reason| reason.contains("it cannot be reopened"))
     })
     .await;
 
     std::fs::rename(&aside, &file).unwrap();
-    wait_until("it is ready again", async || readyz(&harness).await.0 == 200).await;
+    wait_until("the bot is ready again", async || readyz(&harness).await.0 == 200).await;
     let (commands, _) = count_stored_requests(&harness).await;
-    ask(&harness, "/gantry why checkout qa").await;
+    type_command(&harness, "/gantry why checkout qa").await;
     assert_eq!(count_stored_requests(&harness).await.0, commands + 1);
 }

@@ -24,12 +24,13 @@ async fn wait_until_logged(harness: &ProcessHarness, change: &str, message: &str
 async fn every_log_line_of_a_promotion_has_its_change_id_and_request_id() {
     let mut harness = ProcessHarness::open().await;
     harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
-    wait_until("it is begun", async || harness.log().iter().any(|line| text_field(line, "message") == "begun")).await;
+    wait_until("the change is begun", async || harness.log().iter().any(|line| text_field(line, "message") == "begun"))
+        .await;
     let log = harness.log();
-    let asked = log.iter().find(|line| line["message"] == "asked" && line["what"] == "promote").unwrap();
-    let request = text_field(asked, "request.id").to_owned();
+    let received = log.iter().find(|line| line["message"] == "asked" && line["what"] == "promote").unwrap();
+    let request = text_field(received, "request.id").to_owned();
     assert_eq!(
-        (request.len(), text_field(asked, "person"), text_field(asked, "source")),
+        (request.len(), text_field(received, "person"), text_field(received, "source")),
         (12, "U0ALICE", "slack_command")
     );
     let begun = log.iter().find(|line| line["message"] == "begun").unwrap();
@@ -42,32 +43,38 @@ async fn every_log_line_of_a_promotion_has_its_change_id_and_request_id() {
     let to = log.iter().position(|line| line["message"] == "deployed").unwrap();
     let between = &log[from..=to];
     for line in between {
-        let ours = text_field(line, "change.id") == change || text_field(line, "request.id") == request;
-        let anothers = !text_field(line, "request.id").is_empty() && !text_field(line, "source").is_empty();
+        let is_of_change = text_field(line, "change.id") == change || text_field(line, "request.id") == request;
+        let is_of_other_request = !text_field(line, "request.id").is_empty() && !text_field(line, "source").is_empty();
         // Lines of background tasks and of the watches belong to no request.
-        let nobodys =
+        let is_background =
             !text_field(line, "task").is_empty() || text_field(line, "target") == "gantry::adapters::cluster::watch";
-        assert!(ours || anothers || nobodys, "{line}");
+        assert!(is_of_change || is_of_other_request || is_background, "{line}");
     }
     let of_change = |line: &&Value| text_field(line, "change.id") == change;
-    assert!(between.iter().filter(of_change).all(|line| text_field(line, "request.id") == request), "both ids on each");
-    let life: Vec<_> = between
+    assert!(
+        between.iter().filter(of_change).all(|line| text_field(line, "request.id") == request),
+        "every line of the change has both ids"
+    );
+    let messages: Vec<_> = between
         .iter()
         .filter(of_change)
         .filter(|line| line["level"] == "INFO")
         .map(|line| text_field(line, "message"))
         .collect();
-    assert_eq!(life, ["begun", "merged", "deployed"]);
+    assert_eq!(messages, ["begun", "merged", "deployed"]);
     let merges = |line: &&Value| text_field(line, "path").ends_with("/merges") && line["status"] == 201;
     assert_eq!(between.iter().filter(merges).map(|line| text_field(line, "change.id")).collect::<Vec<_>>(), [&change]);
     let card = |line: &&Value| line["method"] == "chat.postMessage" || line["method"] == "chat.update";
-    assert!(between.iter().filter(card).filter(of_change).count() >= 2, "the card's way to Slack");
+    assert!(
+        between.iter().filter(card).filter(of_change).count() >= 2,
+        "the requests for the card have the id of the change"
+    );
     assert!(between.iter().all(|line| line["timestamp"].is_string() && line["level"].is_string()));
 
     // The next process logs the same request id.
     harness.world.slack.type_command("alice", "deploys", "/promote checkout staging").await.unwrap();
     let of_staging = |line: &&Value| line["message"] == "begun" && line["environment"] == "staging";
-    wait_until("it is begun", async || harness.log().iter().any(|line| of_staging(&line))).await;
+    wait_until("the change is begun", async || harness.log().iter().any(|line| of_staging(&line))).await;
     let begun = harness.log().iter().find(of_staging).cloned().unwrap();
     harness.restart().await;
     let change = text_field(&begun, "change.id");

@@ -40,8 +40,8 @@ async fn metrics_without_changes_have_a_zero_for_every_stage_and_environment() {
     let scrape = Scrape::of(&world.origin).await;
     for stage in ["awaiting_approval", "merging", "deploying", "failed", "stalled"] {
         for environment in ["development", "qa", "staging", "prod"] {
-            let of = [("stage", stage), ("environment", environment)];
-            assert_eq!(scrape.sum("gantry_changes", &of), Some(0.0), "{of:?}");
+            let labels = [("stage", stage), ("environment", environment)];
+            assert_eq!(scrape.sum("gantry_changes", &labels), Some(0.0), "{labels:?}");
         }
     }
     assert_eq!(scrape.sum("gantry_build_info", &[("version", env!("CARGO_PKG_VERSION"))]), Some(1.0));
@@ -53,8 +53,8 @@ async fn metrics_without_changes_have_a_zero_for_every_stage_and_environment() {
     let started = scrape.sum("process_start_time_seconds", &[]).unwrap();
     assert!((started - 1_794_819_600.0).abs() < 3600.0, "{started}");
     for kind in ["deployment", "statefulset"] {
-        let of = [("context", "default"), ("namespace", "qa"), ("kind", kind)];
-        assert_eq!(scrape.sum("gantry_watch_readable", &of), Some(1.0), "{of:?}");
+        let labels = [("context", "default"), ("namespace", "qa"), ("kind", kind)];
+        assert_eq!(scrape.sum("gantry_watch_readable", &labels), Some(1.0), "{labels:?}");
     }
     for source in ["flux", "argocd", "github", "deployments", "cdevents"] {
         assert_eq!(scrape.sum("gantry_reports_total", &[("source", source), ("result", "refused")]), Some(0.0));
@@ -66,23 +66,23 @@ async fn each_change_and_each_of_its_steps_is_counted_once() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::Github502, 1, None, None);
     world.alice().types("/promote checkout qa").await;
-    let of = [("kind", "promotion"), ("environment", "qa")];
+    let labels = [("kind", "promotion"), ("environment", "qa")];
     let scrape = Scrape::of(&world.origin).await;
-    assert_eq!(scrape.count("gantry_changes_begun_total", &of), 1);
-    assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "deployed"), of[0], of[1]]), 1);
+    assert_eq!(scrape.count("gantry_changes_begun_total", &labels), 1);
+    assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "deployed"), labels[0], labels[1]]), 1);
     assert_eq!(scrape.count("gantry_changes_ended_total", &[]), 1);
     for step in ["merge", "build", "rollout"] {
-        let count = scrape.count("gantry_change_step_duration_seconds_count", &[("step", step), of[0], of[1]]);
+        let count = scrape.count("gantry_change_step_duration_seconds_count", &[("step", step), labels[0], labels[1]]);
         assert_eq!(count, 1, "{step}");
     }
     assert_eq!(scrape.sum("gantry_change_step_duration_seconds_count", &[("step", "approval")]), None);
-    let steps = scrape.sum("gantry_change_step_duration_seconds_sum", &of).unwrap();
-    let whole = scrape.sum("gantry_change_duration_seconds_sum", &of).unwrap();
-    assert!(whole > 1.0 && (steps - whole).abs() < 0.001, "the steps are the whole: {steps} of {whole}");
+    let steps = scrape.sum("gantry_change_step_duration_seconds_sum", &labels).unwrap();
+    let total = scrape.sum("gantry_change_duration_seconds_sum", &labels).unwrap();
+    assert!(total > 1.0 && (steps - total).abs() < 0.001, "the steps add up to the whole: {steps} of {total}");
     assert!(scrape.count("gantry_github_requests_total", &[("status", "5xx")]) >= 1);
     assert!(scrape.count("gantry_github_requests_total", &[("status", "2xx")]) >= 9);
-    let left = scrape.sum("gantry_github_rate_remaining", &[]).unwrap();
-    assert!((4_000.0..5_000.0).contains(&left), "{left}");
+    let remaining = scrape.sum("gantry_github_rate_remaining", &[]).unwrap();
+    assert!((4_000.0..5_000.0).contains(&remaining), "{remaining}");
     assert!(scrape.sum("gantry_github_rate_reset_timestamp_seconds", &[]).unwrap() > 1_794_000_000.0);
     assert!(scrape.count("gantry_slack_calls_total", &[("method", "chat.postMessage"), ("result", "ok")]) >= 2);
     assert!(scrape.count("gantry_slack_calls_total", &[("method", "chat.update"), ("result", "ok")]) >= 1);
@@ -95,9 +95,9 @@ async fn each_change_and_each_of_its_steps_is_counted_once() {
 
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     let scrape = Scrape::of(&world.origin).await;
-    let back = [("kind", "rollback"), ("environment", "qa")];
-    assert_eq!(scrape.count("gantry_changes_begun_total", &back), 1);
-    assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "deployed"), back[0], back[1]]), 1);
+    let rollback = [("kind", "rollback"), ("environment", "qa")];
+    assert_eq!(scrape.count("gantry_changes_begun_total", &rollback), 1);
+    assert_eq!(scrape.count("gantry_changes_ended_total", &[("end", "deployed"), rollback[0], rollback[1]]), 1);
     assert_eq!(scrape.count("gantry_changes_ended_total", &[]), 2);
 
     world.push("storefront", "Larger pictures");
@@ -120,14 +120,14 @@ async fn metrics_show_changes_that_wait_for_approval_with_their_age() {
     world.alice().clicks("Confirm").await;
     world.wait(SignedDuration::from_mins(10)).await;
     let scrape = Scrape::of(&world.origin).await;
-    let waits = [("stage", "awaiting_approval"), ("environment", "prod")];
-    assert_eq!(scrape.sum("gantry_changes", &waits), Some(1.0));
-    let age = scrape.sum("gantry_change_oldest_seconds", &waits).unwrap();
+    let labels = [("stage", "awaiting_approval"), ("environment", "prod")];
+    assert_eq!(scrape.sum("gantry_changes", &labels), Some(1.0));
+    let age = scrape.sum("gantry_change_oldest_seconds", &labels).unwrap();
     assert!((600.0..700.0).contains(&age), "{age}");
     world.bob().clicks_in("releases", "Approve").await;
     let scrape = Scrape::of(&world.origin).await;
-    assert_eq!(scrape.sum("gantry_changes", &waits), Some(0.0));
-    assert_eq!(scrape.sum("gantry_change_oldest_seconds", &waits), Some(0.0));
+    assert_eq!(scrape.sum("gantry_changes", &labels), Some(0.0));
+    assert_eq!(scrape.sum("gantry_change_oldest_seconds", &labels), Some(0.0));
     let approved = scrape.sum("gantry_change_step_duration_seconds_sum", &[("step", "approval")]).unwrap();
     assert!((600.0..700.0).contains(&approved), "{approved}");
 }
@@ -144,13 +144,13 @@ async fn commands_and_refusals_are_counted_by_kind() {
     world.carol().types("/gantry lock qa for 1h testing").await;
     world.alice().types("/promote checkout qa").await;
     let scrape = Scrape::of(&world.origin).await;
-    let asked = |command| scrape.count("gantry_commands_total", &[("command", command)]);
+    let count_commands = |command| scrape.count("gantry_commands_total", &[("command", command)]);
     assert_eq!(
-        ["list", "help", "misunderstood", "status", "promote", "lock", "rollback"].map(asked),
+        ["list", "help", "misunderstood", "status", "promote", "lock", "rollback"].map(count_commands),
         [3, 1, 1, 1, 2, 1, 0]
     );
-    let refused = |refusal| scrape.count("gantry_refusals_total", &[("refusal", refusal)]);
-    assert_eq!(["first_rung", "locked"].map(refused), [1, 1]);
+    let count_refusals = |refusal| scrape.count("gantry_refusals_total", &[("refusal", refusal)]);
+    assert_eq!(["first_rung", "locked"].map(count_refusals), [1, 1]);
     assert_eq!(scrape.count("gantry_refusals_total", &[]), 2);
     assert_eq!(scrape.count("gantry_changes_begun_total", &[]), 0);
 }
@@ -195,16 +195,16 @@ async fn webhooks_are_counted_by_sender_and_result() {
     world.push("checkout", "Round totals");
     world.settle().await;
     let status = json!({ "repository": { "full_name": "acme/checkout" }, "sha": "a".repeat(40) }).to_string();
-    let told = reqwest::Client::new()
+    let request = reqwest::Client::new()
         .post(format!("{}/webhooks/github", world.origin))
         .header("x-github-event", "status")
         .header("x-hub-signature-256", format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[status.as_bytes()])));
-    assert_eq!(told.body(status).send().await.unwrap().status(), 202);
+    assert_eq!(request.body(status).send().await.unwrap().status(), 202);
     world.settle().await;
     let scrape = Scrape::of(&world.origin).await;
     let flux = |result| scrape.count("gantry_reports_total", &[("source", "flux"), ("result", result)]);
     assert_eq!(["unmapped", "duplicate", "unreadable", "refused"].map(flux), [1, 1, 1, 2]);
-    assert!(flux("mapped") >= 1, "the world's own controller spoke");
+    assert!(flux("mapped") >= 1, "the simulated controller sent a report");
     assert_eq!(scrape.count("gantry_reports_total", &[("source", "github"), ("result", "notice")]), 1);
 }
 
@@ -213,10 +213,10 @@ async fn metrics_show_messages_that_wait_while_slack_is_down() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlackDown, 1_000, None, None);
     world.push("checkout", "Round totals");
-    let begun = world.clock.now();
+    let pushed_at = world.clock.now();
     let failed = [("method", "chat.postMessage"), ("result", "transient")];
     // The bot retries with growing delays.
-    let waits = loop {
+    let while_down = loop {
         world.wait_until_idle().await;
         let scrape = Scrape::of(&world.origin).await;
         if scrape.count("gantry_slack_calls_total", &failed) >= 3 {
@@ -224,33 +224,33 @@ async fn metrics_show_messages_that_wait_while_slack_is_down() {
         }
         world.clock.advance(SignedDuration::from_secs(1));
     };
-    assert!(waits.sum("gantry_outbox_messages", &[]).unwrap() >= 1.0);
-    let age = waits.sum("gantry_outbox_oldest_seconds", &[]).unwrap();
-    assert!(age >= 2.0 && age < world.clock.now().duration_since(begun).as_secs_f64(), "{age}");
+    assert!(while_down.sum("gantry_outbox_messages", &[]).unwrap() >= 1.0);
+    let age = while_down.sum("gantry_outbox_oldest_seconds", &[]).unwrap();
+    assert!(age >= 2.0 && age < world.clock.now().duration_since(pushed_at).as_secs_f64(), "{age}");
 }
 
 #[tokio::test]
 async fn the_age_of_a_watch_grows_until_the_next_event() {
     let world = World::open().await;
-    let of = [("namespace", "staging"), ("kind", "deployment")];
+    let labels = [("namespace", "staging"), ("kind", "deployment")];
     world.clock.advance(SignedDuration::from_secs(400));
     let scrape = Scrape::of(&world.origin).await;
-    assert!(scrape.sum("gantry_watch_age_seconds", &of).unwrap() >= 400.0);
+    assert!(scrape.sum("gantry_watch_age_seconds", &labels).unwrap() >= 400.0);
     world.alice().types("/promote checkout staging").await;
     let scrape = Scrape::of(&world.origin).await;
-    assert!(scrape.sum("gantry_watch_age_seconds", &of).unwrap() < 60.0);
+    assert!(scrape.sum("gantry_watch_age_seconds", &labels).unwrap() < 60.0);
 }
 
 #[tokio::test]
 async fn a_scrape_answers_quickly_when_the_store_does_not() {
     let world = World::open().await;
     world.bot.store.close().await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let scrape = Scrape::of(&world.origin).await;
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(started.elapsed() < Duration::from_secs(3));
     assert_eq!(scrape.sum("gantry_store_readable", &[]), Some(0.0));
     assert_eq!(scrape.sum("gantry_ready", &[]), Some(0.0));
-    assert_eq!(scrape.sum("gantry_outbox_messages", &[]), None, "nothing is said of what is not known");
+    assert_eq!(scrape.sum("gantry_outbox_messages", &[]), None, "an unknown value has no series");
     assert!(scrape.sum("gantry_changes", &[]).is_some());
 }
 
@@ -272,15 +272,15 @@ async fn a_scrape_with_a_thousand_open_changes_is_fast() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks("Confirm").await;
-    let one = world.bot.store.list_open_changes().await.unwrap().pop().expect("a change that waits");
-    let many = (1..1_000).map(|_| Change { id: ChangeId::new(one.asked_at), ..one.clone() }).collect();
+    let change = world.bot.store.list_open_changes().await.unwrap().pop().expect("a change that waits");
+    let many = (1..1_000).map(|_| Change { id: ChangeId::new(change.asked_at), ..change.clone() }).collect();
     world.bot.open_changes.load(many);
     let mut fastest = Duration::MAX;
     for _ in 0..5 {
-        let begun = Instant::now();
+        let started = Instant::now();
         let answer = reqwest::get(format!("{}/metrics", world.origin)).await.unwrap().bytes().await.unwrap();
-        fastest = fastest.min(begun.elapsed());
-        println!("{} bytes for 1,000 open changes after {:?}", answer.len(), begun.elapsed());
+        fastest = fastest.min(started.elapsed());
+        println!("{} bytes for 1,000 open changes after {:?}", answer.len(), started.elapsed());
     }
     let scrape = Scrape::of(&world.origin).await;
     assert_eq!(scrape.sum("gantry_changes", &[("stage", "awaiting_approval"), ("environment", "prod")]), Some(1_000.0));

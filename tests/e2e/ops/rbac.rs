@@ -1,5 +1,5 @@
-//! The chart grants exactly the permissions that the code uses. This test uses all of them. A request that the chart
-//! does not grant is refused by the simulated cluster in every test.
+//! The chart grants exactly the permissions that the code uses. This test uses all of them. In every test, the
+//! simulated cluster refuses a request that the chart does not grant, and the test fails.
 
 use std::collections::BTreeSet;
 
@@ -51,8 +51,8 @@ async fn the_bot_uses_exactly_the_permissions_that_the_chart_grants() {
     let granted: BTreeSet<_> = list_required_permissions().into_iter().collect();
     let unused: Vec<String> =
         granted.difference(&world.sim.cluster.requested_permissions()).map(ToString::to_string).collect();
-    assert_eq!(unused, Vec::<String>::new(), "granted and never asked for");
+    assert_eq!(unused, Vec::<String>::new(), "granted and never used");
     let surplus: Vec<String> =
         world.sim.cluster.requested_permissions().difference(&granted).map(ToString::to_string).collect();
-    assert_eq!(surplus, Vec::<String>::new(), "asked for and not granted");
+    assert_eq!(surplus, Vec::<String>::new(), "used and not granted");
 }

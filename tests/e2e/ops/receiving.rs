@@ -25,11 +25,12 @@ async fn a_slack_request_needs_a_valid_signature_of_the_last_five_minutes() {
         ("another secret", "guess", now, 401),
         ("no time at all", SIGNING_SECRET, i64::MIN, 401),
     ];
-    for (name, secret, at, status) in cases {
-        assert_eq!(send_slack_request(&world, "/slack/commands", &body, secret, at).await.0, status, "{name}");
+    for (name, secret, signed_at, status) in cases {
+        assert_eq!(send_slack_request(&world, "/slack/commands", &body, secret, signed_at).await.0, status, "{name}");
     }
-    let bare = reqwest::Client::new().post(format!("{}/slack/commands", world.origin)).body(body).send().await.unwrap();
-    assert_eq!(bare.status(), 401);
+    let unsigned =
+        reqwest::Client::new().post(format!("{}/slack/commands", world.origin)).body(body).send().await.unwrap();
+    assert_eq!(unsigned.status(), 401);
 }
 
 #[tokio::test]
@@ -49,10 +50,10 @@ async fn a_malformed_slack_request_is_refused_with_a_message() {
         ("/slack/events", r#"{"type":"url_verification","challenge":"c-1"}"#, 200, "c-1"),
         ("/slack/events", r#"{"type":"event_callback","event":{"type":"reaction_added"}}"#, 200, ""),
     ];
-    for (path, body, status, words) in cases {
-        let (got, text) = send_slack_request(&world, path, body, SIGNING_SECRET, now).await;
-        assert_eq!(got, status, "{path} {body}: {text}");
-        assert!(text.contains(words), "{path} {body}: {text}");
+    for (path, body, status, expected) in cases {
+        let (actual, text) = send_slack_request(&world, path, body, SIGNING_SECRET, now).await;
+        assert_eq!(actual, status, "{path} {body}: {text}");
+        assert!(text.contains(expected), "{path} {body}: {text}");
     }
 }
 
@@ -109,9 +110,9 @@ async fn a_flux_report_needs_the_secret_of_its_environment() {
     assert_eq!(send_flux_report(&world, "qa", "not json", "flux-secret-of-qa").await, 400);
     let large = "a".repeat(gantry::adapters::reports::BODY_LIMIT + 1);
     assert_eq!(send_flux_report(&world, "qa", &large, "flux-secret-of-qa").await, 413);
-    let bare =
+    let unsigned =
         reqwest::Client::new().post(format!("{}/webhooks/flux/qa", world.origin)).body(body).send().await.unwrap();
-    assert_eq!(bare.status(), 401);
+    assert_eq!(unsigned.status(), 401);
 }
 
 /// Mutates a valid request 100,000 times: each is refused, and nothing panics.
@@ -125,8 +126,8 @@ async fn a_tampered_slack_request_is_refused() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use tower::ServiceExt;
 
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counted = heard.clone();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counted = accepted.clone();
     let answer: gantry::adapters::slack::receive::RequestHandler = Arc::new(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
         Box::pin(async { Ack::Empty })
@@ -134,14 +135,14 @@ async fn a_tampered_slack_request_is_refused() {
     let now = jiff::Timestamp::from_second(1_800_000_000).unwrap();
     let router = Receiver::new(Some(&"secret".to_owned().into()), Clock::new_manual(now), answer).into_router();
     let body = command("list", "1.1").into_bytes();
-    let at = now.as_second().to_string();
-    let signature = format!("v0={}", hex_hmac("secret", &[b"v0:", at.as_bytes(), b":", &body]));
+    let timestamp = now.as_second().to_string();
+    let signature = format!("v0={}", hex_hmac("secret", &[b"v0:", timestamp.as_bytes(), b":", &body]));
 
-    let send = |at: Vec<u8>, signature: Vec<u8>, body: Vec<u8>| {
+    let send = |timestamp: Vec<u8>, signature: Vec<u8>, body: Vec<u8>| {
         let router = router.clone();
         async move {
             let request = Request::post("/slack/commands")
-                .header("x-slack-request-timestamp", at)
+                .header("x-slack-request-timestamp", timestamp)
                 .header("x-slack-signature", signature)
                 .body(Body::from(body));
             // An HTTP client could not send this request.
@@ -149,28 +150,29 @@ async fn a_tampered_slack_request_is_refused() {
             router.oneshot(request).await.unwrap().status().as_u16()
         }
     };
-    assert_eq!(send(at.clone().into(), signature.clone().into(), body.clone()).await, 200);
-    assert_eq!(heard.swap(0, Ordering::Relaxed), 1);
+    assert_eq!(send(timestamp.clone().into(), signature.clone().into(), body.clone()).await, 200);
+    assert_eq!(accepted.swap(0, Ordering::Relaxed), 1);
 
     let mut random = Random(42);
     for round in 0..100_000 {
-        let (mut at, mut signature, mut body) = (at.clone().into_bytes(), signature.clone().into_bytes(), body.clone());
+        let (mut timestamp, mut signature, mut body) =
+            (timestamp.clone().into_bytes(), signature.clone().into_bytes(), body.clone());
         match round % 3 {
             0 => random.mutate(&mut signature),
             1 => random.mutate(&mut body),
-            _ => random.mutate(&mut at),
+            _ => random.mutate(&mut timestamp),
         }
-        let case = (String::from_utf8_lossy(&at).into_owned(), String::from_utf8_lossy(&signature).into_owned());
+        let case = (String::from_utf8_lossy(&timestamp).into_owned(), String::from_utf8_lossy(&signature).into_owned());
         // A signature with upper-case hex digits is valid.
-        if signature.eq_ignore_ascii_case(signature_of(&at, &body).as_bytes()) && signature.starts_with(b"v0=") {
+        if signature.eq_ignore_ascii_case(signature_of(&timestamp, &body).as_bytes()) && signature.starts_with(b"v0=") {
             continue;
         }
-        let status = send(at, signature, body).await;
+        let status = send(timestamp, signature, body).await;
         assert!(matches!(status, 0 | 401), "{status} {case:?}");
     }
-    assert_eq!(heard.load(Ordering::Relaxed), 0);
+    assert_eq!(accepted.load(Ordering::Relaxed), 0);
 }
 
-fn signature_of(at: &[u8], body: &[u8]) -> String {
-    format!("v0={}", hex_hmac("secret", &[b"v0:", at, b":", body]))
+fn signature_of(timestamp: &[u8], body: &[u8]) -> String {
+    format!("v0={}", hex_hmac("secret", &[b"v0:", timestamp, b":", body]))
 }

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::harness::process::{ProcessHarness, ProcessOptions};
 
-mod walk;
+mod scenario;
 
-use walk::LeakScenario;
+use scenario::LeakScenario;
 
 const LOGIN: &str = "canary-of-the-registry";
 const RECEIVER: &str = "canary-of-the-flux-receiver";
@@ -68,12 +68,12 @@ impl Canaries {
         u16::from_be_bytes([first, second]).into()
     }
 
-    fn find_leaks(&self, where_from: &str, bytes: &[u8]) -> BTreeSet<String> {
+    fn find_leaks(&self, origin: &str, bytes: &[u8]) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
-        for at in 1..bytes.len() {
-            for (form, secret) in &self.0[Self::bucket_index(bytes[at - 1], bytes[at])] {
-                if bytes[at - 1..].starts_with(form.as_bytes()) {
-                    found.insert(format!("{secret} in {where_from}"));
+        for position in 1..bytes.len() {
+            for (form, secret) in &self.0[Self::bucket_index(bytes[position - 1], bytes[position])] {
+                if bytes[position - 1..].starts_with(form.as_bytes()) {
+                    found.insert(format!("{secret} in {origin}"));
                 }
             }
         }
@@ -128,18 +128,18 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut harness =
         ProcessHarness::with_options(options, |yaml, origin| add_secrets_to_config(&yaml, folder.path(), origin)).await;
-    let walk = LeakScenario::new(&harness);
-    walk.all().await;
-    let mut answers = walk.answers.into_inner().unwrap();
+    let scenario = LeakScenario::new(&harness);
+    scenario.run().await;
+    let mut answers = scenario.answers.into_inner().unwrap();
     let doctor = harness.doctor().await;
     answers.extend([doctor.stdout, doctor.stderr].map(|bytes| String::from_utf8(bytes).unwrap()));
     let metrics = reqwest::get(format!("{}/metrics", harness.metrics_url())).await.unwrap().text().await.unwrap();
     let readyz = reqwest::get(format!("http://{}/readyz", harness.address)).await.unwrap().text().await.unwrap();
     LeakScenario::revoke_github_access(&harness);
     harness.restart().await;
-    let walk = LeakScenario::new(&harness);
-    walk.run_without_access().await;
-    answers.extend(walk.answers.into_inner().unwrap());
+    let scenario = LeakScenario::new(&harness);
+    scenario.run_without_access().await;
+    answers.extend(scenario.answers.into_inner().unwrap());
 
     let slack = &harness.world.slack;
     let mut out = vec![("the metrics", metrics), ("/readyz", readyz)];
@@ -149,7 +149,7 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     out.extend(["alice", "bob", "carol", "dave"].map(|person| ("a Home", slack.home(person).to_string())));
     let files = harness.files();
     assert!(files.iter().any(|(name, bytes)| name == "gantry.db" && !bytes.is_empty()));
-    let (kept, logs): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| name != "log");
+    let (database_files, logs): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| name != "log");
     out.push(("the log", String::from_utf8_lossy(&logs[0].1).into_owned()));
 
     // The credentials of the bot are secrets too: tokens that are valid for an hour, and JWTs signed with the private
@@ -168,7 +168,7 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
         let shows = |permission: &String| text.contains(permission.as_str());
         leaks.extend(slack.issued_secrets().into_iter().filter(shows).map(|it| format!("{it} in {name}")));
     }
-    for (name, bytes) in kept {
+    for (name, bytes) in database_files {
         leaks.extend(canaries.find_leaks(name, bytes));
     }
     for (path, body) in harness.interceptor.bodies() {
@@ -176,10 +176,12 @@ async fn search_for_leaks(options: ProcessOptions) -> BTreeSet<String> {
     }
     // Over TLS, libraries would log headers that they do not log here. Therefore no library may log below `info`.
     let log = harness.log();
-    let low = |line: &&Value| line["level"] == "DEBUG" || line["level"] == "TRACE";
-    assert!(log.iter().any(|line| low(&line)), "it says what it does");
-    let loud: BTreeSet<&str> = log.iter().filter(low).map(|line| line["target"].as_str().unwrap()).collect();
-    leaks.extend(loud.into_iter().filter(|target| !target.starts_with("gantry::")).map(|of| format!("{of} at debug")));
+    let is_low = |line: &&Value| line["level"] == "DEBUG" || line["level"] == "TRACE";
+    assert!(log.iter().any(|line| is_low(&line)), "the bot logs at debug");
+    let targets: BTreeSet<&str> = log.iter().filter(is_low).map(|line| line["target"].as_str().unwrap()).collect();
+    leaks.extend(
+        targets.into_iter().filter(|target| !target.starts_with("gantry::")).map(|target| format!("{target} at debug")),
+    );
     assert_eq!(leaks, Vec::<String>::new());
     credentials
 }
@@ -201,7 +203,7 @@ async fn no_secret_leaks_in_socket_mode_with_a_github_app() {
     for of_the_app in ["eyJ", "ghs_"] {
         assert!(shown.iter().any(|token| token.starts_with(of_the_app)), "{of_the_app}: {shown:?}");
     }
-    assert!(!shown.contains(GITHUB_TOKEN), "by the App alone");
+    assert!(!shown.contains(GITHUB_TOKEN), "only the App is used");
 }
 
 /// Tests the search itself.
@@ -242,30 +244,31 @@ fn the_error_about_a_wrong_secret_does_not_show_it() {
             serve.env_remove("GITHUB_APP_ID").env_remove("GITHUB_APP_INSTALLATION_ID");
         }
         let output = serve.env(name, value).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-        assert!(!output.status.success() && !said.is_empty(), "{name}");
+        let output_text =
+            String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        assert!(!output.status.success() && !output_text.is_empty(), "{name}");
         // A path is not a secret, and the message must name it.
-        assert!(name.ends_with("_FILE") || !said.contains("canary"), "{name}: {said}");
+        assert!(name.ends_with("_FILE") || !output_text.contains("canary"), "{name}: {output_text}");
     }
 }
 
 #[test]
 fn the_debug_output_of_the_configuration_shows_no_secret() {
-    let world = |name: &str| Some(format!("canary-{name}"));
+    let canary = |name: &str| Some(format!("canary-{name}"));
     let text = std::fs::read_to_string(format!("{}/config/gantry.yaml", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let text = text.replace("https://flux.example.com/hook/", "https://flux.example.com/hook/canary-");
-    assert!(text.contains("canary"), "the example has a trigger");
+    assert!(text.contains("canary"), "the example configuration has a trigger");
     let config = Config::parse("test", &text).unwrap();
-    let known = |name: &str| match name {
+    let variable = |name: &str| match name {
         "GITHUB_APP_ID" | "GITHUB_APP_INSTALLATION_ID" => Some("1".to_owned()),
         "GITHUB_TOKEN" => None,
         "GITHUB_APP_PRIVATE_KEY" => {
             Some("-----BEGIN RSA PRIVATE KEY-----\ncanary\n-----END RSA PRIVATE KEY-----".to_owned())
         }
         name if name.ends_with("_FILE") => None,
-        name => world(name),
+        name => canary(name),
     };
-    let secrets = Secrets::read(&config, known).unwrap();
+    let secrets = Secrets::read(&config, variable).unwrap();
     let parts = BTreeMap::from([
         ("secrets", format!("{secrets:#?}")),
         ("github", format!("{:?}", secrets.github_auth)),

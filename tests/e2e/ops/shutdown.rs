@@ -29,14 +29,14 @@ async fn promote(harness: &ProcessHarness) {
 
 fn is_running_in_qa(harness: &ProcessHarness, commit: &Sha) -> bool {
     let version = format!("`develop-{}`", commit.short());
-    let green = |text: String| text.contains(&version) && text.contains("running in *qa*");
-    harness.messages().iter().any(|message| message.thread.is_some() && green(render_message(message)))
+    let is_running = |text: String| text.contains(&version) && text.contains("running in *qa*");
+    harness.messages().iter().any(|message| message.thread.is_some() && is_running(render_message(message)))
 }
 
-async fn assert_ends_in_time(harness: &mut ProcessHarness, begun: Instant) {
+async fn assert_ends_in_time(harness: &mut ProcessHarness, started: Instant) {
     wait_until("the bot ends", async || harness.exit_status().is_some()).await;
     assert!(harness.exit_status().unwrap().success(), "{:?}", harness.exit_status());
-    assert!(begun.elapsed() < SHUTDOWN_LIMIT, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < SHUTDOWN_LIMIT, "{:?}", started.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,21 +45,21 @@ async fn a_merge_in_progress_is_finished_at_shutdown_and_not_repeated() {
     let commit = push_and_wait(&harness, "A push to merge").await;
     harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
     promote(&harness).await;
-    wait_until("the merge is held", async || harness.interceptor.paused_request().is_some()).await;
+    wait_until("the merge is paused", async || harness.interceptor.paused_request().is_some()).await;
 
-    let begun = Instant::now();
+    let started = Instant::now();
     harness.terminate();
-    wait_until("nobody is let in", async || TcpStream::connect(&harness.address).is_err()).await;
-    assert_eq!(harness.exit_status(), None, "it waits for its merge");
+    wait_until("new connections are refused", async || TcpStream::connect(&harness.address).is_err()).await;
+    assert_eq!(harness.exit_status(), None, "the bot waits for its merge");
     harness.interceptor.resume();
-    assert_ends_in_time(&mut harness, begun).await;
+    assert_ends_in_time(&mut harness, started).await;
     // Only a bot that waited for GitHub's answer can have stored the merge.
     harness.wait_until_stored("change WHERE stage = $1", "deploying").await;
     let before = harness.interceptor.count_requests("");
 
     harness.restart().await;
     wait_until("the promotion ends", async || is_running_in_qa(&harness, &commit)).await;
-    assert_eq!(harness.interceptor.count_requests("/merges"), 1, "what was stored is not asked again");
+    assert_eq!(harness.interceptor.count_requests("/merges"), 1, "the stored merge is not repeated");
     assert!(harness.interceptor.count_requests("") > before);
 }
 
@@ -68,12 +68,12 @@ async fn a_message_in_progress_at_shutdown_is_posted_once() {
     let mut harness = ProcessHarness::open().await;
     harness.interceptor.pause_matching("/chat.postMessage", PauseWhen::AfterTheEffect);
     harness.world.push("checkout", "develop", "Told once", BTreeMap::new(), "alice").unwrap();
-    wait_until("the message is held", async || harness.interceptor.paused_request().is_some()).await;
-    let begun = Instant::now();
+    wait_until("the message is paused", async || harness.interceptor.paused_request().is_some()).await;
+    let started = Instant::now();
     harness.terminate();
-    wait_until("nobody is let in", async || TcpStream::connect(&harness.address).is_err()).await;
+    wait_until("new connections are refused", async || TcpStream::connect(&harness.address).is_err()).await;
     harness.interceptor.resume();
-    assert_ends_in_time(&mut harness, begun).await;
+    assert_ends_in_time(&mut harness, started).await;
 
     harness.restart().await;
     push_and_wait(&harness, "And then another").await;
@@ -86,16 +86,16 @@ async fn a_merge_that_cannot_be_finished_in_time_is_completed_once_after_the_nex
     let commit = push_and_wait(&harness, "A push that is held up").await;
     harness.interceptor.pause_matching("POST /sim/github/repos/acme/checkout/merges", PauseWhen::AfterTheEffect);
     promote(&harness).await;
-    wait_until("the merge is held", async || harness.interceptor.paused_request().is_some()).await;
-    let begun = Instant::now();
+    wait_until("the merge is paused", async || harness.interceptor.paused_request().is_some()).await;
+    let started = Instant::now();
     harness.terminate();
-    assert_ends_in_time(&mut harness, begun).await;
+    assert_ends_in_time(&mut harness, started).await;
     harness.interceptor.resume();
 
     harness.restart().await;
     wait_until("the promotion ends", async || is_running_in_qa(&harness, &commit)).await;
     let merges = harness.world.github.graph("acme/checkout", 1000);
-    assert_eq!(merges.iter().filter(|it| it.parents.get(1) == Some(&commit)).count(), 1);
+    assert_eq!(merges.iter().filter(|merge| merge.parents.get(1) == Some(&commit)).count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -118,14 +118,14 @@ async fn a_request_in_progress_at_shutdown_is_stored_and_handled_after_the_next_
     stream.read_exact(&mut interim).unwrap();
     assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
 
-    let begun = Instant::now();
+    let started = Instant::now();
     harness.terminate();
-    wait_until("nobody is let in", async || TcpStream::connect(&harness.address).is_err()).await;
+    wait_until("new connections are refused", async || TcpStream::connect(&harness.address).is_err()).await;
     stream.write_all(rest.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("Looking"), "{answer}");
-    assert_ends_in_time(&mut harness, begun).await;
+    assert_ends_in_time(&mut harness, started).await;
 
     harness.restart().await;
     wait_until("the promotion ends", async || is_running_in_qa(&harness, &commit)).await;

@@ -37,7 +37,7 @@ impl OldDatabase {
                 sql: std::fs::read_to_string(&path).unwrap(),
             })
             .collect();
-        assert!(!all.is_empty(), "they are where this test looks");
+        assert!(!all.is_empty(), "the folder has no database");
         all
     }
 
@@ -71,7 +71,7 @@ impl OldDatabase {
         }
         let entries = store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         for entry in &entries {
-            let fine = match (entry.kind, &entry.details) {
+            let is_readable = match (entry.kind, &entry.details) {
                 (LedgerKind::Report, Some(LedgerDetails::Report { report, .. })) => {
                     serde_json::from_value::<Report>(report.clone()).is_ok()
                 }
@@ -80,20 +80,20 @@ impl OldDatabase {
                 }
                 (kind, _) => !matches!(kind, LedgerKind::Report | LedgerKind::Build),
             };
-            assert!(fine, "{}: {entry:?}", self.name);
+            assert!(is_readable, "{}: {entry:?}", self.name);
         }
         let mut changes = Vec::new();
         for id in entries.iter().filter(|entry| entry.kind == LedgerKind::Begun).map(change_of) {
             changes.push((id, store.find_change(id).await.unwrap().unwrap().stage.name().to_owned()));
         }
-        let mut unsaid = Vec::new();
+        let mut unsent = Vec::new();
         while let Some(turn) = store.list_next_messages().await.unwrap().into_iter().next() {
             let outgoing = store.find_outgoing_message(turn.id).await.unwrap().unwrap();
-            unsaid.push(outgoing.message.unwrap_or_else(|error| panic!("{}: {error}", self.name)));
+            unsent.push(outgoing.message.unwrap_or_else(|error| panic!("{}: {error}", self.name)));
             store.commit(Transaction::new().drop_message(outgoing.id, outgoing.revision)).await.unwrap();
         }
         store.close().await;
-        DatabaseContents { at: entries[0].at, changes, unsent_messages: unsaid, unanswered: unanswered.len() }
+        DatabaseContents { at: entries[0].at, changes, unsent_messages: unsent, unanswered: unanswered.len() }
     }
 }
 
@@ -157,13 +157,14 @@ async fn assert_all_messages_sent(world: &World, found: &DatabaseContents, name:
         let arrived = message.key().is_some_and(|key| key.as_str().starts_with("arrival:"));
         if arrived || matches!(message.to, Destination::Person { .. } | Destination::Reply { .. }) {
             let text = message.text.replace(FORMER_ORIGIN, &world.origin);
-            assert!(texts.contains(&text), "{name}: nobody was told {text:?}, but {texts:#?}");
+            assert!(texts.contains(&text), "{name}: {text:?} was not sent, but {texts:#?}");
         }
         // The text of a card has changed by now, so only its existence is checked.
         if let Some(key) = message.key() {
-            let place = world.bot.store.find_posted_message(key).await.unwrap().unwrap().location;
-            let stands = |channel| world.sim.slack.messages(channel, None).iter().any(|message| message.id == place.ts);
-            assert!(stands("deploys") || stands("releases"), "{name}: {key:?} stands nowhere");
+            let location = world.bot.store.find_posted_message(key).await.unwrap().unwrap().location;
+            let is_posted =
+                |channel| world.sim.slack.messages(channel, None).iter().any(|message| message.id == location.ts);
+            assert!(is_posted("deploys") || is_posted("releases"), "{name}: {key:?} was not posted");
         }
     }
     // The unanswered requests are promotions that were typed while GitHub was down. Here they can begin.
@@ -209,6 +210,6 @@ async fn assert_history_is_answered(world: &World, found: &DatabaseContents, nam
 fn texts(world: &World) -> Vec<String> {
     let places = ["deploys", "releases", "@gantry"];
     let people = ["alice", "bob", "carol", "dave"];
-    let told = people.iter().flat_map(|person| places.map(|place| world.sim.slack.messages(place, Some(person))));
-    told.flatten().map(|message| message.text).collect()
+    let messages = people.iter().flat_map(|person| places.map(|place| world.sim.slack.messages(place, Some(person))));
+    messages.flatten().map(|message| message.text).collect()
 }

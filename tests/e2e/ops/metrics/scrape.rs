@@ -21,24 +21,24 @@ impl Scrape {
     }
 
     pub(crate) fn parse(text: &str) -> Self {
-        let body = text.strip_suffix("# EOF\n").expect("the end is marked");
+        let body = text.strip_suffix("# EOF\n").expect("an EOF line");
         let mut scrape = Self::default();
-        let (mut helped, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let (mut helped, mut series) = (BTreeSet::new(), BTreeSet::new());
         for line in body.lines() {
             if let Some(help) = line.strip_prefix("# HELP ") {
-                let (name, words) = help.split_once(' ').expect("a name and a help");
-                assert!(!words.trim().is_empty() && helped.insert(name.to_owned()), "{line}");
+                let (name, description) = help.split_once(' ').expect("a name and a help");
+                assert!(!description.trim().is_empty() && helped.insert(name.to_owned()), "{line}");
             } else if let Some(kind) = line.strip_prefix("# TYPE ") {
                 let (name, kind) = kind.split_once(' ').expect("a name and a type");
                 assert!(helped.contains(name), "no help before {line}");
                 assert!(scrape.families.insert(name.to_owned(), kind.to_owned()).is_none(), "twice: {line}");
             } else {
                 assert!(!line.starts_with('#'), "{line}");
-                assert!(seen.insert(line.rsplit_once(' ').unwrap().0.to_owned()), "twice: {line}");
-                scrape.samples.push(sample(line));
+                assert!(series.insert(line.rsplit_once(' ').unwrap().0.to_owned()), "twice: {line}");
+                scrape.samples.push(parse_sample(line));
             }
         }
-        assert_eq!(helped.len(), scrape.families.len(), "each has both");
+        assert_eq!(helped.len(), scrape.families.len(), "each family has help and type");
         scrape.check();
         scrape
     }
@@ -53,7 +53,7 @@ impl Scrape {
                 "gauge" => ending.is_empty(),
                 "info" => *ending == "_info",
                 "histogram" => matches!(*ending, "_bucket" | "_sum" | "_count"),
-                other => panic!("{other} is a type that nobody needs"),
+                other => panic!("{other} is an unexpected type"),
             };
             fits.then_some((name.as_str(), kind.as_str()))
         });
@@ -117,7 +117,7 @@ impl Scrape {
     }
 }
 
-fn sample(line: &str) -> (String, Labels, f64) {
+fn parse_sample(line: &str) -> (String, Labels, f64) {
     let name: String = line.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     let mut rest = &line[name.len()..];
     let mut labels = Labels::new();

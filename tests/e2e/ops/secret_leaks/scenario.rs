@@ -20,11 +20,11 @@ pub(super) struct LeakScenario<'a> {
 }
 
 impl<'a> LeakScenario<'a> {
-    pub(super) fn new(apart: &'a ProcessHarness) -> Self {
-        Self { harness: apart, armed_faults: Mutex::default(), answers: Mutex::default() }
+    pub(super) fn new(harness: &'a ProcessHarness) -> Self {
+        Self { harness, armed_faults: Mutex::default(), answers: Mutex::default() }
     }
 
-    pub(super) async fn all(&self) {
+    pub(super) async fn run(&self) {
         // The bot waits 15 s for an answer that never comes. The rest of the scenario runs in this time.
         self.harness.world.registry.demand_login();
         self.push("search").await;
@@ -33,14 +33,14 @@ impl<'a> LeakScenario<'a> {
         for fault in [Fault::Github502, Fault::Slack429, Fault::SlackDown, Fault::DuplicateWebhook] {
             self.arm_fault(fault, 1, None, None);
         }
-        tokio::join!(self.changes(), self.arrivals());
+        tokio::join!(self.run_changes(), self.run_arrivals());
         self.arm_fault(Fault::ClusterDown, 3, None, None);
-        self.questions().await;
-        self.modals().await;
+        self.run_questions().await;
+        self.run_modals().await;
         if self.harness.world.slack.uses_sockets() {
-            self.sockets().await;
+            self.break_sockets().await;
         }
-        self.webhooks().await;
+        self.send_webhooks().await;
         for fault in Fault::NAMES {
             self.wait_until_fault_struck(fault).await;
         }
@@ -48,31 +48,40 @@ impl<'a> LeakScenario<'a> {
             let is = |name: &str, part: &str| line[name].as_str().is_some_and(|text| text.contains(part));
             is("message", "GitHub gave no answer") && is("path", "acme/gitops")
         };
-        wait_until("no answer came", async || self.harness.log().iter().any(unanswered)).await;
+        wait_until("the request without an answer times out", async || self.harness.log().iter().any(unanswered)).await;
     }
 
-    async fn changes(&self) {
+    async fn run_changes(&self) {
         self.arm_fault(Fault::MergeConflict, 1, Some("checkout"), Some("staging"));
         self.types("alice", "/promote checkout staging").await;
-        wait_until("it conflicts", async || self.has_public_message("deploys", &["conflicts with *staging*"])).await;
+        wait_until("the promotion conflicts", async || {
+            self.has_public_message("deploys", &["conflicts with *staging*"])
+        })
+        .await;
         self.types("alice", "/promote checkout qa").await;
-        wait_until("it runs", async || self.has_public_message("deploys", &["*checkout*", "running in *qa*"])).await;
+        wait_until("the promotion runs", async || {
+            self.has_public_message("deploys", &["*checkout*", "running in *qa*"])
+        })
+        .await;
         self.arm_fault(Fault::CrashLoop, 1, Some("checkout"), Some("qa"));
         self.types("bob", "/rollback checkout qa").await;
         self.types("dave", "/promote checkout qa").await;
     }
 
-    async fn arrivals(&self) {
+    async fn run_arrivals(&self) {
         self.arm_fault(Fault::SlowRollout, 1, Some("storefront"), Some("development"));
         self.arm_fault(Fault::LostWebhook, 1, Some("storefront"), Some("development"));
         self.arm_fault(Fault::ImageMissing, 1, Some("mailer"), Some("development"));
         self.push("storefront").await;
         self.arm_fault(Fault::RedCheck, 1, Some("shop"), None);
         self.types("alice", "/promote storefront qa").await;
-        wait_until("it is red", async || self.has_ephemeral_message("alice", "Checks are red on ")).await;
+        wait_until("the promotion is refused by a red check", async || {
+            self.has_ephemeral_message("alice", "Checks are red on ")
+        })
+        .await;
     }
 
-    async fn questions(&self) {
+    async fn run_questions(&self) {
         for text in ["/list", "/diff qa staging checkout --code", "/gantry why checkout prod", "/gantry doctor"] {
             self.types("bob", text).await;
         }
@@ -84,49 +93,54 @@ impl<'a> LeakScenario<'a> {
     }
 
     /// Changes to production: a modal that cannot be opened, a modal that is submitted, and an approval.
-    async fn modals(&self) {
+    async fn run_modals(&self) {
         let (slack, interceptor) = (&self.harness.world.slack, &self.harness.interceptor);
         self.types("alice", "/promote checkout prod").await;
         self.clicks("alice", "deploys", "Confirm").await;
         interceptor.pause_matching("POST /sim/slack/api/views.open", PauseWhen::BeforeTheEffect);
         self.clicks("bob", "releases", "Reject").await;
-        wait_until("the modal is asked for", async || interceptor.paused_request().is_some()).await;
+        wait_until("the request for the modal is paused", async || interceptor.paused_request().is_some()).await;
         interceptor.resume();
-        wait_until("it is not opened", async || self.log_contains("the modal for a rejection could not be opened"))
-            .await;
+        wait_until("the modal could not be opened", async || {
+            self.log_contains("the modal for a rejection could not be opened")
+        })
+        .await;
         self.clicks("bob", "releases", "Reject").await;
         wait_until("the modal is open", async || !slack.views("bob").is_empty()).await;
         let modal = slack.views("bob").remove(0);
         assert!(modal["private_metadata"].as_str().is_some_and(|about| !about.is_empty()), "{modal}");
         let ack = slack.submit("bob", modal["id"].as_str().unwrap(), &json!({ "reason": "not today" })).await.unwrap();
         self.answers.lock().unwrap().push(format!("{modal} {ack:?}"));
-        wait_until("it is rejected", async || self.has_public_message("releases", &["not today"])).await;
+        wait_until("the change is rejected", async || self.has_public_message("releases", &["not today"])).await;
         self.types("bob", "/promote checkout prod").await;
         self.clicks("bob", "deploys", "Confirm").await;
         self.clicks("carol", "releases", "Approve").await;
-        wait_until("it runs", async || self.has_public_message("releases", &["running in *prod*"])).await;
+        wait_until("the promotion runs", async || self.has_public_message("releases", &["running in *prod*"])).await;
     }
 
     /// Sockets that end, are refused, and deliver content that cannot be parsed.
-    async fn sockets(&self) {
+    async fn break_sockets(&self) {
         let (slack, interceptor) = (&self.harness.world.slack, &self.harness.interceptor);
         slack.send_disconnect("warning");
-        wait_until("there is another", async || slack.socket_count() > 1).await;
+        wait_until("there is a second socket", async || slack.socket_count() > 1).await;
         let payload = json!({ "token": VERIFICATION_TOKEN, "response_url": slack.issued_secrets().pop() });
         slack.send_raw(&json!({ "type": "slash_commands", "envelope_id": "1", "payload": payload }).to_string());
         slack.send_raw("no JSON");
-        wait_until("it cannot be read", async || self.log_contains("a message from Slack's socket is unreadable"))
-            .await;
+        wait_until("the content is logged as unreadable", async || {
+            self.log_contains("a message from Slack's socket is unreadable")
+        })
+        .await;
         interceptor.pause_matching("GET /sim/slack/link", PauseWhen::BeforeTheEffect);
         slack.break_sockets();
-        wait_until("it comes with its ticket", async || interceptor.paused_request().is_some()).await;
+        wait_until("the bot connects with its ticket", async || interceptor.paused_request().is_some()).await;
         interceptor.resume();
-        wait_until("it is refused", async || self.log_contains("the socket was refused with HTTP status 503")).await;
-        wait_until("it is connected", async || slack.socket_count() > 0).await;
+        wait_until("the socket is refused", async || self.log_contains("the socket was refused with HTTP status 503"))
+            .await;
+        wait_until("the socket is connected", async || slack.socket_count() > 0).await;
     }
 
     /// Accepted and refused webhooks. Some of them have a secret in the wrong place.
-    async fn webhooks(&self) {
+    async fn send_webhooks(&self) {
         let secrets = webhook_secrets();
         let (signing, flux) = (SIGNING_SECRET, secrets["qa"].as_str());
         let signed =
@@ -165,7 +179,7 @@ impl<'a> LeakScenario<'a> {
         self.types("alice", "/promote checkout qa").await;
         let refused = ["This installation has been suspended", "Bad credentials"];
         wait_until("GitHub refuses", async || {
-            refused.iter().any(|why| self.log_contains(why) || self.has_ephemeral_message("alice", why))
+            refused.iter().any(|reason| self.log_contains(reason) || self.has_ephemeral_message("alice", reason))
         })
         .await;
         let slack = &self.harness.world.slack;
@@ -182,7 +196,7 @@ impl<'a> LeakScenario<'a> {
     }
 
     async fn wait_until_fault_struck(&self, fault: &str) {
-        assert!(self.armed_faults.lock().unwrap().contains(fault), "nothing suffers {fault}");
+        assert!(self.armed_faults.lock().unwrap().contains(fault), "the scenario does not arm {fault}");
         let faults = &self.harness.world.faults;
         wait_until(&format!("{fault} strikes"), async || {
             faults.list_armed().iter().all(|armed| name(armed.fault) != fault)
@@ -196,35 +210,35 @@ impl<'a> LeakScenario<'a> {
         wait_until(&message, async || self.has_public_message("deploys", &[&format!("*{artefact}*"), &message])).await;
     }
 
-    async fn types(&self, who: &str, text: &str) {
-        let ack = self.harness.world.slack.type_command(who, "deploys", text).await.unwrap();
+    async fn types(&self, person: &str, text: &str) {
+        let ack = self.harness.world.slack.type_command(person, "deploys", text).await.unwrap();
         assert_eq!(ack.status, 200, "{text}: {ack:?}");
         self.answers.lock().unwrap().push(format!("{ack:?}"));
     }
 
     /// Waits for the button, and clicks the newest one.
-    async fn clicks(&self, who: &str, channel: &str, button: &str) {
+    async fn clicks(&self, person: &str, channel: &str, button: &str) {
         let slack = &self.harness.world.slack;
-        let messages = || slack.messages(channel, Some(who)).into_iter().rev();
+        let messages = || slack.messages(channel, Some(person)).into_iter().rev();
         let found = || messages().find(|message| has_button(message, button));
-        wait_until(&format!("{who} sees {button}"), async || found().is_some()).await;
-        slack.click(who, channel, &found().unwrap().id, button).await.unwrap();
+        wait_until(&format!("{person} sees {button}"), async || found().is_some()).await;
+        slack.click(person, channel, &found().unwrap().id, button).await.unwrap();
     }
 
     /// Whether a public message contains all of these texts.
-    fn has_public_message(&self, channel: &str, words: &[&str]) -> bool {
+    fn has_public_message(&self, channel: &str, texts: &[&str]) -> bool {
         let messages = self.harness.world.slack.messages(channel, None);
         let mut all = messages.iter().filter(|message| message.only_to.is_none()).map(render_message);
-        all.any(|text| words.iter().all(|word| text.contains(word)))
+        all.any(|text| texts.iter().all(|part| text.contains(part)))
     }
 
-    fn has_ephemeral_message(&self, who: &str, words: &str) -> bool {
-        let messages = self.harness.world.slack.messages("deploys", Some(who));
-        messages.iter().any(|message| message.only_to.is_some() && render_message(message).contains(words))
+    fn has_ephemeral_message(&self, person: &str, text: &str) -> bool {
+        let messages = self.harness.world.slack.messages("deploys", Some(person));
+        messages.iter().any(|message| message.only_to.is_some() && render_message(message).contains(text))
     }
 
-    fn log_contains(&self, words: &str) -> bool {
-        self.harness.files().iter().any(|(file, bytes)| file == "log" && String::from_utf8_lossy(bytes).contains(words))
+    fn log_contains(&self, text: &str) -> bool {
+        self.harness.files().iter().any(|(file, bytes)| file == "log" && String::from_utf8_lossy(bytes).contains(text))
     }
 }
 
