@@ -18,7 +18,7 @@ struct FullDisk {
 }
 
 impl FullDisk {
-    /// Every machine with a build of Gantry has a C compiler, because SQLite is built with it.
+    /// Every machine with a build of Gantry has a C compiler, because the database engine is built with it.
     fn compile() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/ops/full_disk/full_disk.c");
