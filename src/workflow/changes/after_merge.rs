@@ -17,7 +17,7 @@ use crate::workflow::message_keys;
 
 /// The effects of a rollback that are stored together with its result.
 pub(crate) async fn collect_rollback_effects(ctx: &Context, change: &Change) -> Transaction {
-    let Some(about) = change.plan.rollback_details() else { return Transaction::new() };
+    let Some(rollback_details) = change.plan.rollback_details() else { return Transaction::new() };
     let now = ctx.clock.now();
     let mut transaction = Transaction::new();
     if let Some(quarantine) = change.to_quarantine(now) {
@@ -28,12 +28,12 @@ pub(crate) async fn collect_rollback_effects(ctx: &Context, change: &Change) -> 
     if let Some(hold) = change.to_hold(now) {
         transaction = transaction.insert_hold(hold);
     }
-    for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
-        let told = rollback::render_lock_bypassed(change, lock).into_message(Destination::new_direct(&lock.by));
-        transaction = transaction.enqueue_message(told.with_link(message_keys::for_card(change.id)));
+    for lock in rollback_details.locks.iter().filter(|lock| lock.by != change.requester) {
+        let notification = rollback::render_lock_bypassed(change, lock).into_message(Destination::new_direct(&lock.by));
+        transaction = transaction.enqueue_message(notification.with_link(message_keys::for_card(change.id)));
     }
-    if let Some(said) = rollback::render_commits_lost(change, &find_change_authors(ctx, change, usize::MAX).await) {
-        transaction = transaction.enqueue_message(build_thread_reply(ctx, change, "lost", said));
+    if let Some(reply) = rollback::render_commits_lost(change, &find_change_authors(ctx, change, usize::MAX).await) {
+        transaction = transaction.enqueue_message(build_thread_reply(ctx, change, "lost", reply));
     }
     transaction
 }
@@ -43,11 +43,11 @@ pub(crate) async fn mark_rolled_back(
     ctx: &Context,
     rollback: &Change,
 ) -> Result<Option<(Change, Transaction)>, StoreError> {
-    let Some(of) = rollback.plan.rollback_details().and_then(|about| about.of) else { return Ok(None) };
-    let Some(claim) = ctx.store.claim_changes(vec![of]).await?.pop() else { return Ok(None) };
-    let done = RollbackStatus::Done { by: rollback.id, at: ctx.clock.now() };
+    let Some(undone_id) = rollback.plan.rollback_details().and_then(|details| details.of) else { return Ok(None) };
+    let Some(claim) = ctx.store.claim_changes(vec![undone_id]).await?.pop() else { return Ok(None) };
+    let status = RollbackStatus::Done { by: rollback.id, at: ctx.clock.now() };
     let stage = claim.change.stage.clone();
-    let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(done), ..known }) else {
+    let Ok(stage) = stage.update_deploying(|state| DeployState { rolled_back: Some(status), ..state }) else {
         return Ok(None);
     };
     let due = claim.due_at.filter(|_| stage.is_open());
@@ -68,29 +68,29 @@ fn build_rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Led
     }
 }
 
-/// Stores that the branch has the result. `learn` adds details of the merge to the deploy state.
+/// Stores that the branch has the result. `add_details` adds details of the merge to the deploy state.
 pub(crate) async fn record_merge(
     ctx: &Context,
     claim: &Claim,
     result: Sha,
-    known: Option<Comparison>,
-    learn: impl FnOnce(DeployState) -> DeployState,
+    comparison: Option<Comparison>,
+    add_details: impl FnOnce(DeployState) -> DeployState,
 ) -> StageResult {
     let now = ctx.clock.now();
     let environment = ctx.config.catalogue.ladder.find(claim.change.plan.environment.as_str());
-    let timeout = environment.map_or(SignedDuration::ZERO, |rung| rung.deploy_timeout);
+    let timeout = environment.map_or(SignedDuration::ZERO, |environment| environment.deploy_timeout);
     let merged = claim.change.stage.clone().into_deploying(result, now, now + timeout);
-    let stage = merged.and_then(|stage| stage.update_deploying(learn));
+    let stage = merged.and_then(|stage| stage.update_deploying(add_details));
     let Ok(stage) = stage else { return Ok(None) };
-    let more = known.map_or_else(Transaction::new, |known| {
-        Transaction::new().record_comparison(claim.change.plan.repository.clone(), known)
+    let extra = comparison.map_or_else(Transaction::new, |comparison| {
+        Transaction::new().record_comparison(claim.change.plan.repository.clone(), comparison)
     });
-    let more = more.append(collect_rollback_effects(ctx, &claim.change).await);
-    let (marked, more) = match mark_rolled_back(ctx, &claim.change).await? {
-        Some((marked, transaction)) => (Some(marked), more.append(transaction)),
-        None => (None, more),
+    let extra = extra.append(collect_rollback_effects(ctx, &claim.change).await);
+    let (marked, extra) = match mark_rolled_back(ctx, &claim.change).await? {
+        Some((marked, transaction)) => (Some(marked), extra.append(transaction)),
+        None => (None, extra),
     };
-    let change = advance_stage(ctx, &claim.change, claim.fence, stage, Some(now), more).await?;
+    let change = advance_stage(ctx, &claim.change, claim.fence, stage, Some(now), extra).await?;
     if let Some(marked) = marked {
         ctx.open_changes.record_change(marked);
     }

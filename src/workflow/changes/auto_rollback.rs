@@ -59,13 +59,13 @@ pub(crate) async fn try_auto_rollback(ctx: &Context, claim: &mut Claim) -> Resul
         change_to_undo: Some(change.id),
         automatic: true,
     };
-    let impossible = match decide_rollback(ctx, &rollback_request).await {
+    let reason = match decide_rollback(ctx, &rollback_request).await {
         Ok(RollbackDecision::Planned { plan, .. }) => match find_auto_rollback_obstacle(&plan) {
-            Some(why) => why.to_owned(),
+            Some(obstacle) => obstacle.to_owned(),
             None => return begin_auto_rollback(ctx, claim, *plan).await,
         },
         Ok(RollbackDecision::Conflict { .. }) => "another change is under way".to_owned(),
-        Ok(RollbackDecision::Refused(no)) => refusal::render_refusal(&no).text,
+        Ok(RollbackDecision::Refused(refused)) => refusal::render_refusal(&refused).text,
         Err(error) if error.transient && can_retry_auto_rollback(ctx, &claim.change) => {
             let due = Some(ctx.clock.now() + LOOKUP_RETRY_INTERVAL);
             ctx.store.commit(Transaction::new().advance_change(claim.change.clone(), claim.fence, due)).await?;
@@ -73,9 +73,9 @@ pub(crate) async fn try_auto_rollback(ctx: &Context, claim: &mut Claim) -> Resul
         }
         Err(error) => error.to_string(),
     };
-    let mark = RollbackStatus::Impossible { why: impossible };
+    let status = RollbackStatus::Impossible { why: reason };
     let stage = claim.change.stage.clone();
-    let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(mark), ..known }) else {
+    let Ok(stage) = stage.update_deploying(|state| DeployState { rolled_back: Some(status), ..state }) else {
         return Ok(true);
     };
     claim.change =
@@ -90,14 +90,14 @@ pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: 
         return Ok(true);
     }
     let channel = promotion.asked_in.clone().unwrap_or_default();
-    let (change, begins) = begin_change(ctx, plan, &promotion.requester, &channel).await;
-    let begun = RollbackStatus::Begun { by: change.id };
+    let (change, begin_transaction) = begin_change(ctx, plan, &promotion.requester, &channel).await;
+    let status = RollbackStatus::Begun { by: change.id };
     let stage = promotion.stage.clone();
-    let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(begun), ..known }) else {
+    let Ok(stage) = stage.update_deploying(|state| DeployState { rolled_back: Some(status), ..state }) else {
         return Ok(true);
     };
     let marked = Change { stage, ..promotion.clone() };
-    let transaction = build_advance_transaction(ctx, promotion, claim.fence, &marked, None).append(begins);
+    let transaction = build_advance_transaction(ctx, promotion, claim.fence, &marked, None).append(begin_transaction);
     match ctx.store.commit(transaction).await {
         Ok(()) => {
             ctx.open_changes.record_change(marked);
@@ -112,11 +112,11 @@ pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: 
 
 /// Why a plan must not begin automatically: only a person may pass a lock or accept an uncertain version.
 pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
-    let about = plan.rollback_details()?;
-    if !about.locks.is_empty() {
+    let details = plan.rollback_details()?;
+    if !details.locks.is_empty() {
         return Some("it is locked, and only a person passes a lock");
     }
-    if about.found != RollbackEvidence::Ledger {
+    if details.found != RollbackEvidence::Ledger {
         return Some("I have seen no version before it run well there");
     }
     plan.is_image_unconfirmed().then_some("the registry cannot tell whether the image of the version before is there")

@@ -65,31 +65,31 @@ async fn check_approval_and_merge(
     claim: &Claim,
     awaiting: &ApprovalState,
 ) -> Result<Option<Claim>, StageError> {
-    let standing = match claim.change.pull_request_branch() {
+    let check = match claim.change.pull_request_branch() {
         None => run_approval_check(ctx, claim, awaiting, None).await?,
         Some(frozen) => {
-            let seen = match sync_pull_request(ctx, claim, frozen).await? {
-                PullRequestCheck::Shown(seen) => seen,
+            let pull = match sync_pull_request(ctx, claim, frozen).await? {
+                PullRequestCheck::Shown(pull) => pull,
                 PullRequestCheck::Stored(next) => return Ok(next.map(|next| *next)),
             };
-            if seen.mergeable == MergeReadiness::Conflict {
+            if pull.mergeable == MergeReadiness::Conflict {
                 return Ok(record_conflict(ctx, claim, frozen).await?);
             }
-            run_approval_check(ctx, claim, awaiting, Some(&seen)).await?
+            run_approval_check(ctx, claim, awaiting, Some(&pull)).await?
         }
     };
-    let ApprovalCheck { approvals, ignored, waits_for } = standing;
-    let computing = waits_for.contains(&MergeCondition::Mergeability);
+    let ApprovalCheck { approvals, ignored, waits_for } = check;
+    let is_computing = waits_for.contains(&MergeCondition::Mergeability);
     let now = ctx.clock.now();
-    let learned = ApprovalState { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
+    let state = ApprovalState { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
     // Before the merge: else a pull request that GitHub never merges would be tried for ever and hold the change lock.
-    if now >= learned.deadline {
-        let stage = Stage::AwaitingApproval(learned).into_expired(now);
+    if now >= state.deadline {
+        let stage = Stage::AwaitingApproval(state).into_expired(now);
         return Ok(apply_transition(ctx, claim, stage, Some(now)).await?);
     }
-    if learned.is_approved() && learned.waits_for.is_empty() {
-        let learned = ApprovalState { trouble: awaiting.trouble.clone(), ..learned };
-        let Ok(stage) = Stage::AwaitingApproval(learned).into_merging() else { return Ok(None) };
+    if state.is_approved() && state.waits_for.is_empty() {
+        let state = ApprovalState { trouble: awaiting.trouble.clone(), ..state };
+        let Ok(stage) = Stage::AwaitingApproval(state).into_merging() else { return Ok(None) };
         let change = advance_stage(ctx, &claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
         let claim = Claim { change, due_at: Some(now), ..claim.clone() };
         // Only the check above allows the merge of a pull request, so it is not left to the next handler.
@@ -98,7 +98,7 @@ async fn check_approval_and_merge(
             None => Ok(Some(claim)),
         };
     }
-    Ok(store_approval_state(ctx, claim, learned, computing.then(|| now + MERGEABILITY_POLL_INTERVAL)).await?)
+    Ok(store_approval_state(ctx, claim, state, is_computing.then(|| now + MERGEABILITY_POLL_INTERVAL)).await?)
 }
 
 async fn record_conflict(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
@@ -120,14 +120,14 @@ async fn run_approval_check(
     pull: Option<&PullRequest>,
 ) -> Result<ApprovalCheck, StageError> {
     let (change, plan) = (&claim.change, &claim.change.plan);
-    let mut standing = ApprovalCheck { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
-    match collect_approvals(ctx, change, awaiting, pull, &mut standing).await {
+    let mut check = ApprovalCheck { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
+    match collect_approvals(ctx, change, awaiting, pull, &mut check).await {
         Ok(()) => {}
-        Err(ApprovalCheckError::Stage(halt)) => return Err(halt),
+        Err(ApprovalCheckError::Stage(error)) => return Err(error),
         Err(ApprovalCheckError::Lookup(error)) => {
             // The rights cannot be checked now. The approvals are kept until they can.
-            standing.approvals.clone_from(&awaiting.approvals);
-            standing.waits_for.push(MergeCondition::RightsUnknown { why: error.to_string() });
+            check.approvals.clone_from(&awaiting.approvals);
+            check.waits_for.push(MergeCondition::RightsUnknown { why: error.to_string() });
         }
     }
     if let Some(pull) = pull {
@@ -136,10 +136,10 @@ async fn run_approval_check(
         let overridden = find_valid_override(ctx, plan).await.ok().flatten();
         // A rollback restores a version that ran well, so Gantry does not wait for its checks. GitHub's own rules may.
         if !plan.is_rollback() && !overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Checks)) {
-            standing.waits_for.extend(find_unmet_checks(ctx, plan, &pull.head).await?);
+            check.waits_for.extend(find_unmet_checks(ctx, plan, &pull.head).await?);
         }
         match pull.mergeable {
-            MergeReadiness::Computing => standing.waits_for.push(MergeCondition::Mergeability),
+            MergeReadiness::Computing => check.waits_for.push(MergeCondition::Mergeability),
             MergeReadiness::Blocked => {
                 let reviews =
                     match ctx.github.count_required_reviews(plan.write_target().0, plan.write_target().1).await {
@@ -148,20 +148,20 @@ async fn run_approval_check(
                         // The number is only shown on the card. GitHub requires the reviews in any case.
                         Err(_) => 0,
                     };
-                standing.waits_for.push(MergeCondition::GithubRules { reviews });
+                check.waits_for.push(MergeCondition::GithubRules { reviews });
             }
             MergeReadiness::Conflict | MergeReadiness::Ready => {}
         }
     }
-    standing.waits_for.extend(find_unmet_conditions(ctx, change).await?);
-    Ok(standing)
+    check.waits_for.extend(find_unmet_conditions(ctx, change).await?);
+    Ok(check)
 }
 
-async fn find_unmet_checks(ctx: &Context, plan: &Plan, shown: &Sha) -> Result<Vec<MergeCondition>, GithubError> {
-    let checks = ctx.github.fetch_checks(plan.write_target().0, shown).await?;
+async fn find_unmet_checks(ctx: &Context, plan: &Plan, head: &Sha) -> Result<Vec<MergeCondition>, GithubError> {
+    let checks = ctx.github.fetch_checks(plan.write_target().0, head).await?;
     let checks_required =
         ctx.config.catalogue.ladder.find_policy(&plan.environment).is_some_and(|policy| policy.checks_required);
-    let checked_commit = Some(CheckedCommit { commit: shown.clone(), checks });
+    let checked_commit = Some(CheckedCommit { commit: head.clone(), checks });
     Ok(gate::find_gate_conditions(&GateInputs { checked_commit, checks_required, ..GateInputs::default() }, None))
 }
 
@@ -171,12 +171,12 @@ async fn collect_approvals(
     change: &Change,
     awaiting: &ApprovalState,
     pull: Option<&PullRequest>,
-    standing: &mut ApprovalCheck,
+    check: &mut ApprovalCheck,
 ) -> Result<(), ApprovalCheckError> {
     let plan = &change.plan;
-    for given in awaiting.approvals.iter().filter(|given| given.way == ApprovalPlatform::Slack) {
-        if ctx.permissions.may_approve(&given.by, &plan.environment, &plan.repository).await? {
-            standing.approvals.push(given.clone());
+    for approval in awaiting.approvals.iter().filter(|approval| approval.way == ApprovalPlatform::Slack) {
+        if ctx.permissions.may_approve(&approval.by, &plan.environment, &plan.repository).await? {
+            check.approvals.push(approval.clone());
         }
     }
     let Some(pull) = pull else { return Ok(()) };
@@ -185,7 +185,7 @@ async fn collect_approvals(
     if reviews.is_empty() {
         return Ok(());
     }
-    let requester = ctx.permissions.find_login(&change.requester, repository).await?;
+    let requester_login = ctx.permissions.find_login(&change.requester, repository).await?;
     let mut objectors = Vec::new();
     for review in keep_latest_reviews(reviews) {
         let outdated = review.verdict == ReviewVerdict::Approved && review.commit.as_ref() != Some(&pull.head);
@@ -193,41 +193,41 @@ async fn collect_approvals(
         if outdated || review.verdict == ReviewVerdict::Dismissed {
             continue;
         }
-        let writes = ctx.github.may_write(repository, &review.login).await.map_err(StageError::from)?;
+        let may_write = ctx.github.may_write(repository, &review.login).await.map_err(StageError::from)?;
         match review.verdict {
-            ReviewVerdict::ChangesRequested if writes => objectors.push(review.login),
+            ReviewVerdict::ChangesRequested if may_write => objectors.push(review.login),
             ReviewVerdict::Approved => {
                 let ignored = |why| IgnoredReview { login: review.login.clone(), why };
-                if !writes {
-                    standing.ignored.push(ignored(IgnoredReviewReason::NoAccess));
+                if !may_write {
+                    check.ignored.push(ignored(IgnoredReviewReason::NoAccess));
                     continue;
                 }
-                let Some(own) = &requester else {
-                    standing.ignored.push(ignored(IgnoredReviewReason::RequesterUnmapped));
+                let Some(requester_login) = &requester_login else {
+                    check.ignored.push(ignored(IgnoredReviewReason::RequesterUnmapped));
                     continue;
                 };
-                if own.eq_ignore_ascii_case(&review.login) {
-                    standing.ignored.push(ignored(IgnoredReviewReason::Requester));
+                if requester_login.eq_ignore_ascii_case(&review.login) {
+                    check.ignored.push(ignored(IgnoredReviewReason::Requester));
                     continue;
                 }
                 let Some(person) = ctx.permissions.find_person(&review.login, repository).await? else {
-                    standing.ignored.push(ignored(IgnoredReviewReason::Unmapped));
+                    check.ignored.push(ignored(IgnoredReviewReason::Unmapped));
                     continue;
                 };
                 if person == change.requester {
-                    standing.ignored.push(ignored(IgnoredReviewReason::Requester));
+                    check.ignored.push(ignored(IgnoredReviewReason::Requester));
                 } else if !ctx.permissions.may_approve(&person, &plan.environment, &plan.repository).await? {
-                    standing.ignored.push(ignored(IgnoredReviewReason::NotAsked));
-                } else if !standing.approvals.iter().any(|given| given.by == person) {
+                    check.ignored.push(ignored(IgnoredReviewReason::NotAsked));
+                } else if !check.approvals.iter().any(|approval| approval.by == person) {
                     let at = review.submitted_at.unwrap_or_else(|| ctx.clock.now());
-                    standing.approvals.push(Approval { by: person, at, way: ApprovalPlatform::Github });
+                    check.approvals.push(Approval { by: person, at, way: ApprovalPlatform::Github });
                 }
             }
             ReviewVerdict::ChangesRequested | ReviewVerdict::Dismissed => {}
         }
     }
     if !objectors.is_empty() {
-        standing.waits_for.push(MergeCondition::ChangesRequested { logins: objectors });
+        check.waits_for.push(MergeCondition::ChangesRequested { logins: objectors });
     }
     Ok(())
 }

@@ -44,13 +44,13 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
         let details = Some(LedgerDetails::Overridden(overridden.clone()));
         let entry = LedgerEntry { details, ..build_entry_by_person(ctx, &change, LedgerKind::Overridden, person) };
         let key = message_keys::for_card_reply("override", id);
-        let told = render::gate::render_override_announcement(&change.plan, overridden)
+        let announcement = render::gate::render_override_announcement(&change.plan, overridden)
             .into_message(build_post_destination(ctx, &change, key, None));
-        transaction = transaction.append_to_ledger(entry).enqueue_message(told);
+        transaction = transaction.append_to_ledger(entry).enqueue_message(announcement);
     }
     // The change then shows in the history of the co-deployed artefacts too.
-    for also in &change.plan.also {
-        let artefact = Some(also.artefact.clone());
+    for co_deployed in &change.plan.also {
+        let artefact = Some(co_deployed.artefact.clone());
         transaction = transaction.append_to_ledger(LedgerEntry {
             artefact,
             ..build_entry_by_person(ctx, &change, LedgerKind::Carried, person)

@@ -47,34 +47,41 @@ async fn build_merge_commit(
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
     // The rollbacks that are open now count, not those at the time of the plan.
-    let open = match plan.undoes.as_slice() {
+    let open_rollbacks = match plan.undoes.as_slice() {
         [] => Vec::new(),
         _ => ctx.github.find_open_rollbacks(&plan.repository, base).await?,
     };
     ctx.github.put_own_branch(&plan.repository, scratch_branch, base).await?;
     let message = plan.format_merge_message(&change.format_commit_trailers());
-    let promoting = PromotionMerge { change: change.id, pinned, message: &message };
-    Ok(match ctx.github.build_promotion_commit(&plan.repository, scratch_branch, base, &open, promoting).await? {
-        github::BuildPromotionOutcome::Done(commit) => BuildCommitOutcome::Created(commit),
-        github::BuildPromotionOutcome::AlreadyMerged => {
-            // If the environment's own branch has the commit too, a person merged it there.
-            match ctx.github.compare_with_branch(&plan.repository, base.as_str(), pinned).await? {
-                BranchComparison::Pending(pending) if pending.ahead_by == 0 => BuildCommitOutcome::AlreadyThere,
-                _ => return Err(GithubError::Unclear(format!("somebody else writes to {scratch_branch}"))),
+    let promotion_merge = PromotionMerge { change: change.id, pinned, message: &message };
+    Ok(
+        match ctx
+            .github
+            .build_promotion_commit(&plan.repository, scratch_branch, base, &open_rollbacks, promotion_merge)
+            .await?
+        {
+            github::BuildPromotionOutcome::Done(commit) => BuildCommitOutcome::Created(commit),
+            github::BuildPromotionOutcome::AlreadyMerged => {
+                // If the environment's own branch has the commit too, a person merged it there.
+                match ctx.github.compare_with_branch(&plan.repository, base.as_str(), pinned).await? {
+                    BranchComparison::Pending(pending) if pending.ahead_by == 0 => BuildCommitOutcome::AlreadyThere,
+                    _ => return Err(GithubError::Unclear(format!("somebody else writes to {scratch_branch}"))),
+                }
             }
-        }
-        github::BuildPromotionOutcome::Conflict => {
-            let files = ctx.github.list_files_both_changed(&plan.repository, &plan.branch, pinned).await;
-            BuildCommitOutcome::Conflict(files.unwrap_or_default())
-        }
-        github::BuildPromotionOutcome::NoCommit => BuildCommitOutcome::Failed(describe_missing_commit(plan)),
-        github::BuildPromotionOutcome::Refused(why) => {
-            let why = why.trim_end_matches('.');
-            BuildCommitOutcome::Failed(format!(
-                "GitHub does not let me make the branch {scratch_branch}: {why}. Let me push to branches below gantry/."
-            ))
-        }
-    })
+            github::BuildPromotionOutcome::Conflict => {
+                let files = ctx.github.list_files_both_changed(&plan.repository, &plan.branch, pinned).await;
+                BuildCommitOutcome::Conflict(files.unwrap_or_default())
+            }
+            github::BuildPromotionOutcome::NoCommit => BuildCommitOutcome::Failed(describe_missing_commit(plan)),
+            github::BuildPromotionOutcome::Refused(reason) => {
+                let reason = reason.trim_end_matches('.');
+                BuildCommitOutcome::Failed(format!(
+                    "GitHub does not let me make the branch {scratch_branch}: {reason}. \
+                 Let me push to branches below gantry/."
+                ))
+            }
+        },
+    )
 }
 
 async fn build_rollback_commit(
@@ -86,7 +93,7 @@ async fn build_rollback_commit(
     let plan = &change.plan;
     let message = plan.format_merge_message(&change.format_commit_trailers());
     Ok(match ctx.github.create_rollback_commit(&plan.repository, base, restored, &message).await? {
-        Some(made) => BuildCommitOutcome::Created(made),
+        Some(commit) => BuildCommitOutcome::Created(commit),
         None => BuildCommitOutcome::Failed(describe_missing_commit(plan)),
     })
 }
@@ -94,7 +101,7 @@ async fn build_rollback_commit(
 async fn build_manifest_commit(
     ctx: &Context,
     change: &Change,
-    at: &ManifestFile,
+    manifest_file: &ManifestFile,
     base: &Sha,
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
@@ -104,16 +111,16 @@ async fn build_manifest_commit(
     let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
         return Ok(BuildCommitOutcome::Failed(format!("{} does not go by manifest any more.", plan.artefact)));
     };
-    let ManifestFile { repository, file, .. } = at;
+    let ManifestFile { repository, file, .. } = manifest_file;
     let Some(text) = ctx.github.fetch_file(repository, base.as_str(), file).await? else {
         return Ok(BuildCommitOutcome::Failed(format!("The file {file} is gone from {repository}.")));
     };
-    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    match manifest::write_version(&text, &place, &plan.version) {
-        Ok(new) if new == text => Ok(BuildCommitOutcome::AlreadyThere),
-        Ok(new) => {
+    let selector = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    match manifest::write_version(&text, &selector, &plan.version) {
+        Ok(new_text) if new_text == text => Ok(BuildCommitOutcome::AlreadyThere),
+        Ok(new_text) => {
             let message = plan.format_merge_message(&change.format_commit_trailers());
-            Ok(BuildCommitOutcome::Created(ctx.github.commit_file(repository, base, file, &new, &message).await?))
+            Ok(BuildCommitOutcome::Created(ctx.github.commit_file(repository, base, file, &new_text, &message).await?))
         }
         Err(problem) => Ok(BuildCommitOutcome::Failed(format!("I cannot write {file} of {repository}: {problem}."))),
     }

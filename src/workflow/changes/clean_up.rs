@@ -11,6 +11,7 @@ use crate::workflow::context::Context;
 /// No person waits for the clean-up, so the first backoff is already the longest.
 const CLEAN_UP_BACKOFF_TRIES: u32 = 6;
 
+/// How long after the request, or after the last retry of the change, a refused clean-up is tried again.
 const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
 
 /// The pause between tries while GitHub refuses the clean-up.
@@ -37,7 +38,7 @@ pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<
         }
         // Gantry may get the missing permission back. It tries for `CLEAN_UP_TIME_LIMIT`.
         Err(error) if ctx.clock.now().duration_since(claim.change.began_at()) < CLEAN_UP_TIME_LIMIT => {
-            tracing::warn!(%error, "the frozen branch cannot be put away yet");
+            tracing::warn!(%error, "the branch of a change cannot be cleaned up; trying again");
             if claim.change.stage.is_open() {
                 return Ok(());
             }
@@ -45,7 +46,7 @@ pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<
             let due = ctx.clock.now() + CLEAN_UP_RETRY_INTERVAL;
             return ctx.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
         }
-        Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
+        Err(error) => tracing::error!(%error, "the branch of a change could not be cleaned up; delete it by hand"),
     }
     let next = Change { frozen: Some(ResultBranch { tidy: true, ..frozen }), ..claim.change.clone() };
     let due = claim.due_at.filter(|_| next.stage.is_open());
@@ -64,8 +65,8 @@ pub(crate) async fn close_and_delete_branch(
         && let Some(PullRequest { state: PullRequestState::Open, .. }) =
             ctx.github.fetch_pull_request(repository, number).await?
     {
-        if let Some(word) = github::pull_request_text::render_closing_comment(change) {
-            ctx.github.comment_once(repository, number, &word, &change.format_change_trailer()).await?;
+        if let Some(comment) = github::pull_request_text::render_closing_comment(change) {
+            ctx.github.comment_once(repository, number, &comment, &change.format_change_trailer()).await?;
         }
         ctx.github.close_pull_request(repository, number).await?;
     }

@@ -66,10 +66,10 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
     let unmet_conditions = find_unmet_conditions(ctx, &claim.change).await?;
     let policy = ctx.config.catalogue.ladder.find_policy(&claim.change.plan.environment);
     // The change was requested before the environment required approvals, so none were requested.
-    let unasked = merging.awaiting.is_none()
+    let approval_missing = merging.awaiting.is_none()
         && !claim.change.plan.is_rollback()
         && policy.is_some_and(|policy| policy.approvals.is_some());
-    if unasked || !unmet_conditions.is_empty() {
+    if approval_missing || !unmet_conditions.is_empty() {
         return wait_for(ctx, &claim, unmet_conditions).await;
     }
     let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(None) };
@@ -88,14 +88,14 @@ async fn merge_pinned_commit(ctx: &Context, claim: &Claim, pinned: &Sha, intent:
     let plan = &claim.change.plan;
     match git_writes::merge_into_branch(ctx, &claim.change, pinned, intent).await {
         Ok(MergeOutcome::Done { commit, parents }) => {
-            let known = derive_comparison(&claim.change, &commit, &parents);
-            record_merge(ctx, claim, commit, known, leave_unchanged).await
+            let comparison = derive_comparison(&claim.change, &commit, &parents);
+            record_merge(ctx, claim, commit, comparison, leave_unchanged).await
         }
         Ok(MergeOutcome::AlreadyMerged) => match find_existing_merge(ctx, &claim.change).await {
             Ok(Some(result)) => record_merge(ctx, claim, result, None, leave_unchanged).await,
             Ok(None) => {
-                let unclear = GithubError::Unclear("it has the commit and has it not".to_owned());
-                handle_merge_error(ctx, claim, unclear, true).await
+                let error = GithubError::Unclear("it has the commit and has it not".to_owned());
+                handle_merge_error(ctx, claim, error, true).await
             }
             Err(error) => handle_merge_error(ctx, claim, error, true).await,
         },
@@ -106,17 +106,17 @@ async fn merge_pinned_commit(ctx: &Context, claim: &Claim, pinned: &Sha, intent:
         }
         Ok(MergeOutcome::NoBranch) => mark_errored(ctx, claim, describe_missing_branch(plan)).await,
         Ok(MergeOutcome::NoCommit) => mark_errored(ctx, claim, describe_missing_commit(plan)).await,
-        Ok(MergeOutcome::Refused(why)) => {
-            let (branch, why) = (&plan.branch, why.trim_end_matches('.'));
-            let why = format!(
-                "GitHub does not let me merge into {branch}: {why}. Let me push there, or change the branch's rules."
+        Ok(MergeOutcome::Refused(reason)) => {
+            let (branch, reason) = (&plan.branch, reason.trim_end_matches('.'));
+            let reason = format!(
+                "GitHub does not let me merge into {branch}: {reason}. Let me push there, or change the branch's rules."
             );
-            mark_errored(ctx, claim, why).await
+            mark_errored(ctx, claim, reason).await
         }
         Err(error) => {
             // A rate-limited request was not executed; after any other error the merge may exist.
-            let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
-            handle_merge_error(ctx, claim, error, !turned_away).await
+            let is_rate_limited = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
+            handle_merge_error(ctx, claim, error, !is_rate_limited).await
         }
     }
 }

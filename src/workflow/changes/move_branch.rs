@@ -27,14 +27,14 @@ pub(crate) async fn move_branch_to_result(ctx: &Context, mut claim: Claim) -> St
             Ok(MoveOutcome::BranchMoved) => {}
             Err(StageError::Store(error)) => return Err(error),
             Err(StageError::Github(error)) => {
-                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
-                return handle_merge_error(ctx, &claim, error, !turned_away).await;
+                let is_rate_limited = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
+                return handle_merge_error(ctx, &claim, error, !is_rate_limited).await;
             }
         }
     }
     let (_, branch) = claim.change.plan.write_target();
-    let busy = GithubError::Unavailable(format!("{branch} does not stand still"));
-    handle_merge_error(ctx, &claim, busy, true).await
+    let error = GithubError::Unavailable(format!("{branch} does not stand still"));
+    handle_merge_error(ctx, &claim, error, true).await
 }
 
 /// The outcome of one attempt to move the branch.
@@ -56,8 +56,8 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
     let frozen = claim.change.frozen.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
     if claim.change.plan.is_branch_merge() && claim.change.frozen.is_none() {
         // Stored before the branch is made, so that the clean-up deletes it in any case.
-        let made = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
-        store_change(ctx, claim, made).await?;
+        let intended = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
+        store_change(ctx, claim, intended).await?;
     }
     let head = match build_result_commit(ctx, &claim.change, &frozen.branch, &base).await? {
         BuildCommitOutcome::Created(head) => head,
@@ -69,18 +69,18 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
             let stage = claim.change.stage.clone().into_conflicted(files, now);
             return Ok(apply_transition(ctx, claim, stage, Some(now)).await?.into());
         }
-        BuildCommitOutcome::Failed(why) => return Ok(mark_errored(ctx, claim, why).await?.into()),
+        BuildCommitOutcome::Failed(reason) => return Ok(mark_errored(ctx, claim, reason).await?.into()),
     };
     // After a restart, the handler checks whether the branch has this result.
     let result = Some(ResultCommit { base: base.clone(), head: head.clone() });
     let tidy = !claim.change.plan.is_branch_merge();
-    let made = Change { frozen: Some(ResultBranch { result, tidy, ..frozen }), ..claim.change.clone() };
-    let intent = store_intent(ctx, claim, made).await?;
+    let intended = Change { frozen: Some(ResultBranch { result, tidy, ..frozen }), ..claim.change.clone() };
+    let intent = store_intent(ctx, claim, intended).await?;
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
     match git_writes::fast_forward_to_result(ctx, &claim.change, &head, intent).await? {
         FastForwardOutcome::Done => {
-            let unseen = plan.head.as_ref().is_some_and(|shown| *shown != base && plan.is_rollback());
+            let unseen = plan.head.as_ref().is_some_and(|planned_head| *planned_head != base && plan.is_rollback());
             let unseen = unseen.then(|| base.clone());
             let next = record_merge(ctx, claim, head, None, |deploying| DeployState { unseen, ..deploying }).await?;
             Ok(next.into())
@@ -88,14 +88,14 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
         // If the branch is gone, the next attempt reports it.
         FastForwardOutcome::BranchMoved | FastForwardOutcome::NoBranch => Ok(MoveOutcome::BranchMoved),
         FastForwardOutcome::Refused(_) if plan.is_rollback() => Ok(switch_to_pull_request(ctx, claim).await?.into()),
-        FastForwardOutcome::Refused(why) => {
-            let why = why.trim_end_matches('.');
-            let why = format!(
-                "GitHub does not let me move {branch} of {repository}: {why}. Let me push there, or set \
+        FastForwardOutcome::Refused(reason) => {
+            let reason = reason.trim_end_matches('.');
+            let reason = format!(
+                "GitHub does not let me move {branch} of {repository}: {reason}. Let me push there, or set \
                      `promote: pull_request` for {}.",
                 plan.environment
             );
-            Ok(mark_errored(ctx, claim, why).await?.into())
+            Ok(mark_errored(ctx, claim, reason).await?.into())
         }
     }
 }

@@ -37,20 +37,14 @@ pub struct ChangeMetrics {
 
 impl Default for OpenChanges {
     fn default() -> Self {
-        let (pokes, news) = (watch::Sender::new(0), watch::Sender::new(0));
-        let measures = ChangeMetrics {
+        let (wakeups, updates) = (watch::Sender::new(0), watch::Sender::new(0));
+        let metrics = ChangeMetrics {
             begun: LabelledCounter::with_labels(["kind", "environment"]),
             ended: LabelledCounter::with_labels(["end", "kind", "environment"]),
             phase_durations: LabelledHistogram::with_labels(["step", "kind", "environment"]),
             total_durations: LabelledHistogram::with_labels(["kind", "environment"]),
         };
-        Self(Arc::new(Inner {
-            open: RwLock::default(),
-            woken: Mutex::default(),
-            wakeups: pokes,
-            updates: news,
-            metrics: measures,
-        }))
+        Self(Arc::new(Inner { open: RwLock::default(), woken: Mutex::default(), wakeups, updates, metrics }))
     }
 }
 
@@ -75,15 +69,15 @@ impl OpenChanges {
     fn insert_or_remove(&self, change: Arc<Change>) -> Option<Arc<Change>> {
         let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
         if change.stage.is_active() {
-            let moves = change.change_lock_key();
-            open.retain(|_, other| !other.stage.is_watched() || other.change_lock_key() != moves);
+            let lock_key = change.change_lock_key();
+            open.retain(|_, other| !other.stage.is_watched() || other.change_lock_key() != lock_key);
         }
-        let moves = change.change_lock_key();
-        let over = change.stage.is_watched()
+        let lock_key = change.change_lock_key();
+        let is_superseded = change.stage.is_watched()
             && open
                 .values()
-                .any(|other| other.stage.is_active() && other.change_lock_key() == moves && other.id != change.id);
-        if change.is_open() && !over { open.insert(change.id, change) } else { open.remove(&change.id) }
+                .any(|other| other.stage.is_active() && other.change_lock_key() == lock_key && other.id != change.id);
+        if change.is_open() && !is_superseded { open.insert(change.id, change) } else { open.remove(&change.id) }
     }
 
     /// Creates the counters of an environment with the value 0.
@@ -112,13 +106,13 @@ impl OpenChanges {
         artefact: &ArtefactName,
         environment: &EnvironmentName,
     ) -> Option<Arc<Change>> {
-        let brings = |change: &&Arc<Change>| {
+        let is_deploying = |change: &&Arc<Change>| {
             let plan = &change.plan;
             plan.environment == *environment
                 && change.stage.deploying().is_some()
-                && (plan.artefact == *artefact || plan.also.iter().any(|also| also.artefact == *artefact))
+                && (plan.artefact == *artefact || plan.also.iter().any(|co_deployed| co_deployed.artefact == *artefact))
         };
-        self.read_open().values().rev().find(brings).cloned()
+        self.read_open().values().rev().find(is_deploying).cloned()
     }
 
     /// Like [`Self::change_deploying_to`], but without failed or stalled changes. Those are still watched, but a new
@@ -173,8 +167,8 @@ impl ChangeMetrics {
         }
         let merged = before.stage.deploying().is_none() && now.stage.deploying().is_some();
         log_stage(now, kind, if merged { "merged" } else { now.stage.name() });
-        for (step, took) in now.measure_phases_since(&before.stage) {
-            self.phase_durations.observe([step.as_str(), kind, environment], took.as_secs_f64());
+        for (step, duration) in now.measure_phases_since(&before.stage) {
+            self.phase_durations.observe([step.as_str(), kind, environment], duration.as_secs_f64());
         }
         if !now.stage.is_active() {
             self.ended.increment([now.stage.name(), kind, environment]);
@@ -186,10 +180,10 @@ impl ChangeMetrics {
 }
 
 /// Logs one line for each stage of a change. The message is a stable word that log queries can rely on.
-fn log_stage(change: &Change, kind: &str, what: &str) {
+fn log_stage(change: &Change, kind: &str, event: &str) {
     let (artefact, environment) = (&change.plan.artefact, &change.plan.environment);
     tracing::info!(
         change.id = %change.id, request.id = change.request, kind, %artefact, %environment, stage = change.stage.name(),
-        "{what}"
+        "{event}"
     );
 }

@@ -24,11 +24,11 @@ use crate::workflow::changes::transition::{
 use crate::workflow::context::Context;
 use crate::workflow::error::StageError;
 
-fn describe_merge_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, commit: &Sha) -> String {
+fn describe_merge_elsewhere(plan: &Plan, pull: &PullRequestRef, target: &str, commit: &Sha) -> String {
     let (number, (_, branch), commit) = (pull.number, plan.write_target(), commit.short());
     format!(
-        "Somebody pointed the pull request #{number} at {into}, and it was merged there, as {commit}. \
-         {branch} has nothing of it. Take it back in {into} if it does not belong there."
+        "Somebody pointed the pull request #{number} at {target}, and it was merged there, as {commit}. \
+         {branch} has nothing of it. Take it back in {target} if it does not belong there."
     )
 }
 
@@ -66,11 +66,11 @@ pub(crate) async fn sync_pull_request(
         return Ok(update_result_branch(ctx, claim, frozen, making).await?.into());
     }
     // A pull request cannot be deleted, so Gantry has probably lost its access.
-    let gone = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
-    let seen = ctx.github.fetch_pull_request(repository, pull.number).await?.ok_or_else(gone)?;
-    match &seen.state {
-        PullRequestState::Merged { commit, .. } if seen.base != branch => {
-            return Ok(mark_errored(ctx, claim, describe_merge_elsewhere(plan, pull, &seen.base, commit))
+    let not_found = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
+    let current = ctx.github.fetch_pull_request(repository, pull.number).await?.ok_or_else(not_found)?;
+    match &current.state {
+        PullRequestState::Merged { commit, .. } if current.base != branch => {
+            return Ok(mark_errored(ctx, claim, describe_merge_elsewhere(plan, pull, &current.base, commit))
                 .await?
                 .into());
         }
@@ -85,13 +85,13 @@ pub(crate) async fn sync_pull_request(
         }
         PullRequestState::Open => {}
     }
-    if seen.base != branch {
-        let retargeted = MergeCondition::Retargeted { base: seen.base };
+    if current.base != branch {
+        let retargeted = MergeCondition::Retargeted { base: current.base };
         return Ok(store_merge_conditions(ctx, claim, vec![retargeted]).await?.into());
     }
     let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
     if let Some(result) = &frozen.result
-        && result.head == seen.head
+        && result.head == current.head
         && result.base != base
         && is_manifest_unchanged(ctx, plan, &result.base, &base).await?
     {
@@ -99,14 +99,14 @@ pub(crate) async fn sync_pull_request(
         let result = Some(ResultCommit { base, ..result.clone() });
         return Ok(store_branch_state(ctx, claim, ResultBranch { result, ..frozen.clone() }).await?.into());
     }
-    let moved = match &frozen.result {
-        Some(result) if result.head != seen.head => Some(VoidReason::Pushed { commit: seen.head.to_string() }),
+    let void_reason = match &frozen.result {
+        Some(result) if result.head != current.head => Some(VoidReason::Pushed { commit: current.head.to_string() }),
         Some(result) if result.base == base => None,
         _ => Some(VoidReason::BranchMoved),
     };
-    match moved {
-        None => Ok(PullRequestCheck::Shown(Box::new(seen))),
-        Some(why) => prepare_result_branch(ctx, claim, frozen, base, Some(why)).await.map(PullRequestCheck::from),
+    match void_reason {
+        None => Ok(PullRequestCheck::Shown(Box::new(current))),
+        Some(reason) => prepare_result_branch(ctx, claim, frozen, base, Some(reason)).await.map(PullRequestCheck::from),
     }
 }
 
@@ -114,8 +114,8 @@ pub(crate) async fn sync_pull_request(
 /// of another file does not void the approvals.
 async fn is_manifest_unchanged(ctx: &Context, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
     let Some(ManifestFile { repository, file, .. }) = plan.manifest_file() else { return Ok(false) };
-    let then = ctx.github.fetch_file(repository, before.as_str(), file).await?;
-    Ok(then.is_some() && then == ctx.github.fetch_file(repository, after.as_str(), file).await?)
+    let old_text = ctx.github.fetch_file(repository, before.as_str(), file).await?;
+    Ok(old_text.is_some() && old_text == ctx.github.fetch_file(repository, after.as_str(), file).await?)
 }
 
 /// Builds the result on top of the environment's branch. If a pull request is open, the result is built on the scratch
@@ -125,10 +125,10 @@ async fn prepare_result_branch(
     claim: &Claim,
     frozen: &ResultBranch,
     base: Sha,
-    void: Option<VoidReason>,
+    void_reason: Option<VoidReason>,
 ) -> Result<Option<Claim>, StageError> {
-    let bench = if frozen.pull.is_some() { frozen.scratch_branch() } else { frozen.branch.clone() };
-    let head = match build_result_commit(ctx, &claim.change, &bench, &base).await? {
+    let scratch_branch = if frozen.pull.is_some() { frozen.scratch_branch() } else { frozen.branch.clone() };
+    let head = match build_result_commit(ctx, &claim.change, &scratch_branch, &base).await? {
         BuildCommitOutcome::Created(commit) => commit,
         BuildCommitOutcome::AlreadyThere => {
             return Ok(record_manual_merge(ctx, claim, base, String::new()).await?);
@@ -138,31 +138,35 @@ async fn prepare_result_branch(
             let stage = claim.change.stage.clone().into_conflicted(files, now);
             return Ok(apply_transition(ctx, claim, stage, Some(now)).await?);
         }
-        BuildCommitOutcome::Failed(why) => return Ok(mark_errored(ctx, claim, why).await?),
+        BuildCommitOutcome::Failed(reason) => return Ok(mark_errored(ctx, claim, reason).await?),
     };
     if !claim.change.plan.is_branch_merge() {
-        ctx.github.put_own_branch(claim.change.plan.write_target().0, &bench, &head).await?;
+        ctx.github.put_own_branch(claim.change.plan.write_target().0, &scratch_branch, &head).await?;
     }
     let result = ResultCommit { base, head };
-    let made = match frozen.pull {
+    let branch_state = match frozen.pull {
         Some(_) => ResultBranch { making: Some(result), ..frozen.clone() },
         None => ResultBranch { result: Some(result), ..frozen.clone() },
     };
-    let mut next = Change { frozen: Some(made), ..claim.change.clone() };
-    let (now, mut more) = (ctx.clock.now(), Transaction::new());
-    if let Some(why) = void
+    let mut next = Change { frozen: Some(branch_state), ..claim.change.clone() };
+    let (now, mut extra) = (ctx.clock.now(), Transaction::new());
+    if let Some(reason) = void_reason
         && let Some(awaiting) = claim.change.stage.awaiting()
     {
         // A push is always announced. A moved branch is announced only if approvals were lost.
-        let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidReason::Pushed { .. });
-        next.stage = Stage::AwaitingApproval(awaiting.clone().void_approvals(why, now));
-        more = more.append_to_ledger(build_ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
-        if is_told && let Some(said) = render::approve::render_approvals_voided(&next) {
-            more =
-                more.enqueue_message(build_thread_reply(ctx, &next, &format!("voided:{}", now.as_microsecond()), said));
+        let must_announce = !awaiting.approvals.is_empty() || matches!(reason, VoidReason::Pushed { .. });
+        next.stage = Stage::AwaitingApproval(awaiting.clone().void_approvals(reason, now));
+        extra = extra.append_to_ledger(build_ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
+        if must_announce && let Some(reply) = render::approve::render_approvals_voided(&next) {
+            extra = extra.enqueue_message(build_thread_reply(
+                ctx,
+                &next,
+                &format!("voided:{}", now.as_microsecond()),
+                reply,
+            ));
         }
     }
-    advance_change(ctx, &claim.change, claim.fence, next, Some(now), more).await?;
+    advance_change(ctx, &claim.change, claim.fence, next, Some(now), extra).await?;
     Ok(None)
 }
 
@@ -180,8 +184,8 @@ async fn update_result_branch(
     git_writes::replace_shown_result(ctx, &claim.change, frozen, making, intent).await?;
     let (repository, _) = claim.change.plan.write_target();
     ctx.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
-    let placed = ResultBranch { result: Some(making.clone()), making: None, ..frozen.clone() };
-    store_branch_state(ctx, &claim, placed).await
+    let branch_state = ResultBranch { result: Some(making.clone()), making: None, ..frozen.clone() };
+    store_branch_state(ctx, &claim, branch_state).await
 }
 
 async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> Result<Option<Claim>, StageError> {
@@ -196,17 +200,16 @@ async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) 
         OpenPullRequestOutcome::Done(pull) => pull,
         OpenPullRequestOutcome::AlreadyExists => {
             let found = ctx.github.find_open_pull_request(repository, &frozen.branch, branch).await?;
-            let gone = || GithubError::Unclear("the pull request is there and is not there".to_owned());
-            found.ok_or_else(gone)?.pull
+            let missing = || GithubError::Unclear("the pull request is there and is not there".to_owned());
+            found.ok_or_else(missing)?.pull
         }
-        // The branch was reset before the pull request was opened. The result is built again; asking again would not
-        // help.
+        // The branch was reset before the pull request was opened, so the result must be built again.
         OpenPullRequestOutcome::NoCommits => {
             return store_branch_state(ctx, claim, ResultBranch { result: None, ..frozen.clone() }).await;
         }
-        OpenPullRequestOutcome::Refused(why) => {
-            let why = format!("GitHub does not let me open a pull request: {}.", why.trim_end_matches('.'));
-            return Ok(mark_errored(ctx, claim, why).await?);
+        OpenPullRequestOutcome::Refused(reason) => {
+            let reason = format!("GitHub does not let me open a pull request: {}.", reason.trim_end_matches('.'));
+            return Ok(mark_errored(ctx, claim, reason).await?);
         }
     };
     store_branch_state(ctx, claim, ResultBranch { pull: Some(pull), ..frozen.clone() }).await
@@ -260,18 +263,18 @@ pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, frozen: &Re
         Ok(MergePullRequestOutcome::Done(commit)) => record_own_merge(ctx, &claim, pull, result, commit).await,
         // The next check finds the new head and voids the approvals of the old one.
         Ok(MergePullRequestOutcome::HeadMoved) => postpone_merge(ctx, &claim, "the head is not what was shown").await,
-        Ok(MergePullRequestOutcome::NotMergeable(why)) => postpone_merge(ctx, &claim, &why).await,
-        Ok(MergePullRequestOutcome::Refused(why)) => {
-            let why = format!(
+        Ok(MergePullRequestOutcome::NotMergeable(reason)) => postpone_merge(ctx, &claim, &reason).await,
+        Ok(MergePullRequestOutcome::Refused(reason)) => {
+            let reason = format!(
                 "GitHub does not let me merge the pull request #{}: {}.",
                 pull.number,
-                why.trim_end_matches('.')
+                reason.trim_end_matches('.')
             );
-            mark_errored(ctx, &claim, why).await
+            mark_errored(ctx, &claim, reason).await
         }
         Err(error) => {
-            let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
-            handle_merge_error(ctx, &claim, error, !turned_away).await
+            let is_rate_limited = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
+            handle_merge_error(ctx, &claim, error, !is_rate_limited).await
         }
     }
 }
@@ -287,23 +290,25 @@ async fn record_own_merge(
 ) -> StageResult {
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
-    let look = async {
-        let into = ctx.github.fetch_pull_request(repository, pull.number).await?.map(|seen| seen.base);
-        let made = ctx.github.resolve_commit(repository, commit.as_str()).await?;
-        let onto = made.and_then(|made| made.parents.first().cloned()).filter(|onto| *onto != result.base);
-        let beside = match &onto {
-            Some(onto) => is_manifest_unchanged(ctx, plan, &result.base, onto).await?,
+    let check = async {
+        let target = ctx.github.fetch_pull_request(repository, pull.number).await?.map(|current| current.base);
+        let merge_commit = ctx.github.resolve_commit(repository, commit.as_str()).await?;
+        let parent = merge_commit
+            .and_then(|merge_commit| merge_commit.parents.first().cloned())
+            .filter(|parent| *parent != result.base);
+        let is_unchanged = match &parent {
+            Some(parent) => is_manifest_unchanged(ctx, plan, &result.base, parent).await?,
             None => true,
         };
-        Ok::<_, GithubError>((into, onto.filter(|_| !beside)))
+        Ok::<_, GithubError>((target, parent.filter(|_| !is_unchanged)))
     };
-    let (into, unseen) = match look.await {
-        Ok(seen) => seen,
+    let (target, unseen) = match check.await {
+        Ok(found) => found,
         Err(error) if error.is_transient() => return handle_merge_error(ctx, claim, error, true).await,
         Err(_) => (None, None),
     };
-    if let Some(into) = into.filter(|into| *into != branch) {
-        return mark_errored(ctx, claim, describe_merge_elsewhere(plan, pull, &into, &commit)).await;
+    if let Some(target) = target.filter(|target| *target != branch) {
+        return mark_errored(ctx, claim, describe_merge_elsewhere(plan, pull, &target, &commit)).await;
     }
     record_merge(ctx, claim, commit, None, |deploying| DeployState { unseen, ..deploying }).await
 }

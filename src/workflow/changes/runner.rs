@@ -56,7 +56,7 @@ impl RowQueue for ChangeQueue {
     type Key = ChangeId;
     type Output = ();
 
-    const FAILURE: &'static str = "the changes cannot be read or claimed";
+    const FAILURE: &'static str = "changes cannot be read or claimed; trying again";
 
     async fn start_due_rows(&mut self, tasks: &mut RowTasks<ChangeId, ()>) -> Result<Option<Timestamp>, StoreError> {
         self.store_wakeups.mark_unchanged();
@@ -70,12 +70,12 @@ impl RowQueue for ChangeQueue {
         let ctx = self.ctx.clone();
         let working = ctx.activity.begin_work();
         let limit = u32::try_from(MAX_CONCURRENT_ROWS + busy.len()).unwrap_or(u32::MAX);
-        let asked_at = ctx.clock.now();
+        let read_at = ctx.clock.now();
         let mut ids = ctx.store.list_due_changes(limit).await?;
         ids.extend(self.woken.iter().copied());
         ids.retain(|id| !busy.contains(id));
-        let mut once = HashSet::new();
-        ids.retain(|id| once.insert(*id));
+        let mut unique = HashSet::new();
+        ids.retain(|id| unique.insert(*id));
         ids.truncate(free);
         for id in &ids {
             self.woken.remove(id);
@@ -90,12 +90,12 @@ impl RowQueue for ChangeQueue {
             tasks.spawn_row(id, work.instrument(span));
         }
         drop(working);
-        ctx.store.find_next_change_due(asked_at).await
+        ctx.store.find_next_change_due(read_at).await
     }
 
     async fn finish_row(&mut self, id: ChangeId, result: Result<(), JoinError>) {
         if let Err(error) = result {
-            tracing::error!(%error, change.id = %id, "a step of a change ended in a panic");
+            tracing::error!(%error, change.id = %id, "the handler of a change panicked; trying again later");
             postpone_change(&self.ctx, id).await;
         }
     }
@@ -123,9 +123,9 @@ impl ChangeQueue {
         let open = self.ctx.open_changes.all();
         for change in &open {
             let Some(rollout) = read_change_rollout(&self.ctx, change, namespaces) else { continue };
-            let now = (rollout.version, rollout.state);
-            if self.last_rollouts.get(&change.id) != Some(&now) {
-                self.last_rollouts.insert(change.id, now);
+            let current = (rollout.version, rollout.state);
+            if self.last_rollouts.get(&change.id) != Some(&current) {
+                self.last_rollouts.insert(change.id, current);
                 self.woken.insert(change.id);
             }
         }
@@ -156,7 +156,7 @@ async fn process_claim(ctx: &Context, claim: Claim) {
     match run_stage_handlers(ctx, claim).await {
         Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
         Err(error) => {
-            tracing::error!(%error, "a step of a change could not be stored");
+            tracing::error!(%error, "a change could not be stored; trying again");
             tokio::time::sleep(STORE_RETRY_DELAY).await;
         }
     }
@@ -189,7 +189,7 @@ async fn run_stage_handlers(ctx: &Context, claim: Claim) -> Result<(), StoreErro
 /// Delays the next attempt after a panic.
 async fn postpone_change(ctx: &Context, id: ChangeId) {
     let until = ctx.clock.now() + PANIC_RETRY_DELAY;
-    let put_off = async {
+    let postponement = async {
         match ctx.store.claim_changes(vec![id]).await?.pop() {
             Some(Claim { change, fence, .. }) if change.is_open() => {
                 ctx.store.commit(Transaction::new().advance_change(change, fence, Some(until))).await
@@ -197,7 +197,7 @@ async fn postpone_change(ctx: &Context, id: ChangeId) {
             _ => Ok(()),
         }
     };
-    if let Err(error) = put_off.await {
-        tracing::error!(%error, change.id = %id, "a change could not be put off");
+    if let Err(error) = postponement.await {
+        tracing::error!(%error, change.id = %id, "a change could not be postponed after a panic");
     }
 }

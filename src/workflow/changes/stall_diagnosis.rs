@@ -19,14 +19,18 @@ pub(crate) fn compute_stall_time(ctx: &Context, change: &Change, deploying: &Dep
 }
 
 /// Diagnoses a merged change without a sign of life. `None`: the change is rolling out, or it is too early.
-pub(crate) async fn diagnose_stall(ctx: &Context, change: &Change, look: &RolloutCheck) -> Option<Box<StallDiagnosis>> {
+pub(crate) async fn diagnose_stall(
+    ctx: &Context,
+    change: &Change,
+    check: &RolloutCheck,
+) -> Option<Box<StallDiagnosis>> {
     let deploying = change.stage.deploying()?;
-    let known = deploying.silence.as_deref();
-    let runs = match look {
+    let previous = deploying.silence.as_deref();
+    let running_version = match check {
         // The cluster cannot be read, so the last diagnosis stays.
         RolloutCheck::Unclear(_) => return deploying.silence.clone(),
-        RolloutCheck::NotDeployed { running_version: runs, commit_unknown: untold } if deploying.seen_at.is_none() => {
-            runs.clone().map(|version| RunningInstead { version, untold: *untold })
+        RolloutCheck::NotDeployed { running_version, commit_unknown } if deploying.seen_at.is_none() => {
+            running_version.clone().map(|version| RunningInstead { version, untold: *commit_unknown })
         }
         _ => return None,
     };
@@ -35,25 +39,25 @@ pub(crate) async fn diagnose_stall(ctx: &Context, change: &Change, look: &Rollou
         return deploying.silence.clone();
     }
     let now = ctx.clock.now();
-    let word = ctx.report_history.find_last_message(&change.plan.environment, &change.plan.artefact);
-    let spoken_of = word.as_ref().is_some_and(|word| word.commit.as_ref() == Some(&deploying.result));
-    let late = now >= deploying.deadline;
+    let message = ctx.report_history.find_last_message(&change.plan.environment, &change.plan.artefact);
+    let is_reported = message.as_ref().is_some_and(|message| message.commit.as_ref() == Some(&deploying.result));
+    let is_late = now >= deploying.deadline;
     // A failed build is diagnosed at once.
-    let broken =
+    let has_failed_build =
         ctx.builds.find_build(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
-    if !late && (spoken_of || (now < compute_stall_time(ctx, change, deploying) && !broken)) {
+    if !is_late && (is_reported || (now < compute_stall_time(ctx, change, deploying) && !has_failed_build)) {
         return None;
     }
-    let fresh = known.filter(|known| now.duration_since(known.looked_at) < ctx.config.look_every / 2);
-    Some(Box::new(match fresh {
-        Some(known) => StallDiagnosis { word, runs, ..known.clone() },
+    let recent = previous.filter(|previous| now.duration_since(previous.looked_at) < ctx.config.look_every / 2);
+    Some(Box::new(match recent {
+        Some(previous) => StallDiagnosis { word: message, runs: running_version, ..previous.clone() },
         None => StallDiagnosis {
             looked_at: now,
             branch: inspect_branch(ctx, change, deploying).await,
             build: inspect_build(ctx, change, deploying).await,
             image: inspect_image(ctx, change, deploying).await,
-            word,
-            runs,
+            word: message,
+            runs: running_version,
         },
     }))
 }
@@ -63,8 +67,8 @@ pub(crate) fn find_build_time(ctx: &Context, change: &Change, deploying: &Deploy
     let plan = &change.plan;
     let build =
         ctx.builds.find_build(&plan.repository, &deploying.result).filter(|_| plan.manifest_file().is_none())?;
-    let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
-    Some(done.clamp(deploying.merged_at, ctx.clock.now().max(deploying.merged_at)))
+    let finished_at = build.at.filter(|_| build.state == BuildState::Succeeded)?;
+    Some(finished_at.clamp(deploying.merged_at, ctx.clock.now().max(deploying.merged_at)))
 }
 
 async fn inspect_branch(ctx: &Context, change: &Change, deploying: &DeployState) -> BranchFinding {
@@ -96,7 +100,7 @@ async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) 
     match ctx.github.fetch_checks(&plan.repository, &deploying.result).await {
         Err(error) => BuildFinding::Unread { why: error.to_string() },
         Ok(checks) if !checks.red.is_empty() => {
-            let url = plan.repository_url().map(|web| format!("{web}/commit/{}/checks", deploying.result));
+            let url = plan.repository_url().map(|page| format!("{page}/commit/{}/checks", deploying.result));
             BuildFinding::Failed { names: checks.red, url }
         }
         Ok(checks) if !checks.running.is_empty() => BuildFinding::Running { names: checks.running },
@@ -124,9 +128,10 @@ async fn inspect_image(ctx: &Context, change: &Change, deploying: &DeployState) 
         return ImageFinding::Untold;
     }
     let result = &deploying.result;
-    let is_its = |tag: &String| extract_sha_candidate(tag).is_some_and(|named| result.as_str().starts_with(named));
+    let names_result =
+        |tag: &String| extract_sha_candidate(tag).is_some_and(|prefix| result.as_str().starts_with(prefix));
     match ctx.registry.list_tags(&artefact.image).await {
-        Ok(tags) => match tags.into_iter().find(is_its) {
+        Ok(tags) => match tags.into_iter().find(names_result) {
             Some(tag) => ImageFinding::There { tag },
             None => ImageFinding::Missing { name: result.short().to_owned() },
         },

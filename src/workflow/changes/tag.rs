@@ -46,13 +46,13 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
             Some(intent) => intent,
             None => store_intent(ctx, claim, claim.change.clone()).await?,
         };
-        let made = match git_writes::create_tag(ctx, &claim.change, &name, &result, intent).await {
+        let outcome = match git_writes::create_tag(ctx, &claim.change, &name, &result, intent).await {
             Ok(CreateTagOutcome::AlreadyExists) => resolve_taken_tag(ctx, &claim.change, &name, &result).await,
             Ok(CreateTagOutcome::Done) => Ok(ResultTag::Made { name: name.clone(), at: ctx.clock.now() }),
             Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { why }),
             Err(error) => Err(error),
         };
-        match made {
+        match outcome {
             Ok(ResultTag::Chosen { name, .. }) => {
                 stored_intent = Some(store_tag_name(ctx, claim, name, tries + 1).await?);
             }
@@ -62,7 +62,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
                 return Ok(Some(compute_next_try(&error, tries, ctx.clock.now())));
             }
             Err(error) if error.is_transient() && tries + 1 < MAX_TAG_TRIES => {
-                let _later = store_tag_name(ctx, claim, name, tries + 1).await?;
+                let _intent = store_tag_name(ctx, claim, name, tries + 1).await?;
                 return Ok(Some(compute_next_try(&error, tries, ctx.clock.now())));
             }
             Err(error) => {
@@ -87,8 +87,8 @@ pub(crate) async fn resolve_taken_tag(
     if ctx.github.resolve_tag(repository, name).await?.as_ref() == Some(result) {
         return Ok(ResultTag::Made { name: name.to_owned(), at: ctx.clock.now() });
     }
-    let (before, _) = compute_tag_affixes(ctx, change);
-    let taken = ctx.github.list_tags_with_prefix(repository, &before).await?;
+    let (prefix, _) = compute_tag_affixes(ctx, change);
+    let taken = ctx.github.list_tags_with_prefix(repository, &prefix).await?;
     match choose_tag_name(ctx, change, Some(&taken)).await {
         Ok(name) => Ok(ResultTag::Chosen { name, tries: 0 }),
         Err(error) => Err(GithubError::Unavailable(error.to_string())),
@@ -107,11 +107,11 @@ pub(crate) async fn choose_tag_name(
     change: &Change,
     taken: Option<&[String]>,
 ) -> Result<String, StoreError> {
-    let form = compute_tag_affixes(ctx, change);
-    let ours = ctx.store.list_tag_names(&change.plan.repository, &form.0).await?;
-    let names = ours.iter().chain(taken.into_iter().flatten());
-    let last = names.filter_map(|name| parse_tag_number(name, &form)).max().unwrap_or_default();
-    Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
+    let affixes = compute_tag_affixes(ctx, change);
+    let stored_names = ctx.store.list_tag_names(&change.plan.repository, &affixes.0).await?;
+    let names = stored_names.iter().chain(taken.into_iter().flatten());
+    let last = names.filter_map(|name| parse_tag_number(name, &affixes)).max().unwrap_or_default();
+    Ok(format!("{}{}{}", affixes.0, last.saturating_add(1), affixes.1))
 }
 
 /// Stores the name of a tag before it is created.
@@ -129,10 +129,10 @@ async fn store_tag_state(
     ctx: &Context,
     claim: &mut Claim,
     tag: ResultTag,
-    more: Transaction,
+    extra: Transaction,
 ) -> Result<WriteAhead, StoreError> {
     let stage = claim.change.stage.clone();
     // Only a merged change is tagged, so the transition is always possible.
-    let stage = stage.clone().update_deploying(|now| DeployState { tag, ..now }).unwrap_or(stage);
-    store_intended_stage(ctx, claim, stage, more).await
+    let stage = stage.clone().update_deploying(|state| DeployState { tag, ..state }).unwrap_or(stage);
+    store_intended_stage(ctx, claim, stage, extra).await
 }

@@ -42,10 +42,10 @@ pub(crate) async fn store_intended_stage(
     ctx: &Context,
     claim: &mut Claim,
     stage: Stage,
-    more: Transaction,
+    extra: Transaction,
 ) -> Result<WriteAhead, StoreError> {
     let due = Some(ctx.clock.now());
-    claim.change = advance_stage(ctx, &claim.change, claim.fence, stage, due, more).await?;
+    claim.change = advance_stage(ctx, &claim.change, claim.fence, stage, due, extra).await?;
     claim.due_at = due;
     Ok(WriteAhead(()))
 }
@@ -65,9 +65,9 @@ pub(crate) async fn advance_stage(
     fence: Fence,
     stage: Stage,
     due: Option<Timestamp>,
-    more: Transaction,
+    extra: Transaction,
 ) -> Result<Change, StoreError> {
-    advance_change(ctx, before, fence, Change { stage, ..before.clone() }, due, more).await
+    advance_change(ctx, before, fence, Change { stage, ..before.clone() }, due, extra).await
 }
 
 /// Like [`advance_stage`], for a change with more new fields than the stage.
@@ -77,9 +77,9 @@ pub(crate) async fn advance_change(
     fence: Fence,
     change: Change,
     due: Option<Timestamp>,
-    more: Transaction,
+    extra: Transaction,
 ) -> Result<Change, StoreError> {
-    let transaction = build_advance_transaction(ctx, before, fence, &change, due).append(more);
+    let transaction = build_advance_transaction(ctx, before, fence, &change, due).append(extra);
     let transaction = match &change.request {
         Some(request) => transaction.with_request(request),
         None => transaction,
@@ -115,7 +115,7 @@ pub(crate) fn build_advance_transaction(
     change: &Change,
     due: Option<Timestamp>,
 ) -> Transaction {
-    let moved_on = before.stage.name() != change.stage.name();
+    let stage_changed = before.stage.name() != change.stage.name();
     let mut transaction = Transaction::new().advance_change(change.clone(), fence, due);
     let card = render_card(ctx, change);
     // The card is sent only if it differs. Mere progress within a stage may be coalesced with later edits.
@@ -126,7 +126,7 @@ pub(crate) fn build_advance_transaction(
             card
         });
     }
-    if moved_on {
+    if stage_changed {
         let actor = match &change.stage {
             Stage::Cancelled { by, .. } => by.to_actor(),
             Stage::Rejected { by, .. } => Actor::Person(by.clone()),
@@ -144,8 +144,8 @@ pub(crate) fn build_advance_transaction(
             let now = ctx.clock.now().as_microsecond();
             let end = build_thread_reply(ctx, change, &format!("{}:{now}", change.stage.name()), end);
             // A failure or a late recovery concerns the whole channel, so the reply is broadcast.
-            let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
-            transaction = transaction.enqueue_message(if loud { end.with_broadcast() } else { end });
+            let must_broadcast = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
+            transaction = transaction.enqueue_message(if must_broadcast { end.with_broadcast() } else { end });
         }
     }
     transaction
@@ -160,15 +160,15 @@ pub(crate) async fn apply_transition(
     match stage {
         Ok(stage) => advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(|_| None),
         Err(error) => {
-            tracing::error!(%error, "a step was not possible");
+            tracing::error!(%error, "a change cannot make this transition");
             Ok(None)
         }
     }
 }
 
-pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, why: String) -> StageResult {
+pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, reason: String) -> StageResult {
     let now = ctx.clock.now();
-    let stage = claim.change.stage.clone().into_errored(why, now);
+    let stage = claim.change.stage.clone().into_errored(reason, now);
     apply_transition(ctx, claim, stage, claim.change.frozen.is_some().then_some(now)).await
 }
 
@@ -179,16 +179,17 @@ pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: Gith
     let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
     let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
     if !error.is_transient() || (unavailable && tries + 1 >= MAX_TRIES) {
-        let why = match error {
-            GithubError::NotFound(why) => {
+        let reason = match error {
+            GithubError::NotFound(reason) => {
                 let (repository, _) = claim.change.plan.write_target();
                 format!(
-                    "GitHub does not find {repository}, or does not let me see it ({why}). Check what the token may do."
+                    "GitHub does not find {repository}, or does not let me see it ({reason}). \
+                     Check what the token may do."
                 )
             }
             error => format!("{error}."),
         };
-        return mark_errored(ctx, claim, why).await;
+        return mark_errored(ctx, claim, reason).await;
     }
     let now = ctx.clock.now();
     // A rate limit is not counted as a failed try.
@@ -204,8 +205,8 @@ pub(crate) async fn wait_for(ctx: &Context, claim: &Claim, waits_for: Vec<MergeC
     let now = ctx.clock.now();
     let awaiting = collect_approval_requirements(ctx, &claim.change.plan, now).await;
     let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(None) };
-    let held = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
-    apply_transition(ctx, claim, held, Some(now)).await
+    let stage = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
+    apply_transition(ctx, claim, stage, Some(now)).await
 }
 
 /// Stores these conditions as the only ones that the change waits for.
@@ -215,33 +216,33 @@ pub(crate) async fn store_merge_conditions(
     waits_for: Vec<MergeCondition>,
 ) -> StageResult {
     let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(None) };
-    let learned = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
-    store_approval_state(ctx, claim, learned, None).await
+    let state = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
+    store_approval_state(ctx, claim, state, None).await
 }
 
 /// Stores the approval state. Reminds the approvers at half time, and expires the change at its deadline.
 pub(crate) async fn store_approval_state(
     ctx: &Context,
     claim: &Claim,
-    mut learned: ApprovalState,
+    mut state: ApprovalState,
     due: Option<Timestamp>,
 ) -> StageResult {
     let now = ctx.clock.now();
-    if now >= learned.deadline {
-        return apply_transition(ctx, claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
+    if now >= state.deadline {
+        return apply_transition(ctx, claim, Stage::AwaitingApproval(state).into_expired(now), Some(now)).await;
     }
-    let nudge = !learned.nudged && !learned.is_approved() && now >= learned.halfway_at();
-    learned.nudged |= nudge;
-    let due = due.unwrap_or_else(|| learned.next_reminder_at());
-    if nudge {
+    let reminder_due = !state.nudged && !state.is_approved() && now >= state.halfway_at();
+    state.nudged |= reminder_due;
+    let due = due.unwrap_or_else(|| state.next_reminder_at());
+    if reminder_due {
         // The key has the start of the approval period, so that each period has one reminder.
-        let key = format!("nudge:{}", learned.since.as_microsecond());
-        let said = render::approve::render_reminder(&claim.change, &learned);
-        let more = Transaction::new().enqueue_message(build_thread_reply(ctx, &claim.change, &key, said));
-        let stage = Stage::AwaitingApproval(learned);
-        return advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), more).await.map(|_| None);
+        let key = format!("nudge:{}", state.since.as_microsecond());
+        let reminder = render::approve::render_reminder(&claim.change, &state);
+        let extra = Transaction::new().enqueue_message(build_thread_reply(ctx, &claim.change, &key, reminder));
+        let stage = Stage::AwaitingApproval(state);
+        return advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), extra).await.map(|_| None);
     }
-    store_stage_if_changed(ctx, claim, Stage::AwaitingApproval(learned), Some(due)).await
+    store_stage_if_changed(ctx, claim, Stage::AwaitingApproval(state), Some(due)).await
 }
 
 /// Schedules another check after GitHub failed. Expires the change at its deadline.
@@ -281,11 +282,11 @@ pub(crate) async fn await_approval_again(ctx: &Context, claim: &Claim) -> StageR
 }
 
 /// Sends a pull request that GitHub does not merge yet back to `AwaitingApproval`. The backoff prevents a busy loop.
-pub(crate) async fn postpone_merge(ctx: &Context, claim: &Claim, why: &str) -> StageResult {
+pub(crate) async fn postpone_merge(ctx: &Context, claim: &Claim, reason: &str) -> StageResult {
     let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(None) };
     let now = ctx.clock.now();
-    let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
-    let trouble = RetryState::record_failure(awaiting.trouble.clone(), why, now);
+    let reason = format!("GitHub does not merge it yet: {}.", reason.trim_end_matches('.'));
+    let trouble = RetryState::record_failure(awaiting.trouble.clone(), reason, now);
     let due = now + compute_backoff(trouble.tries);
     let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
     advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(|_| None)
@@ -300,8 +301,8 @@ pub(crate) fn render_card(ctx: &Context, change: &Change) -> Message {
     let catalogue = &ctx.config.catalogue;
     let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
     let next = artefact.and_then(|artefact| catalogue.ladder.find_next_above(&change.plan.environment, artefact));
-    let said = render::card::render_card(change, next.map(|rung| &rung.name));
-    said.into_message(build_post_destination(ctx, change, message_keys::for_card(change.id), None))
+    let rendered = render::card::render_card(change, next.map(|environment| &environment.name));
+    rendered.into_message(build_post_destination(ctx, change, message_keys::for_card(change.id), None))
 }
 
 pub(crate) fn build_thread_reply(ctx: &Context, change: &Change, name: &str, rendered: render::Rendered) -> Message {
@@ -317,9 +318,10 @@ pub(crate) fn build_post_destination(
 ) -> Destination {
     let environment = ctx.config.catalogue.ladder.find(change.plan.environment.as_str());
     // An environment that was removed from the configuration has no channel; the requester gets the message.
-    let channel = environment.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
-    let asked = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
-    Destination::Post { channel, key, thread, asked: Some(asked) }
+    let channel =
+        environment.map_or_else(|| change.requester.as_str().to_owned(), |environment| environment.channel.clone());
+    let recipient = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
+    Destination::Post { channel, key, thread, asked: Some(recipient) }
 }
 
 /// The pause before the next try: 1 s, 2 s, 4 s, up to a minute.
@@ -337,11 +339,11 @@ pub(crate) fn compute_next_try(error: &GithubError, tries: u32, now: Timestamp) 
 
 pub(crate) fn describe_missing_branch(plan: &Plan) -> String {
     let (repository, branch) = plan.write_target();
-    let again = match &plan.write {
+    let hint = match &plan.write {
         GitWrite::Branch { pinned } => format!(" Make it again: git push origin {pinned}:refs/heads/{branch}"),
         GitWrite::Manifest { .. } => String::new(),
     };
-    format!("The branch {branch} is gone from {repository}.{again}")
+    format!("The branch {branch} is gone from {repository}.{hint}")
 }
 
 pub(crate) fn describe_missing_commit(plan: &Plan) -> String {

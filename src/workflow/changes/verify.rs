@@ -33,16 +33,16 @@ pub(crate) async fn verify_rollout(ctx: &Context, mut claim: Claim) -> StageResu
         return Ok(None);
     }
     let tag_due = ensure_tag(ctx, &mut claim).await?;
-    let nudge = trigger_reconcile(ctx, &claim.change).await;
+    let trigger_outcome = trigger_reconcile(ctx, &claim.change).await;
     // Boxed: the stall diagnosis makes the future large, and few checks need it.
-    Box::pin(evaluate_rollout(ctx, &claim, nudge, tag_due)).await
+    Box::pin(evaluate_rollout(ctx, &claim, trigger_outcome, tag_due)).await
 }
 
 /// Checks the rollout and stores the stage that follows from it. Only the cluster itself makes a change `Deployed`.
 async fn evaluate_rollout(
     ctx: &Context,
     claim: &Claim,
-    nudge: Option<TriggerOutcome>,
+    trigger_outcome: Option<TriggerOutcome>,
     tag_due: Option<Timestamp>,
 ) -> StageResult {
     let before = claim.change.stage.clone();
@@ -55,15 +55,17 @@ async fn evaluate_rollout(
     let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
     if place.is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
         // After a start, the first read of the cluster comes before any decision, even before the deadline.
-        let Ok(told) = before.update_deploying(|known| DeployState { nudge, ..known }) else { return Ok(None) };
-        return store_stage_if_changed(ctx, claim, told, Some(ctx.clock.now() + UNREAD_POLL_INTERVAL)).await;
+        let Ok(stage) = before.update_deploying(|state| DeployState { nudge: trigger_outcome, ..state }) else {
+            return Ok(None);
+        };
+        return store_stage_if_changed(ctx, claim, stage, Some(ctx.clock.now() + UNREAD_POLL_INTERVAL)).await;
     }
-    let look = check_rollout(ctx, &claim.change, &deploying.result).await;
-    let silence = diagnose_stall(ctx, &claim.change, &look).await;
-    let seen_at = determine_seen_at(ctx, &claim.change, deploying, &look);
+    let check = check_rollout(ctx, &claim.change, &deploying.result).await;
+    let stall_diagnosis = diagnose_stall(ctx, &claim.change, &check).await;
+    let seen_at = determine_seen_at(ctx, &claim.change, deploying, &check);
     let built_at = find_build_time(ctx, &claim.change, deploying);
     let others = collect_co_deployed_states(ctx, &claim.change);
-    let runs_as = match &look {
+    let runs_as = match &check {
         RolloutCheck::Unclear(_) => None,
         _ => place.zip(artefact).and_then(|(place, artefact)| {
             let version = ctx.cluster_view.read_rollout(place, &artefact.image).version?;
@@ -71,70 +73,72 @@ async fn evaluate_rollout(
         }),
     };
     let now = ctx.clock.now();
-    let learned = before.clone().update_deploying(|known| DeployState {
-        nudge,
+    let updated = before.clone().update_deploying(|state| DeployState {
+        nudge: trigger_outcome,
         others,
-        silence,
-        built_at: known.built_at.or(built_at),
+        silence: stall_diagnosis,
+        built_at: state.built_at.or(built_at),
         seen_at,
         // The image is shown only at the end, so an earlier difference does not cause a write.
-        runs_as: match &look {
-            RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => runs_as.or(known.runs_as),
-            _ => known.runs_as,
+        runs_as: match &check {
+            RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => runs_as.or(state.runs_as),
+            _ => state.runs_as,
         },
-        rollout: match &look {
+        rollout: match &check {
             RolloutCheck::RollingOut(progress) => Some(progress.clone()),
             RolloutCheck::Unrecorded { ready } => {
                 Some(RolloutProgress { ready: *ready, wanted: *ready, delayed_by: None })
             }
-            RolloutCheck::NotDeployed { .. } | RolloutCheck::Unclear(_) => known.rollout,
+            RolloutCheck::NotDeployed { .. } | RolloutCheck::Unclear(_) => state.rollout,
             RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => None,
         },
-        trouble: match &look {
-            RolloutCheck::Unclear(why) => Some(RetryState::record_failure(known.trouble, why.clone(), now)),
+        trouble: match &check {
+            RolloutCheck::Unclear(reason) => Some(RetryState::record_failure(state.trouble, reason.clone(), now)),
             _ => None,
         },
-        ..known
+        ..state
     });
-    let Ok(learned) = learned else { return Ok(None) };
-    let waiting = matches!(learned, Stage::Deploying(_));
-    let late = waiting && now >= deadline;
-    let unconfirmed = learned.unconfirmed_failure().map(str::to_owned);
-    let confirms = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRMATION_WINDOW);
-    let stage = match look {
-        RolloutCheck::Running { ready, proof } => learned.into_deployed(ready, proof, now),
+    let Ok(updated) = updated else { return Ok(None) };
+    let is_waiting = matches!(updated, Stage::Deploying(_));
+    let is_late = is_waiting && now >= deadline;
+    let unconfirmed = updated.unconfirmed_failure().map(str::to_owned);
+    let confirmed = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRMATION_WINDOW);
+    let stage = match check {
+        RolloutCheck::Running { ready, proof } => updated.into_deployed(ready, proof, now),
         RolloutCheck::Failed { reason, evidence, .. }
-            if !matches!(learned, Stage::Failed { .. })
-                || (learned.unconfirmed_failure().is_some() && evidence.can_trigger_auto_rollback()) =>
+            if !matches!(updated, Stage::Failed { .. })
+                || (updated.unconfirmed_failure().is_some() && evidence.can_trigger_auto_rollback()) =>
         {
-            learned.into_failed(reason, evidence, now)
+            updated.into_failed(reason, evidence, now)
         }
         RolloutCheck::Failed { .. } | RolloutCheck::NotDeployed { .. } | RolloutCheck::RollingOut(_)
-            if let Some(reason) = confirms =>
+            if let Some(reason) = confirmed =>
         {
-            learned.into_failed(reason, FailureEvidence::Deadline, now)
+            updated.into_failed(reason, FailureEvidence::Deadline, now)
         }
-        RolloutCheck::NotDeployed { running_version: runs, .. } if late => learned.into_stalled(runs, false, now),
-        RolloutCheck::RollingOut(RolloutProgress { ready, wanted, delayed_by }) if late => {
+        RolloutCheck::NotDeployed { running_version, .. } if is_late => {
+            updated.into_stalled(running_version, false, now)
+        }
+        RolloutCheck::RollingOut(RolloutProgress { ready, wanted, delayed_by }) if is_late => {
             let delay = delayed_by.map(|reason| format!(" ({reason})")).unwrap_or_default();
-            learned.into_stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
+            updated.into_stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
         }
-        RolloutCheck::Unclear(why) if late => {
-            learned.into_stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
+        RolloutCheck::Unclear(reason) if is_late => {
+            updated.into_stalled(Some(format!("something, but nobody can tell what: {reason}")), true, now)
         }
         // A change that is only watched (failed or stalled) waits for the periodic check instead.
-        RolloutCheck::Unclear(_) if waiting => {
+        RolloutCheck::Unclear(_) if is_waiting => {
             let due = (now + compute_backoff(tries)).min(deadline);
-            return store_stage_if_changed(ctx, claim, learned, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
+            return store_stage_if_changed(ctx, claim, updated, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
         }
-        _ => Ok(learned),
+        _ => Ok(updated),
     };
     let Ok(stage) = stage else { return Ok(None) };
     let stage = add_failure_authors(ctx, &claim.change, stage).await;
     let due = if stage.is_active() {
-        let silent_from =
+        let stall_time =
             Some(compute_stall_time(ctx, &claim.change, deploying)).filter(|at| *at > now && seen_at.is_none());
-        [tag_due, silent_from].into_iter().flatten().chain([deadline]).min()
+        [tag_due, stall_time].into_iter().flatten().chain([deadline]).min()
     } else if auto_rollback_due(ctx, &Change { stage: stage.clone(), ..claim.change.clone() }) {
         Some(now)
     } else if stage.unconfirmed_failure().is_some() && now < deadline {
@@ -150,43 +154,43 @@ fn determine_seen_at(
     ctx: &Context,
     change: &Change,
     deploying: &DeployState,
-    look: &RolloutCheck,
+    check: &RolloutCheck,
 ) -> Option<Timestamp> {
     let plan = &change.plan;
-    let seen = match look {
+    let first_seen = match check {
         RolloutCheck::RollingOut(_)
         | RolloutCheck::Unrecorded { .. }
         | RolloutCheck::Running { .. }
         | RolloutCheck::Failed { was_rolled_out: true, .. } => {
-            let seen = ctx.sightings.find_sighting(&plan.artefact, &plan.environment);
+            let sighting = ctx.sightings.find_sighting(&plan.artefact, &plan.environment);
             // An image that is built once and only retagged may have run before the merge.
-            Some(seen.map_or_else(|| ctx.clock.now(), |seen| seen.seen_at.max(deploying.merged_at)))
+            Some(sighting.map_or_else(|| ctx.clock.now(), |sighting| sighting.seen_at.max(deploying.merged_at)))
         }
         RolloutCheck::NotDeployed { .. }
         | RolloutCheck::Unclear(_)
         | RolloutCheck::Failed { was_rolled_out: false, .. } => None,
     };
-    deploying.seen_at.or(seen)
+    deploying.seen_at.or(first_seen)
 }
 
 /// Adds the authors to notify of a failed promotion, once. The authors of a rollback's lost commits are notified when
 /// it is merged.
 async fn add_failure_authors(ctx: &Context, before: &Change, stage: Stage) -> Stage {
-    let told = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
-    if told || before.plan.is_rollback() || !matches!(stage, Stage::Failed { .. }) {
+    let is_notified = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
+    if is_notified || before.plan.is_rollback() || !matches!(stage, Stage::Failed { .. }) {
         return stage;
     }
     let authors = find_change_authors(ctx, before, MAX_NOTIFIED_AUTHORS).await;
-    match stage.clone().update_deploying(|known| DeployState { authors: Some(authors), ..known }) {
-        Ok(named) => named,
+    match stage.clone().update_deploying(|state| DeployState { authors: Some(authors), ..state }) {
+        Ok(updated) => updated,
         Err(_) => stage,
     }
 }
 
 /// The rollouts of the co-deployed artefacts, for the card.
 fn collect_co_deployed_states(ctx: &Context, change: &Change) -> Vec<CoDeployedStatus> {
-    let one = |also: &crate::domain::change::plan::CoDeployed| {
-        let artefact = ctx.config.catalogue.find_artefact(also.artefact.as_str())?;
+    let build_status = |co_deployed: &crate::domain::change::plan::CoDeployed| {
+        let artefact = ctx.config.catalogue.find_artefact(co_deployed.artefact.as_str())?;
         let rollout = ctx.cluster_view.read_rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
         let state = match rollout.state {
             RolloutState::Running { ready } => CoDeployedState::Runs { ready },
@@ -197,5 +201,5 @@ fn collect_co_deployed_states(ctx: &Context, change: &Change) -> Vec<CoDeployedS
         let version = rollout.version.map(|version| version.label().to_owned());
         Some(CoDeployedStatus { artefact: artefact.name.clone(), version, state })
     };
-    change.plan.also.iter().filter_map(one).collect()
+    change.plan.also.iter().filter_map(build_status).collect()
 }
