@@ -74,23 +74,23 @@ async fn find_commits_since(
     sighting: &Sighting,
     sha: &Sha,
 ) -> Vec<Commit> {
-    let stays = ctx.store.list_sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
-    let before = stays.into_iter().find(|stay| !stay.version.is_same_image(&sighting.version));
-    let Some(before) = before.and_then(|stay| stay.version.commit) else { return Vec::new() };
-    let comparison = ctx.comparisons.compare_commits(&artefact.repository, &before, sha).await;
+    let sightings = ctx.store.list_sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
+    let previous = sightings.into_iter().find(|previous| !previous.version.is_same_image(&sighting.version));
+    let Some(previous) = previous.and_then(|previous| previous.version.commit) else { return Vec::new() };
+    let comparison = ctx.comparisons.compare_commits(&artefact.repository, &previous, sha).await;
     let Ok(Some(comparison)) = comparison else { return Vec::new() };
-    comparison.commits.into_iter().map(|lone| lone.commit).collect()
+    comparison.commits.into_iter().map(|listed| listed.commit).collect()
 }
 
 /// The ledger entry of an arrival. `history` reads it.
 pub(crate) fn build_arrival_entry(
     ctx: &Context,
-    found: &SightingUpdate<'_>,
+    update: &SightingUpdate<'_>,
     commit: Option<Commit>,
     message: MessageKey,
 ) -> LedgerEntry {
-    let sighting = &found.sighting;
-    let told = ArrivalDetails {
+    let sighting = &update.sighting;
+    let details = ArrivalDetails {
         version: sighting.version.clone(),
         failed: sighting.failure.clone(),
         commit,
@@ -100,11 +100,11 @@ pub(crate) fn build_arrival_entry(
     LedgerEntry {
         at: ctx.clock.now(),
         change: None,
-        kind: if found.news == Some(ArrivalEvent::Failed) { LedgerKind::ArrivalFailed } else { LedgerKind::Arrived },
-        artefact: Some(found.artefact.name.clone()),
-        environment: Some(found.environment.name.clone()),
+        kind: if update.event == Some(ArrivalEvent::Failed) { LedgerKind::ArrivalFailed } else { LedgerKind::Arrived },
+        artefact: Some(update.artefact.name.clone()),
+        environment: Some(update.environment.name.clone()),
         actor: Some(Actor::Controller),
-        details: Some(LedgerDetails::Arrival(Box::new(told))),
+        details: Some(LedgerDetails::Arrival(Box::new(details))),
     }
 }
 
@@ -113,10 +113,10 @@ pub(crate) fn build_arrival(
     artefact: &Artefact,
     environment: &Environment,
     sighting: &Sighting,
-    known: ArrivalFacts,
+    facts: ArrivalFacts,
 ) -> Arrival {
     let ladder = &ctx.config.catalogue.ladder;
-    let end = match &sighting.failure {
+    let outcome = match &sighting.failure {
         Some(reason) => ArrivalOutcome::Failed { reason: reason.clone() },
         None => ArrivalOutcome::Running { rollout_duration: measure_rollout_duration(sighting) },
     };
@@ -126,11 +126,11 @@ pub(crate) fn build_arrival(
         environment: environment.name.clone(),
         branch: environment.branch.clone(),
         version: sighting.version.clone(),
-        commit: known.commit,
-        authors: known.authors,
-        provenance: known.origin,
-        outcome: end,
-        next_environment: ladder.find_next_above(&environment.name, artefact).map(|rung| rung.name.clone()),
+        commit: facts.commit,
+        authors: facts.authors,
+        provenance: facts.provenance,
+        outcome,
+        next_environment: ladder.find_next_above(&environment.name, artefact).map(|next| next.name.clone()),
         is_first_environment: ladder.find_next_below(&environment.name, artefact).is_none(),
     }
 }
@@ -143,33 +143,32 @@ pub(crate) async fn find_posted_arrival(
     sighting: &Sighting,
     within: SignedDuration,
 ) -> Result<Option<PostedArrival>, LookupError> {
-    let told_at = sighting.running_at.unwrap_or(sighting.seen_at);
-    if !sighting.announced || ctx.clock.now().duration_since(told_at) >= within {
+    let announced_at = sighting.running_at.unwrap_or(sighting.seen_at);
+    if !sighting.announced || ctx.clock.now().duration_since(announced_at) >= within {
         return Ok(None);
     }
-    let own = arrival_key(&artefact.name, &environment.name, sighting);
-    let mut wave = None;
-    let mut key = own;
+    let mut batch_start = None;
+    let mut key = arrival_key(&artefact.name, &environment.name, sighting);
     if !ctx.store.is_posted_or_queued(&key).await? {
-        let Some(began) = find_batch_start(ctx, &environment.name, sighting) else { return Ok(None) };
-        key = ArrivalBatch::message_key(&environment.name, began);
+        let Some(start) = find_batch_start(ctx, &environment.name, sighting) else { return Ok(None) };
+        key = ArrivalBatch::message_key(&environment.name, start);
         if !ctx.store.is_posted_or_queued(&key).await? {
             return Ok(None);
         }
-        wave = Some(began);
+        batch_start = Some(start);
     }
     let commit = match &sighting.version.commit {
         Some(sha) => ctx.github.resolve_commit(&artefact.repository, sha.as_str()).await?.map(Into::into),
         None => None,
     };
-    let failed = wave.is_none() && sighting.failure.is_some();
-    let authors = if failed {
+    let has_failed = batch_start.is_none() && sighting.failure.is_some();
+    let authors = if has_failed {
         find_arrival_authors(ctx, artefact, environment, sighting, commit.as_ref()).await
     } else {
         Vec::new()
     };
-    let stands = ctx.store.find_posted_message(&key).await?.is_some();
-    Ok(Some(PostedArrival { batch_start: wave, commit, authors, is_posted: stands }))
+    let is_posted = ctx.store.find_posted_message(&key).await?.is_some();
+    Ok(Some(PostedArrival { batch_start, commit, authors, is_posted }))
 }
 
 /// Renders a posted announcement again with the facts of now. The message with the same key is edited.
@@ -180,22 +179,22 @@ pub(crate) fn update_posted_arrival(
     sighting: &Sighting,
     posted: PostedArrival,
 ) -> Transaction {
-    if let Some(began) = posted.batch_start {
+    if let Some(batch_start) = posted.batch_start {
         if let Some(commit) = posted.commit {
             ctx.sightings.attach_commit(sighting, commit);
         }
-        let told = build_batch_message(ctx, environment, began, std::slice::from_ref(sighting));
-        return enqueue_arrival_message(ctx, environment, told);
+        let message = build_batch_message(ctx, environment, batch_start, std::slice::from_ref(sighting));
+        return enqueue_arrival_message(ctx, environment, message);
     }
-    let origin = ctx.sightings.read_artefact(&artefact.name, |seen| {
-        let entry = seen.find_in(&environment.name).filter(|entry| entry.sighting.seen_at == sighting.seen_at);
+    let provenance = ctx.sightings.read_artefact(&artefact.name, |sightings| {
+        let entry = sightings.find_in(&environment.name).filter(|entry| entry.sighting.seen_at == sighting.seen_at);
         entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
     });
-    let known = ArrivalFacts { commit: posted.commit, origin, authors: posted.authors };
+    let facts = ArrivalFacts { commit: posted.commit, provenance, authors: posted.authors };
     enqueue_arrival_message(
         ctx,
         environment,
-        build_arrival_message(&build_arrival(ctx, artefact, environment, sighting, known)),
+        build_arrival_message(&build_arrival(ctx, artefact, environment, sighting, facts)),
     )
 }
 
@@ -210,61 +209,62 @@ pub(crate) fn notify_failure_authors(
     if !posted.is_posted || posted.authors.is_empty() {
         return Transaction::new();
     }
-    let known = ArrivalFacts { authors: posted.authors.clone(), ..ArrivalFacts::default() };
-    let arrival = build_arrival(ctx, artefact, environment, sighting, known);
+    let facts = ArrivalFacts { authors: posted.authors.clone(), ..ArrivalFacts::default() };
+    let arrival = build_arrival(ctx, artefact, environment, sighting, facts);
     enqueue_arrival_message(ctx, environment, build_authors_reply(&arrival))
 }
 
-pub(crate) fn build_arrival_message(of: &Arrival) -> ArrivalMessage {
-    let tells = match of.outcome {
+pub(crate) fn build_arrival_message(arrival: &Arrival) -> ArrivalMessage {
+    let states = match arrival.outcome {
         ArrivalOutcome::Running { .. } => RUNNING,
         ArrivalOutcome::Failed { .. } => FAILED,
     };
-    let beside = SubscriberContent::Rendered(arrival::render_arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
-    let (artefacts, key) = (vec![of.artefact.clone()], of.message_key.clone());
+    let subscriber_content =
+        SubscriberContent::Rendered(arrival::render_arrival(&Arrival { authors: Vec::new(), ..arrival.clone() }));
+    let (artefacts, key) = (vec![arrival.artefact.clone()], arrival.message_key.clone());
     ArrivalMessage {
         artefacts,
-        states: tells,
+        states,
         key,
         thread: None,
-        rendered: arrival::render_arrival(of),
-        subscriber_content: beside,
+        rendered: arrival::render_arrival(arrival),
+        subscriber_content,
     }
 }
 
 /// The reply that a failed arrival runs after all.
-pub(crate) fn build_recovery_reply(of: &Arrival) -> ArrivalMessage {
-    let said = arrival::render_recovery(of);
-    build_arrival_reply(of, "runs", RECOVERED, said.clone(), SubscriberContent::Rendered(said))
+pub(crate) fn build_recovery_reply(arrival: &Arrival) -> ArrivalMessage {
+    let rendered = arrival::render_recovery(arrival);
+    build_arrival_reply(arrival, "runs", RECOVERED, rendered.clone(), SubscriberContent::Rendered(rendered))
 }
 
 /// The reply that mentions the authors of a failure. Subscribed channels do not get it.
-fn build_authors_reply(of: &Arrival) -> ArrivalMessage {
-    build_arrival_reply(of, "authors", FAILED, arrival::render_authors_found(of), SubscriberContent::Nothing)
+fn build_authors_reply(arrival: &Arrival) -> ArrivalMessage {
+    build_arrival_reply(arrival, "authors", FAILED, arrival::render_authors_found(arrival), SubscriberContent::Nothing)
 }
 
 fn build_arrival_reply(
-    of: &Arrival,
-    what: &str,
-    tells: AnnouncedStates,
-    said: Rendered,
-    beside: SubscriberContent,
+    arrival: &Arrival,
+    key_suffix: &str,
+    states: AnnouncedStates,
+    rendered: Rendered,
+    subscriber_content: SubscriberContent,
 ) -> ArrivalMessage {
-    let key = MessageKey::new(&format!("{}:{what}", of.message_key));
+    let key = MessageKey::new(&format!("{}:{key_suffix}", arrival.message_key));
     ArrivalMessage {
-        artefacts: vec![of.artefact.clone()],
-        states: tells,
+        artefacts: vec![arrival.artefact.clone()],
+        states,
         key,
-        thread: Some(of.message_key.clone()),
-        rendered: said,
-        subscriber_content: beside,
+        thread: Some(arrival.message_key.clone()),
+        rendered,
+        subscriber_content,
     }
 }
 
 /// `None`: the rollout was complete when it was first seen.
 fn measure_rollout_duration(sighting: &Sighting) -> Option<SignedDuration> {
-    let took = sighting.running_at.map(|at| at.duration_since(sighting.seen_at));
-    took.filter(|took| !took.is_zero())
+    let duration = sighting.running_at.map(|running_at| running_at.duration_since(sighting.seen_at));
+    duration.filter(|duration| !duration.is_zero())
 }
 
 /// The key of the message about an arrival: one for each sighting.

@@ -20,14 +20,14 @@ pub(crate) struct SightingUpdate<'a> {
     pub(crate) artefact: &'a Artefact,
     pub(crate) environment: &'a Environment,
     pub(crate) sighting: Sighting,
-    pub(crate) news: Option<ArrivalEvent>,
+    pub(crate) event: Option<ArrivalEvent>,
 }
 
 /// The facts about an arrival that were found in time.
 #[derive(Debug, Default)]
 pub(crate) struct ArrivalFacts {
     pub(crate) commit: Option<Commit>,
-    pub(crate) origin: Provenance,
+    pub(crate) provenance: Provenance,
     /// The authors to mention in case of a failure.
     pub(crate) authors: Vec<Author>,
 }
@@ -69,23 +69,27 @@ pub(crate) fn enqueue_arrival_message(
     environment: &Environment,
     message: ArrivalMessage,
 ) -> Transaction {
-    let ArrivalMessage { artefacts, states: tells, key, thread, rendered: said, subscriber_content: beside } = message;
+    let ArrivalMessage { artefacts, states, key, thread, rendered, subscriber_content } = message;
     let audience = &ctx.config.audience;
-    let wanted: BTreeSet<SubscribedState> =
+    let subscribed: BTreeSet<SubscribedState> =
         artefacts.iter().flat_map(|artefact| audience.own_channel_states(artefact, environment)).collect();
-    let is_subscribed =
-        |wanted: &BTreeSet<SubscribedState>, tells: AnnouncedStates| tells.iter().any(|state| wanted.contains(state));
-    let can_wait = matches!(beside, SubscriberContent::Batch(_));
-    let place = |channel: &str, key, thread| PostAddress { channel: channel.to_owned(), key, thread, can_wait };
-    let mut transaction =
-        enqueue_post(place(&environment.channel, key.clone(), thread.clone()), said, is_subscribed(&wanted, tells));
+    let is_subscribed = |subscribed: &BTreeSet<SubscribedState>, announced: AnnouncedStates| {
+        announced.iter().any(|state| subscribed.contains(state))
+    };
+    let can_wait = matches!(subscriber_content, SubscriberContent::Batch(_));
+    let build_address = |channel: &str, key, thread| PostAddress { channel: channel.to_owned(), key, thread, can_wait };
+    let mut transaction = enqueue_post(
+        build_address(&environment.channel, key.clone(), thread.clone()),
+        rendered,
+        is_subscribed(&subscribed, states),
+    );
     for (subscriber, subscribed_artefacts) in audience.group_subscribed_channels(&artefacts, environment) {
-        let (tells, said) = match &beside {
+        let (states, rendered) = match &subscriber_content {
             SubscriberContent::Nothing => continue,
-            SubscriberContent::Rendered(said) => (tells, said.clone()),
-            SubscriberContent::Batch(wave) => {
-                let wave = wave.filter_artefacts(&subscribed_artefacts);
-                (find_batch_states(&wave), render::arrival_batch::render_arrival_batch(&wave))
+            SubscriberContent::Rendered(rendered) => (states, rendered.clone()),
+            SubscriberContent::Batch(batch) => {
+                let batch = batch.filter_artefacts(&subscribed_artefacts);
+                (find_batch_states(&batch), render::arrival_batch::render_arrival_batch(&batch))
             }
         };
         let (key, thread) = (
@@ -93,9 +97,9 @@ pub(crate) fn enqueue_arrival_message(
             thread.as_ref().map(|thread| derive_channel_key(thread, &subscriber)),
         );
         transaction = transaction.append(enqueue_post(
-            place(&subscriber.channel, key, thread),
-            said,
-            is_subscribed(&subscriber.states, tells),
+            build_address(&subscriber.channel, key, thread),
+            rendered,
+            is_subscribed(&subscriber.states, states),
         ));
     }
     transaction
@@ -103,12 +107,12 @@ pub(crate) fn enqueue_arrival_message(
 
 /// Enqueues a message for one channel. A reply is broadcast. Without a subscription to the state, a posted message is
 /// still edited, but nothing new is posted.
-fn enqueue_post(at: PostAddress, said: Rendered, heard: bool) -> Transaction {
-    let PostAddress { channel, key, thread, can_wait: patient } = at;
+fn enqueue_post(address: PostAddress, rendered: Rendered, is_subscribed: bool) -> Transaction {
+    let PostAddress { channel, key, thread, can_wait } = address;
     let message =
-        said.into_message(Destination::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
-    let message = if patient { message.with_coalescing() } else { message };
-    match (thread, heard) {
+        rendered.into_message(Destination::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
+    let message = if can_wait { message.with_coalescing() } else { message };
+    match (thread, is_subscribed) {
         (Some(thread), true) => Transaction::new().enqueue_if_posted(thread, message.with_broadcast()),
         (Some(_), false) => Transaction::new(),
         (None, true) => Transaction::new().enqueue_message(message),
@@ -126,12 +130,12 @@ struct PostAddress {
 }
 
 /// The key of the message in a subscribed channel.
-fn derive_channel_key(key: &MessageKey, ear: &SubscribedChannel) -> MessageKey {
-    MessageKey::new(&format!("{key}@{}", ear.channel))
+fn derive_channel_key(key: &MessageKey, subscriber: &SubscribedChannel) -> MessageKey {
+    MessageKey::new(&format!("{key}@{}", subscriber.channel))
 }
 
-pub(crate) fn find_batch_states(wave: &ArrivalBatch) -> AnnouncedStates {
-    let count = wave.count_by_state();
+pub(crate) fn find_batch_states(batch: &ArrivalBatch) -> AnnouncedStates {
+    let count = batch.count_by_state();
     match (count.failed, count.rolling_out) {
         (1.., _) => FAILED,
         (0, 1..) => ARRIVING,

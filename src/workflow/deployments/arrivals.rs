@@ -23,7 +23,7 @@ use crate::workflow::deployments::arrival_batch::{
     build_batch, build_batch_replies, find_batch_starts, render_batch_message,
 };
 use crate::workflow::deployments::arrival_message::{ArrivalFacts, SightingUpdate, enqueue_arrival_message};
-use crate::workflow::deployments::provenance::{remember_origin, resolve_origin};
+use crate::workflow::deployments::provenance::{record_provenance, resolve_provenance};
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::rollout_check::{VersionOwnership, find_pod_failure_reason, is_result_of};
 
@@ -34,52 +34,52 @@ const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
 /// Announces the arrivals of one observation. A version that a change brings is shown on the card of the change
 /// instead.
-pub(crate) async fn announce_arrivals(ctx: &Context, found: Vec<SightingUpdate<'_>>) {
-    let asked: Vec<_> = found
+pub(crate) async fn announce_arrivals(ctx: &Context, updates: Vec<SightingUpdate<'_>>) {
+    let lookups: Vec<_> = updates
         .into_iter()
-        .map(|found| async move {
-            let brought = is_from_change(ctx, found.artefact, found.environment, &found.sighting).await;
-            (found, brought)
+        .map(|update| async move {
+            let from_change = is_from_change(ctx, update.artefact, update.environment, &update.sighting).await;
+            (update, from_change)
         })
         .collect();
-    let known: Vec<(SightingUpdate<'_>, bool)> =
-        futures::stream::iter(asked).buffer_unordered(MAX_CONCURRENT_LOOKUPS).collect().await;
-    let mut foreign = Vec::new();
-    for (found, brought) in known {
-        if !brought {
-            foreign.push(found);
+    let checked: Vec<(SightingUpdate<'_>, bool)> =
+        futures::stream::iter(lookups).buffer_unordered(MAX_CONCURRENT_LOOKUPS).collect().await;
+    let mut arrivals = Vec::new();
+    for (update, from_change) in checked {
+        if !from_change {
+            arrivals.push(update);
             continue;
         }
-        let _alone = ctx.sightings.lock_for_write().await;
+        let _guard = ctx.sightings.lock_for_write().await;
         commit_sightings(
             ctx,
-            Transaction::new().record_sighting(found.sighting.clone()),
-            std::iter::once(&found.sighting),
+            Transaction::new().record_sighting(update.sighting.clone()),
+            std::iter::once(&update.sighting),
         )
         .await;
-        ctx.sightings.exclude_from_batch(&found.sighting);
+        ctx.sightings.exclude_from_batch(&update.sighting);
     }
-    let mut alone = Vec::new();
+    let mut single = Vec::new();
     let mut batches: BTreeMap<(EnvironmentName, Timestamp), Vec<SightingUpdate<'_>>> = BTreeMap::new();
-    let batch_starts = find_batch_starts(ctx, &foreign);
-    for (found, first) in foreign.into_iter().zip(batch_starts) {
-        match first {
-            Some(first) if !has_own_message(ctx, &found).await => {
-                batches.entry((found.environment.name.clone(), first)).or_default().push(found);
+    let batch_starts = find_batch_starts(ctx, &arrivals);
+    for (update, batch_start) in arrivals.into_iter().zip(batch_starts) {
+        match batch_start {
+            Some(started_at) if !has_own_message(ctx, &update).await => {
+                batches.entry((update.environment.name.clone(), started_at)).or_default().push(update);
             }
-            _ => alone.push(found),
+            _ => single.push(update),
         }
     }
-    let alone: Vec<_> = alone.into_iter().map(|found| announce_single_arrival(ctx, found)).collect();
-    futures::stream::iter(alone).buffer_unordered(MAX_CONCURRENT_LOOKUPS).collect::<Vec<()>>().await;
-    for ((_, began), found) in batches {
-        announce_batch(ctx, began, found).await;
+    let single: Vec<_> = single.into_iter().map(|update| announce_single_arrival(ctx, update)).collect();
+    futures::stream::iter(single).buffer_unordered(MAX_CONCURRENT_LOOKUPS).collect::<Vec<()>>().await;
+    for ((_, started_at), updates) in batches {
+        announce_batch(ctx, started_at, updates).await;
     }
 }
 
 /// An arrival with a message of its own keeps it, even if it now belongs to a batch.
-async fn has_own_message(ctx: &Context, found: &SightingUpdate<'_>) -> bool {
-    let key = arrival_key(&found.artefact.name, &found.environment.name, &found.sighting);
+async fn has_own_message(ctx: &Context, update: &SightingUpdate<'_>) -> bool {
+    let key = arrival_key(&update.artefact.name, &update.environment.name, &update.sighting);
     ctx.store.is_posted_or_queued(&key).await.unwrap_or_default()
 }
 
@@ -89,9 +89,9 @@ async fn is_from_change(ctx: &Context, artefact: &Artefact, environment: &Enviro
         return false;
     };
     let Some(deploying) = change.stage.deploying() else { return false };
-    let known =
+    let ownership =
         tokio::time::timeout(ANNOUNCE_TIMEOUT, is_result_of(ctx, artefact, &change, &deploying.result, sighting));
-    match known.await {
+    match ownership.await {
         Ok(Ok(VersionOwnership::Ours(_))) => true,
         Ok(Ok(VersionOwnership::Foreign)) => false,
         // A version without a known commit probably belongs to the change while the change waits for one, and not
@@ -100,65 +100,65 @@ async fn is_from_change(ctx: &Context, artefact: &Artefact, environment: &Enviro
     }
 }
 
-async fn announce_single_arrival(ctx: &Context, mut found: SightingUpdate<'_>) {
-    let known = gather_arrival_facts(ctx, &mut found).await;
-    let SightingUpdate { artefact, environment, sighting, .. } = &found;
+async fn announce_single_arrival(ctx: &Context, mut update: SightingUpdate<'_>) {
+    let facts = gather_arrival_facts(ctx, &mut update).await;
+    let SightingUpdate { artefact, environment, sighting, .. } = &update;
     let key = arrival_key(&artefact.name, &environment.name, sighting);
-    let entry = build_arrival_entry(ctx, &found, known.commit.clone(), key.clone());
+    let entry = build_arrival_entry(ctx, &update, facts.commit.clone(), key.clone());
     let mut transaction = Transaction::new().record_sighting(sighting.clone()).append_to_ledger(entry);
-    let origin = known.origin.clone();
-    let arrival = build_arrival(ctx, artefact, environment, sighting, known);
-    if found.news == Some(ArrivalEvent::Recovered) {
+    let provenance = facts.provenance.clone();
+    let arrival = build_arrival(ctx, artefact, environment, sighting, facts);
+    if update.event == Some(ArrivalEvent::Recovered) {
         transaction = transaction.append(enqueue_arrival_message(ctx, environment, build_recovery_reply(&arrival)));
     }
     transaction = transaction.append(enqueue_arrival_message(ctx, environment, build_arrival_message(&arrival)));
-    let _alone = ctx.sightings.lock_for_write().await;
+    let _guard = ctx.sightings.lock_for_write().await;
     commit_sightings(ctx, transaction, std::iter::once(sighting)).await;
-    remember_origin(ctx, artefact, environment, sighting, origin);
+    record_provenance(ctx, artefact, environment, sighting, provenance);
 }
 
 /// Announces the updates of one batch: the sightings, the ledger entries and the card, in one transaction.
-async fn announce_batch(ctx: &Context, began: Timestamp, found: Vec<SightingUpdate<'_>>) {
-    let Some(environment) = found.first().map(|found| found.environment) else { return };
-    let key = ArrivalBatch::message_key(&environment.name, began);
-    let asked: Vec<_> = found
+async fn announce_batch(ctx: &Context, started_at: Timestamp, updates: Vec<SightingUpdate<'_>>) {
+    let Some(environment) = updates.first().map(|update| update.environment) else { return };
+    let key = ArrivalBatch::message_key(&environment.name, started_at);
+    let lookups: Vec<_> = updates
         .into_iter()
-        .map(|mut found| async move {
-            let known = gather_arrival_facts(ctx, &mut found).await;
-            (found, known)
+        .map(|mut update| async move {
+            let facts = gather_arrival_facts(ctx, &mut update).await;
+            (update, facts)
         })
         .collect();
-    let found: Vec<(SightingUpdate<'_>, ArrivalFacts)> =
-        futures::stream::iter(asked).buffered(MAX_CONCURRENT_LOOKUPS).collect().await;
-    let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
+    let updates: Vec<(SightingUpdate<'_>, ArrivalFacts)> =
+        futures::stream::iter(lookups).buffered(MAX_CONCURRENT_LOOKUPS).collect().await;
+    let sightings: Vec<Sighting> = updates.iter().map(|(update, _)| update.sighting.clone()).collect();
 
-    let _alone = ctx.sightings.lock_for_write().await;
+    let _guard = ctx.sightings.lock_for_write().await;
     let mut transaction = sightings
         .iter()
         .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
-    for (found, known) in &found {
-        transaction = transaction.append_to_ledger(build_arrival_entry(ctx, found, known.commit.clone(), key.clone()));
+    for (update, facts) in &updates {
+        transaction = transaction.append_to_ledger(build_arrival_entry(ctx, update, facts.commit.clone(), key.clone()));
     }
-    let mut wave = build_batch(ctx, environment, began, &sightings);
-    for (found, known) in &found {
-        let member = wave.members.iter_mut().find(|member| member.artefact == found.artefact.name);
-        if let Some(member) = member.filter(|member| member.version.is_same_as(&found.sighting.version)) {
-            member.commit = known.commit.clone().or(member.commit.take());
-            member.provenance = known.origin.clone();
+    let mut batch = build_batch(ctx, environment, started_at, &sightings);
+    for (update, facts) in &updates {
+        let member = batch.members.iter_mut().find(|member| member.artefact == update.artefact.name);
+        if let Some(member) = member.filter(|member| member.version.is_same_as(&update.sighting.version)) {
+            member.commit = facts.commit.clone().or(member.commit.take());
+            member.provenance = facts.provenance.clone();
         }
     }
     transaction =
-        transaction.append(enqueue_arrival_message(ctx, environment, render_batch_message(&wave, key.clone())));
-    for told in build_batch_replies(&wave, &key, &found) {
-        transaction = transaction.append(enqueue_arrival_message(ctx, environment, told));
+        transaction.append(enqueue_arrival_message(ctx, environment, render_batch_message(&batch, key.clone())));
+    for reply in build_batch_replies(&batch, &key, &updates) {
+        transaction = transaction.append(enqueue_arrival_message(ctx, environment, reply));
     }
     commit_sightings(ctx, transaction, sightings.iter()).await;
-    for (found, known) in found {
-        let SightingUpdate { artefact, sighting, .. } = &found;
-        if let Some(commit) = known.commit {
+    for (update, facts) in updates {
+        let SightingUpdate { artefact, sighting, .. } = &update;
+        if let Some(commit) = facts.commit {
             ctx.sightings.attach_commit(sighting, commit);
         }
-        remember_origin(ctx, artefact, environment, sighting, known.origin);
+        record_provenance(ctx, artefact, environment, sighting, facts.provenance);
     }
 }
 
@@ -176,40 +176,40 @@ pub(crate) async fn commit_sightings(
                 ctx.open_changes.wake(change.id);
             }
         }),
-        Err(error) => tracing::error!(%error, "what was seen could not be stored"),
+        Err(error) => tracing::error!(%error, "sightings could not be stored; the next observation tries again"),
     }
 }
 
 /// Gathers the facts of an arrival until the timeout. GitHub and the registry may be slow, so the message is posted
 /// without the missing facts and completed later.
-async fn gather_arrival_facts(ctx: &Context, found: &mut SightingUpdate<'_>) -> ArrivalFacts {
-    let until = Instant::now() + ANNOUNCE_TIMEOUT;
-    let described = timeout_at(until, resolve_arrival_commit(ctx, found.artefact, &found.sighting)).await;
-    let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
-    found.sighting.version.commit = sha;
-    let (artefact, environment) = (found.artefact, found.environment);
+async fn gather_arrival_facts(ctx: &Context, update: &mut SightingUpdate<'_>) -> ArrivalFacts {
+    let deadline = Instant::now() + ANNOUNCE_TIMEOUT;
+    let lookup = timeout_at(deadline, resolve_arrival_commit(ctx, update.artefact, &update.sighting)).await;
+    let (sha, commit) = lookup.unwrap_or(Ok((None, None))).unwrap_or_default();
+    update.sighting.version.commit = sha;
+    let (artefact, environment) = (update.artefact, update.environment);
     // An open change waits for this sighting, so only the cached provenance is used. A later check adds it if needed.
-    let origin = if ctx.open_changes.change_deploying_to(&artefact.name, &environment.name).is_some() {
-        ctx.sightings.read_artefact(&artefact.name, |seen| {
-            let entry = seen
+    let provenance = if ctx.open_changes.change_deploying_to(&artefact.name, &environment.name).is_some() {
+        ctx.sightings.read_artefact(&artefact.name, |sightings| {
+            let entry = sightings
                 .find_in(&environment.name)
-                .filter(|entry| entry.sighting.version.is_same_as(&found.sighting.version));
+                .filter(|entry| entry.sighting.version.is_same_as(&update.sighting.version));
             entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
         })
     } else {
-        let asked = timeout_at(until, resolve_origin(ctx, artefact, environment, &found.sighting)).await;
-        asked.ok().and_then(Result::ok).unwrap_or_default()
+        let lookup = timeout_at(deadline, resolve_provenance(ctx, artefact, environment, &update.sighting)).await;
+        lookup.ok().and_then(Result::ok).unwrap_or_default()
     };
     let mut authors = Vec::new();
-    if found.news == Some(ArrivalEvent::Failed) {
+    if update.event == Some(ArrivalEvent::Failed) {
         if let Some(reason) = find_pod_failure_reason(ctx, artefact, environment).await {
-            found.sighting.failure = Some(reason);
+            update.sighting.failure = Some(reason);
         }
-        let asked = find_arrival_authors(ctx, artefact, environment, &found.sighting, commit.as_ref());
-        let named = || commit.iter().map(|commit| Author::Named(commit.author.clone())).collect();
-        authors = timeout_at(until, asked).await.unwrap_or_else(|_| named());
+        let lookup = find_arrival_authors(ctx, artefact, environment, &update.sighting, commit.as_ref());
+        let commit_author = || commit.iter().map(|commit| Author::Named(commit.author.clone())).collect();
+        authors = timeout_at(deadline, lookup).await.unwrap_or_else(|_| commit_author());
     }
-    ArrivalFacts { commit, origin, authors }
+    ArrivalFacts { commit, provenance, authors }
 }
 
 /// The commit of a sighting, with its details from GitHub.

@@ -18,7 +18,7 @@ use crate::workflow::context::Context;
 /// More reports than controllers send during a downtime, and few enough to read at a start.
 const MAX_REPLAYED_REPORTS: u32 = 2000;
 
-/// How long a report waits for the first read of the cluster, which may tell the artefacts of the report.
+/// How long a report waits for the first read of the cluster, which may show the artefacts of the report.
 const CLUSTER_READ_TIMEOUT: SignedDuration = SignedDuration::from_mins(1);
 
 /// Loads the reports of earlier runs from the ledger. A controller sends each report once, and for some images a report
@@ -26,9 +26,9 @@ const CLUSTER_READ_TIMEOUT: SignedDuration = SignedDuration::from_mins(1);
 pub(crate) async fn replay_reports(ctx: &Context) -> Result<(), StoreError> {
     for entry in ctx.store.list_newest_entries(LedgerKind::Report, MAX_REPLAYED_REPORTS).await?.into_iter().rev() {
         // The stored artefacts are used: the cluster was not read yet, and may have changed since the report.
-        let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
+        let Some(LedgerDetails::Report { report, artefacts: stored_names, .. }) = entry.details else { continue };
         let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
-        let names = found.or_else(|| Some(attribute_report(ctx, &report)?.ok()?.artefacts));
+        let names = stored_names.or_else(|| Some(attribute_report(ctx, &report)?.ok()?.artefacts));
         let artefacts = names.iter().flatten().filter_map(|name| ctx.config.catalogue.find_artefact(name.as_str()));
         for artefact in artefacts.filter(|artefact| artefact.places.contains_key(&report.environment)) {
             ctx.report_history.record_report(artefact, &report, entry.at);
@@ -38,50 +38,50 @@ pub(crate) async fn replay_reports(ctx: &Context) -> Result<(), StoreError> {
 }
 
 /// Records a report, wakes the changes that wait for it, and writes the ledger entry. `None`: the artefacts are not
-/// known, and the cluster, which may tell them, was not read yet.
+/// known, and the cluster, which may show them, was not read yet.
 pub(crate) fn handle_report(
     ctx: &Context,
     report: &Report,
     received_at: Timestamp,
 ) -> Option<(Transaction, ReportDisposition)> {
     let now = ctx.clock.now();
-    let found = attribute_report(ctx, report);
-    if matches!(found, Some(Err(_)))
+    let result = attribute_report(ctx, report);
+    if matches!(result, Some(Err(_)))
         && is_cluster_unread(ctx, report)
         && now.duration_since(received_at) < CLUSTER_READ_TIMEOUT
     {
         return None;
     }
     let mut attribution = None;
-    let (more, fate) = match found {
+    let (extra, disposition) = match result {
         None => (Transaction::new(), ReportDisposition::Noise),
-        Some(Ok(Attribution { artefacts, method: by })) => {
+        Some(Ok(Attribution { artefacts, method })) => {
             for artefact in artefacts.iter().filter_map(|name| ctx.config.catalogue.find_artefact(name.as_str())) {
                 ctx.report_history.record_report(artefact, report, now);
                 if let Some(change) = ctx.open_changes.change_deploying_to(&artefact.name, &report.environment) {
                     ctx.open_changes.wake(change.id);
                 }
             }
-            attribution = Some((artefacts, by.as_str().to_owned()));
-            let repaired = |object| {
+            attribution = Some((artefacts, method.as_str().to_owned()));
+            let forget_unmapped = |object| {
                 Transaction::new().forget_unmapped_reports(
                     report.environment.clone(),
                     report.sender.display_name(),
                     object,
                 )
             };
-            (find_reported_object(report).map_or_else(Transaction::new, repaired), ReportDisposition::Mapped)
+            (find_reported_object(report).map_or_else(Transaction::new, forget_unmapped), ReportDisposition::Mapped)
         }
-        Some(Err(why)) => {
-            let (environment, sender, why_not) = (&report.environment, report.sender.display_name(), why.code());
-            tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
+        Some(Err(reason)) => {
+            let (environment, sender) = (&report.environment, report.sender.display_name());
+            tracing::info!(%environment, sender, why = reason.code(), "a report matches no artefact");
             (
-                Transaction::new().count_unmapped_report(build_unmapped_report(report, &why, now)),
+                Transaction::new().count_unmapped_report(build_unmapped_report(report, &reason, now)),
                 ReportDisposition::Unmapped,
             )
         }
     };
-    let (artefacts, by) = attribution.unzip();
+    let (artefacts, method) = attribution.unzip();
     let report_body = serde_json::to_value(report).unwrap_or_default();
     let entry = LedgerEntry {
         at: now,
@@ -90,9 +90,9 @@ pub(crate) fn handle_report(
         artefact: None,
         environment: Some(report.environment.clone()),
         actor: Some(Actor::Controller),
-        details: Some(LedgerDetails::Report { report: report_body, artefacts, by }),
+        details: Some(LedgerDetails::Report { report: report_body, artefacts, by: method }),
     };
-    Some((Transaction::new().append_to_ledger(entry).append(more), fate))
+    Some((Transaction::new().append_to_ledger(entry).append(extra), disposition))
 }
 
 /// The artefacts of a report. `None`: the report is noise.
@@ -103,32 +103,33 @@ fn attribute_report(ctx: &Context, report: &Report) -> Option<Result<Attribution
     let applied = |artefact: &Artefact, place: &Place| -> AppliedWorkload {
         ctx.cluster_view.find_appliers(place, &artefact.image)
     };
-    let known =
+    let attributor =
         ReportAttributor { catalogue: &ctx.config.catalogue, rules: &ctx.config.attribution_rules, applied: &applied };
-    Some(known.attribute_report(&to_attribution_input(report)))
+    Some(attributor.attribute_report(&to_attribution_input(report)))
 }
 
 /// Whether a place of the report's environment was not read since the start.
 fn is_cluster_unread(ctx: &Context, report: &Report) -> bool {
-    let mut places = ctx.config.catalogue.artefacts.iter().filter_map(|it| it.places.get(&report.environment));
+    let mut places =
+        ctx.config.catalogue.artefacts.iter().filter_map(|artefact| artefact.places.get(&report.environment));
     places.any(|place| !ctx.cluster_view.has_been_read(place))
 }
 
 fn find_reported_object(report: &Report) -> Option<ControllerObject> {
-    let about = &report.about;
-    ControllerObject::new(&about.kind, &about.namespace, &about.name)
+    let target = &report.about;
+    ControllerObject::new(&target.kind, &target.namespace, &target.name)
 }
 
 fn to_attribution_input(report: &Report) -> AttributionSubject<'_> {
-    let about = &report.about;
+    let target = &report.about;
     AttributionSubject {
         sender: report.sender.display_name(),
         naming_hint: describe_artefact_field(report.sender),
         environment: &report.environment,
         object: find_reported_object(report),
-        artefact: about.artefact.as_deref(),
-        images: &about.images,
-        repository: about.repository.as_ref(),
+        artefact: target.artefact.as_deref(),
+        images: &target.images,
+        repository: target.repository.as_ref(),
     }
 }
 
@@ -143,16 +144,16 @@ fn describe_artefact_field(sender: ReportSender) -> &'static str {
     }
 }
 
-fn build_unmapped_report(report: &Report, why: &UnmappedReason, at: Timestamp) -> UnmappedReport {
-    let told = to_attribution_input(report);
+fn build_unmapped_report(report: &Report, reason: &UnmappedReason, at: Timestamp) -> UnmappedReport {
+    let subject = to_attribution_input(report);
     UnmappedReport {
         environment: Some(report.environment.clone()),
         sender: report.sender.display_name().to_owned(),
-        reason: why.code().to_owned(),
-        problem: why.describe_problem(&told),
-        repair: why.describe_repair(&told),
+        reason: reason.code().to_owned(),
+        problem: reason.describe_problem(&subject),
+        repair: reason.describe_repair(&subject),
         message: report.message.clone(),
-        object: told.object,
+        object: subject.object,
         at,
     }
 }

@@ -5,15 +5,15 @@ use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind};
 use crate::domain::model::actor::Actor;
 use crate::workflow::context::Context;
 
-/// Remembers the state of a build, and wakes the changes that wait for its commit. Builds of other repositories are ignored.
+/// Records the state of a build, and wakes the changes that wait for its commit. Ignores builds of other repositories.
 pub(crate) fn handle_build_event(ctx: &Context, build: &Build) -> Option<LedgerEntry> {
-    let mut ours = ctx.config.catalogue.artefacts.iter();
-    if !ours.any(|artefact| artefact.repository.is_same_as(&build.repository)) || !ctx.builds.record_build(build) {
+    let mut artefacts = ctx.config.catalogue.artefacts.iter();
+    if !artefacts.any(|artefact| artefact.repository.is_same_as(&build.repository)) || !ctx.builds.record_build(build) {
         return None;
     }
     for change in ctx.open_changes.all() {
-        let waits = change.stage.deploying().is_some_and(|deploying| deploying.result == build.commit);
-        if waits && change.plan.write_target().0.is_same_as(&build.repository) {
+        let is_waiting = change.stage.deploying().is_some_and(|deploying| deploying.result == build.commit);
+        if is_waiting && change.plan.write_target().0.is_same_as(&build.repository) {
             ctx.open_changes.wake(change.id);
         }
     }
@@ -33,9 +33,9 @@ pub(crate) fn wake_affected_changes(ctx: &Context, notice: &GithubNotice) {
     for change in ctx.open_changes.all().iter().filter(|change| change.stage.can_cancel()) {
         let frozen = change.frozen.as_ref();
         let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
-        let concerned = (pull.is_some() && pull == notice.pull)
+        let is_affected = (pull.is_some() && pull == notice.pull)
             || (notice.commit.is_some() && notice.commit.as_ref() == change.commit_to_approve());
-        if concerned && change.plan.write_target().0.is_same_as(&notice.repository) {
+        if is_affected && change.plan.write_target().0.is_same_as(&notice.repository) {
             ctx.open_changes.wake(change.id);
         }
     }

@@ -20,7 +20,7 @@ use crate::workflow::context::Context;
 use crate::workflow::deployments::announce::{find_posted_arrival, notify_failure_authors, update_posted_arrival};
 use crate::workflow::deployments::arrival_message::SightingUpdate;
 use crate::workflow::deployments::arrivals::{announce_arrivals, commit_sightings};
-use crate::workflow::deployments::provenance::refresh_origins;
+use crate::workflow::deployments::provenance::refresh_all_provenances;
 use crate::workflow::error::LookupError;
 use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 
@@ -56,7 +56,7 @@ struct ObserverRounds {
 }
 
 impl Rounds for ObserverRounds {
-    const FAILURE: &'static str = "the cluster cannot be observed";
+    const FAILURE: &'static str = "the cluster cannot be observed; trying again";
 
     async fn run_round(&mut self) -> Result<NextRound, StoreError> {
         let activity = self.observer.ctx.activity.clone();
@@ -101,7 +101,7 @@ struct CommitLookups {
 }
 
 impl Rounds for CommitLookups {
-    const FAILURE: &'static str = "commits cannot be looked up";
+    const FAILURE: &'static str = "commits cannot be looked up; trying again";
 
     async fn run_round(&mut self) -> Result<NextRound, StoreError> {
         let round = self.ctx.activity.track_work(Box::pin(resolve_missing_commits(&self.ctx)));
@@ -124,16 +124,16 @@ impl Observer {
     /// Observes all artefacts, or only those in some namespaces.
     async fn observe_namespaces(&mut self, only: Option<&BTreeSet<Namespace>>) {
         let config = self.ctx.config.clone();
-        let mut found = Vec::new();
+        let mut updates = Vec::new();
         for artefact in &config.catalogue.artefacts {
             for environment in config.catalogue.ladder.environments() {
                 let Some(place) = artefact.places.get(&environment.name) else { continue };
                 if only.is_none_or(|only| only.contains(&place.namespace)) {
-                    found.extend(self.observe_artefact(artefact, environment, place));
+                    updates.extend(self.observe_artefact(artefact, environment, place));
                 }
             }
         }
-        self.record_updates(found).await;
+        self.record_updates(updates).await;
     }
 
     fn observe_artefact<'a>(
@@ -146,50 +146,50 @@ impl Observer {
         if matches!(rollout.state, RolloutState::Unreadable { .. }) {
             return None;
         }
-        let here = (artefact.name.clone(), environment.name.clone());
-        let first = !self.observed.contains(&here);
-        let before = self.ctx.sightings.find_sighting(&artefact.name, &environment.name);
-        let look = Observation {
+        let key = (artefact.name.clone(), environment.name.clone());
+        let is_first = !self.observed.contains(&key);
+        let previous = self.ctx.sightings.find_sighting(&artefact.name, &environment.name);
+        let observation = Observation {
             artefact: &artefact.name,
             environment: &environment.name,
             rollout: &rollout,
-            previous: before.as_ref(),
-            is_first: first,
+            previous: previous.as_ref(),
+            is_first,
             deploy_timeout: environment.deploy_timeout,
             now: self.ctx.clock.now(),
         };
-        let Some(outcome) = look.derive_update() else {
-            self.observed.insert(here);
+        let Some(outcome) = observation.derive_update() else {
+            self.observed.insert(key);
             return None;
         };
-        Some(SightingUpdate { artefact, environment, sighting: outcome.sighting, news: outcome.event })
+        Some(SightingUpdate { artefact, environment, sighting: outcome.sighting, event: outcome.event })
     }
 
-    async fn record_updates(&self, found: Vec<SightingUpdate<'_>>) {
-        let (told, silent): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.news.is_some());
-        let seen = &self.ctx.sightings;
-        let is_known = |sighting: &Sighting| {
-            let before = seen.find_sighting(&sighting.artefact, &sighting.environment);
-            before.is_some_and(|before| before.seen_at == sighting.seen_at)
+    async fn record_updates(&self, updates: Vec<SightingUpdate<'_>>) {
+        let (to_announce, silent): (Vec<_>, Vec<_>) = updates.into_iter().partition(|update| update.event.is_some());
+        let sightings = &self.ctx.sightings;
+        let is_recorded = |sighting: &Sighting| {
+            let recorded = sightings.find_sighting(&sighting.artefact, &sighting.environment);
+            recorded.is_some_and(|recorded| recorded.seen_at == sighting.seen_at)
         };
         // A version that ran at the first observation is not part of a batch of arrivals.
-        let old: Vec<Sighting> = silent
+        let initial: Vec<Sighting> = silent
             .iter()
-            .map(|found| &found.sighting)
-            .filter(|sighting| sighting.announced && !is_known(sighting))
+            .map(|update| &update.sighting)
+            .filter(|sighting| sighting.announced && !is_recorded(sighting))
             .cloned()
             .collect();
-        for some in silent.chunks(SIGHTINGS_PER_TRANSACTION) {
-            let transaction = some
+        for chunk in silent.chunks(SIGHTINGS_PER_TRANSACTION) {
+            let transaction = chunk
                 .iter()
-                .fold(Transaction::new(), |transaction, found| transaction.record_sighting(found.sighting.clone()));
-            let _alone = self.ctx.sightings.lock_for_write().await;
-            commit_sightings(&self.ctx, transaction, some.iter().map(|found| &found.sighting)).await;
+                .fold(Transaction::new(), |transaction, update| transaction.record_sighting(update.sighting.clone()));
+            let _guard = self.ctx.sightings.lock_for_write().await;
+            commit_sightings(&self.ctx, transaction, chunk.iter().map(|update| &update.sighting)).await;
         }
-        for sighting in &old {
-            seen.exclude_from_batch(sighting);
+        for sighting in &initial {
+            sightings.exclude_from_batch(sighting);
         }
-        announce_arrivals(&self.ctx, told).await;
+        announce_arrivals(&self.ctx, to_announce).await;
     }
 }
 
@@ -204,11 +204,11 @@ async fn resolve_missing_commits(ctx: &Context) {
         match resolve_artefact_commits(ctx, artefact).await {
             Ok(()) => failures = 0,
             Err(error) if error.transient => {
-                tracing::debug!(%error, artefact = %artefact.name, "commits cannot be asked for now");
+                tracing::debug!(%error, artefact = %artefact.name, "commits cannot be looked up now; trying again");
                 failures += 1;
             }
             Err(error) => {
-                tracing::warn!(%error, artefact = %artefact.name, "commits cannot be found out; asking again later");
+                tracing::warn!(%error, artefact = %artefact.name, "commit lookup was refused; trying again later");
                 ctx.image_commits.back_off(&artefact.name, ctx.clock.now());
             }
         }
@@ -218,28 +218,28 @@ async fn resolve_missing_commits(ctx: &Context) {
         }
     }
     // Commits first: people wait for them, but not for the provenance.
-    refresh_origins(ctx).await;
+    refresh_all_provenances(ctx).await;
 }
 
 async fn resolve_artefact_commits(ctx: &Context, artefact: &Artefact) -> Result<(), LookupError> {
-    let mut below: Option<Sha> = None;
+    let mut commit_below: Option<Sha> = None;
     for environment in ctx.config.catalogue.ladder.environments() {
         let Some(sighting) = ctx.sightings.find_sighting(&artefact.name, &environment.name) else { continue };
         let commit = match &sighting.version.commit {
             Some(commit) => Some(commit.clone()),
             None => record_late_commit(ctx, artefact, environment, sighting).await?,
         };
-        if let (Some(here), Some(below)) = (&commit, &below) {
-            let pair = (here.clone(), below.clone());
-            let known = ctx.sightings.read_artefact(&artefact.name, |seen| {
-                seen.find_in(&environment.name).is_some_and(|entry| entry.compared_commits.as_ref() == Some(&pair))
+        if let (Some(commit), Some(commit_below)) = (&commit, &commit_below) {
+            let pair = (commit.clone(), commit_below.clone());
+            let is_compared = ctx.sightings.read_artefact(&artefact.name, |sightings| {
+                sightings.find_in(&environment.name).is_some_and(|entry| entry.compared_commits.as_ref() == Some(&pair))
             });
-            if !known {
-                let behind = ctx.comparisons.is_behind(artefact, here, below).await?;
+            if !is_compared {
+                let behind = ctx.comparisons.is_behind(artefact, commit, commit_below).await?;
                 ctx.sightings.set_behind(&artefact.name, &environment.name, pair, behind);
             }
         }
-        below = commit;
+        commit_below = commit;
     }
     Ok(())
 }
@@ -249,26 +249,28 @@ async fn record_late_commit(
     ctx: &Context,
     artefact: &Artefact,
     environment: &Environment,
-    seen: Sighting,
+    observed: Sighting,
 ) -> Result<Option<Sha>, LookupError> {
-    let Some((sha, _)) = ctx.image_commits.resolve_sighting_commit(artefact, &seen).await? else { return Ok(None) };
-    let learned = Version { commit: Some(sha.clone()), ..seen.version.clone() };
-    let described = Sighting { version: learned, ..seen.clone() };
+    let Some((sha, _)) = ctx.image_commits.resolve_sighting_commit(artefact, &observed).await? else {
+        return Ok(None);
+    };
+    let version = Version { commit: Some(sha.clone()), ..observed.version.clone() };
+    let completed = Sighting { version, ..observed.clone() };
     // The details of the commit are fetched only if there is a recent message to complete.
-    let telling = find_posted_arrival(ctx, artefact, environment, &described, COMPLETION_WINDOW).await?;
+    let posted = find_posted_arrival(ctx, artefact, environment, &completed, COMPLETION_WINDOW).await?;
     // The lookup took time, so the sighting is completed only if the same image still runs.
-    let _alone = ctx.sightings.lock_for_write().await;
-    let now_there = ctx.sightings.find_sighting(&artefact.name, &environment.name);
-    let Some(mut sighting) = now_there.filter(|there| there.version.is_same_image(&seen.version)) else {
+    let _guard = ctx.sightings.lock_for_write().await;
+    let current = ctx.sightings.find_sighting(&artefact.name, &environment.name);
+    let Some(mut sighting) = current.filter(|current| current.version.is_same_image(&observed.version)) else {
         return Ok(None);
     };
     sighting.version.commit = Some(sha.clone());
     let mut transaction = Transaction::new().record_sighting(sighting.clone());
-    if let Some(telling) = telling.filter(|telling| telling.commit.is_some()) {
+    if let Some(posted) = posted.filter(|posted| posted.commit.is_some()) {
         // The update has the key of the announcement, so it edits a posted message or replaces a queued one.
-        let concerned = notify_failure_authors(ctx, artefact, environment, &sighting, &telling);
-        let messages = update_posted_arrival(ctx, artefact, environment, &sighting, telling);
-        transaction = transaction.append(messages).append(concerned);
+        let author_reply = notify_failure_authors(ctx, artefact, environment, &sighting, &posted);
+        let edits = update_posted_arrival(ctx, artefact, environment, &sighting, posted);
+        transaction = transaction.append(edits).append(author_reply);
     }
     commit_sightings(ctx, transaction, std::iter::once(&sighting)).await;
     Ok(Some(sha))

@@ -18,7 +18,7 @@ const MARKED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(50);
 /// A manifest that cannot be read rarely becomes readable soon.
 const UNKNOWN_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// How long a version that comes from Git is not checked again.
-const EXPLAINED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(30);
+const FROM_GIT_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(30);
 /// How long the previous version of a manifest may still arrive after the manifest has named a newer one.
 const OVERTAKEN_WINDOW: SignedDuration = SignedDuration::from_mins(30);
 /// The most lookups in one pass. The next pass does the others.
@@ -28,7 +28,7 @@ const RESERVED_RATE_LIMIT: u64 = 1000;
 /// Older announcements are not updated, because people do not read them any more.
 const MARK_UPDATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
-pub(crate) async fn resolve_origin(
+pub(crate) async fn resolve_provenance(
     ctx: &Context,
     artefact: &Artefact,
     environment: &Environment,
@@ -36,13 +36,15 @@ pub(crate) async fn resolve_origin(
 ) -> Result<Provenance, LookupError> {
     let version = &sighting.version;
     match (&artefact.delivery, &version.commit) {
-        (Delivery::Branch, Some(commit)) => resolve_origin_by_branch(ctx, artefact, environment, version, commit).await,
+        (Delivery::Branch, Some(commit)) => {
+            resolve_provenance_by_branch(ctx, artefact, environment, version, commit).await
+        }
         (Delivery::Branch, None) => Ok(Provenance::Unknown),
-        (Delivery::Manifest { .. }, _) => resolve_origin_by_manifest(ctx, artefact, environment, sighting).await,
+        (Delivery::Manifest { .. }, _) => resolve_provenance_by_manifest(ctx, artefact, environment, sighting).await,
     }
 }
 
-async fn resolve_origin_by_branch(
+async fn resolve_provenance_by_branch(
     ctx: &Context,
     artefact: &Artefact,
     environment: &Environment,
@@ -50,19 +52,21 @@ async fn resolve_origin_by_branch(
     commit: &Sha,
 ) -> Result<Provenance, LookupError> {
     let branch = &environment.branch;
-    let Some(contained) = ctx.comparisons.check_branch_contains(&artefact.repository, branch, commit).await? else {
+    let Some(is_contained) = ctx.comparisons.check_branch_contains(&artefact.repository, branch, commit).await? else {
         return Ok(Provenance::Unknown);
     };
     // The history of a branch still contains a commit that was rolled back. Only this environment's own quarantines
     // count, because each environment has its own branch.
-    let quarantines = if contained { ctx.store.list_quarantines().await? } else { Vec::new() };
-    let rolled_back = quarantines.iter().any(|it| {
-        it.environment == environment.name && it.has_artefact(&artefact.name) && it.has_version(version, None)
+    let quarantines = if is_contained { ctx.store.list_quarantines().await? } else { Vec::new() };
+    let is_rolled_back = quarantines.iter().any(|quarantine| {
+        quarantine.environment == environment.name
+            && quarantine.has_artefact(&artefact.name)
+            && quarantine.has_version(version, None)
     });
-    Ok(Provenance::from_branch(branch, commit, contained, rolled_back))
+    Ok(Provenance::from_branch(branch, commit, is_contained, is_rolled_back))
 }
 
-async fn resolve_origin_by_manifest(
+async fn resolve_provenance_by_manifest(
     ctx: &Context,
     artefact: &Artefact,
     environment: &Environment,
@@ -70,18 +74,21 @@ async fn resolve_origin_by_manifest(
 ) -> Result<Provenance, LookupError> {
     let version = &sighting.version;
     let read = async {
-        let Some(at) = resolve_manifest_file(ctx, artefact, environment).await? else { return Ok(None) };
-        let says = read_manifest_version(ctx, artefact, &at).await?;
-        let origin = Provenance::from_manifest(&at.file, &says, version);
+        let Some(manifest_file) = resolve_manifest_file(ctx, artefact, environment).await? else { return Ok(None) };
+        let named_version = read_manifest_version(ctx, artefact, &manifest_file).await?;
+        let provenance = Provenance::from_manifest(&manifest_file.file, &named_version, version);
         // After two quick pushes, the first version arrives while the file already names the second.
-        let fresh = ctx.clock.now().duration_since(sighting.seen_at) < OVERTAKEN_WINDOW;
-        if fresh && origin.is_not_from_git() && is_previous_manifest_version(ctx, artefact, &at, version).await? {
+        let is_recent = ctx.clock.now().duration_since(sighting.seen_at) < OVERTAKEN_WINDOW;
+        if is_recent
+            && provenance.is_not_from_git()
+            && is_previous_manifest_version(ctx, artefact, &manifest_file, version).await?
+        {
             return Ok(None);
         }
-        Ok(Some(origin))
+        Ok(Some(provenance))
     };
     match read.await {
-        Ok(Some(origin)) => Ok(origin),
+        Ok(Some(provenance)) => Ok(provenance),
         Ok(None) | Err(PlanError::Refused(_)) => Ok(Provenance::Unknown),
         Err(PlanError::Lookup(error)) => Err(error),
     }
@@ -91,51 +98,51 @@ async fn resolve_origin_by_manifest(
 async fn is_previous_manifest_version(
     ctx: &Context,
     artefact: &Artefact,
-    at: &ManifestFile,
+    manifest_file: &ManifestFile,
     version: &Version,
 ) -> Result<bool, LookupError> {
     let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(false) };
-    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    let history = ctx.github.fetch_file_history(&at.repository, &at.branch, &at.file, 2).await?;
-    let Some(before) = history.get(1) else { return Ok(false) };
-    let text = ctx.github.fetch_file(&at.repository, before.sha.as_str(), &at.file).await?;
-    let said = text.and_then(|text| manifest::read_version(&text, &place).ok());
-    Ok(said.is_some_and(|said| said.version.is_same_image(version)))
+    let selector = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    let history =
+        ctx.github.fetch_file_history(&manifest_file.repository, &manifest_file.branch, &manifest_file.file, 2).await?;
+    let Some(previous) = history.get(1) else { return Ok(false) };
+    let text = ctx.github.fetch_file(&manifest_file.repository, previous.sha.as_str(), &manifest_file.file).await?;
+    let named = text.and_then(|text| manifest::read_version(&text, &selector).ok());
+    Ok(named.is_some_and(|named| named.version.is_same_image(version)))
 }
 
 /// Stores the provenance in memory. An unknown one is not stored, so that the next pass looks it up.
-pub(crate) fn remember_origin(
+pub(crate) fn record_provenance(
     ctx: &Context,
     artefact: &Artefact,
     environment: &Environment,
     sighting: &Sighting,
-    origin: Provenance,
+    provenance: Provenance,
 ) {
-    if origin != Provenance::Unknown {
-        ctx.sightings.set_provenance(&artefact.name, &environment.name, &sighting.version, origin, ctx.clock.now());
+    if provenance != Provenance::Unknown {
+        ctx.sightings.set_provenance(&artefact.name, &environment.name, &sighting.version, provenance, ctx.clock.now());
     }
 }
 
 /// Checks the provenance of all running versions that are due for a check.
-pub(crate) async fn refresh_origins(ctx: &Context) {
-    let (mut failures, mut asked) = (0, 0);
+pub(crate) async fn refresh_all_provenances(ctx: &Context) {
+    let (mut failures, mut lookups) = (0, 0);
     for artefact in &ctx.config.catalogue.artefacts {
         for environment in ctx.config.catalogue.ladder.environments() {
-            match refresh_origin(ctx, artefact, environment).await {
+            match refresh_provenance(ctx, artefact, environment).await {
                 Ok(false) => {}
-                Ok(true) => (failures, asked) = (0, asked + 1),
+                Ok(true) => (failures, lookups) = (0, lookups + 1),
                 Err(error) if error.transient => {
-                    tracing::debug!(%error, artefact = %artefact.name, "what Git explains cannot be asked for now");
+                    tracing::debug!(%error, artefact = %artefact.name, "provenance cannot be checked; trying again");
                     failures += 1;
                 }
                 Err(error) => {
-                    tracing::debug!(%error, artefact = %artefact.name, "what Git explains is not told to us");
+                    tracing::debug!(%error, artefact = %artefact.name, "provenance check was refused; trying later");
                     ctx.sightings.postpone_provenance_check(&artefact.name, &environment.name, ctx.clock.now());
                 }
             }
-            // After three failures in a row, more requests would fail too; enough lookups end the pass as well. The
-            // next pass continues.
-            if failures == 3 || asked == MAX_LOOKUPS_PER_PASS {
+            // Three failures in a row, or enough lookups, end this pass. The next pass continues.
+            if failures == 3 || lookups == MAX_LOOKUPS_PER_PASS {
                 return;
             }
         }
@@ -144,41 +151,46 @@ pub(crate) async fn refresh_origins(ctx: &Context) {
 
 /// Checks one running version, and updates the mark in memory and in the posted announcement. `false`: no check was
 /// due.
-async fn refresh_origin(ctx: &Context, artefact: &Artefact, environment: &Environment) -> Result<bool, LookupError> {
-    let entry = ctx.sightings.read_artefact(&artefact.name, |seen| seen.find_in(&environment.name).cloned());
+async fn refresh_provenance(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+) -> Result<bool, LookupError> {
+    let entry = ctx.sightings.read_artefact(&artefact.name, |sightings| sightings.find_in(&environment.name).cloned());
     let Some(entry) = entry else { return Ok(false) };
     let now = ctx.clock.now();
-    let rests = |pause| entry.provenance_checked_at.is_some_and(|asked| now.duration_since(asked) < pause);
-    let settled = match &entry.provenance {
+    let was_checked_within =
+        |pause| entry.provenance_checked_at.is_some_and(|checked_at| now.duration_since(checked_at) < pause);
+    let is_checked = match &entry.provenance {
         // A branch keeps its commits, but a manifest or a rollback can still remove the version.
-        Provenance::Git => rests(EXPLAINED_RECHECK_INTERVAL),
-        Provenance::NotFromGit { .. } => rests(MARKED_RECHECK_INTERVAL),
-        Provenance::Unknown => rests(UNKNOWN_RECHECK_INTERVAL),
+        Provenance::Git => was_checked_within(FROM_GIT_RECHECK_INTERVAL),
+        Provenance::NotFromGit { .. } => was_checked_within(MARKED_RECHECK_INTERVAL),
+        Provenance::Unknown => was_checked_within(UNKNOWN_RECHECK_INTERVAL),
     };
     let version = &entry.sighting.version;
-    let untold = artefact.delivery == Delivery::Branch && version.commit.is_none();
-    let scarce = ctx.github.rate_limit_state().is_some_and(|left| left.remaining < RESERVED_RATE_LIMIT);
+    let commit_unknown = artefact.delivery == Delivery::Branch && version.commit.is_none();
+    let rate_limit_low = ctx.github.rate_limit_state().is_some_and(|left| left.remaining < RESERVED_RATE_LIMIT);
     // During a change, Git is ahead of the running version on purpose.
-    let changing = || ctx.open_changes.active_change_deploying_to(&artefact.name, &environment.name).is_some();
-    if settled || untold || scarce || changing() {
+    let has_active_change = || ctx.open_changes.active_change_deploying_to(&artefact.name, &environment.name).is_some();
+    if is_checked || commit_unknown || rate_limit_low || has_active_change() {
         return Ok(false);
     }
-    let origin = resolve_origin(ctx, artefact, environment, &entry.sighting).await?;
-    let turned = origin.is_not_from_git() != entry.provenance.is_not_from_git();
-    ctx.sightings.set_provenance(&artefact.name, &environment.name, version, origin, now);
-    if !turned {
+    let provenance = resolve_provenance(ctx, artefact, environment, &entry.sighting).await?;
+    let mark_changed = provenance.is_not_from_git() != entry.provenance.is_not_from_git();
+    ctx.sightings.set_provenance(&artefact.name, &environment.name, version, provenance, now);
+    if !mark_changed {
         return Ok(true);
     }
     let sighting = &entry.sighting;
     let Some(posted) = find_posted_arrival(ctx, artefact, environment, sighting, MARK_UPDATE_WINDOW).await? else {
         return Ok(true);
     };
-    let _alone = ctx.sightings.lock_for_write().await;
-    let there = ctx.sightings.find_sighting(&artefact.name, &environment.name);
-    let Some(there) = there.filter(|there| there.seen_at == sighting.seen_at) else { return Ok(true) };
-    let transaction = update_posted_arrival(ctx, artefact, environment, &there, posted);
+    let _guard = ctx.sightings.lock_for_write().await;
+    let current = ctx.sightings.find_sighting(&artefact.name, &environment.name);
+    let Some(current) = current.filter(|current| current.seen_at == sighting.seen_at) else { return Ok(true) };
+    let transaction = update_posted_arrival(ctx, artefact, environment, &current, posted);
     if let Err(error) = ctx.store.commit(transaction).await {
-        tracing::warn!(%error, "a message could not be completed");
+        tracing::warn!(%error, "an announcement could not be updated");
     }
     Ok(true)
 }

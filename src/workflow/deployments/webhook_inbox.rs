@@ -37,12 +37,12 @@ pub(crate) enum WebhookEvent {
 }
 
 /// `false`: the event could not be stored, and its sender must send it again.
-pub async fn store_webhook_event(ctx: &Context, heard: ParsedWebhook) -> bool {
-    match heard {
+pub async fn store_webhook_event(ctx: &Context, webhook: ParsedWebhook) -> bool {
+    match webhook {
         ParsedWebhook::Report(report) => store_report(ctx, &report).await,
         ParsedWebhook::Notice(notice) => store_github_event(ctx, &notice.key, &notice).await,
         ParsedWebhook::Build(build) => store_github_event(ctx, &build.key, &build).await,
-        ParsedWebhook::Unreadable(unread) => store_unreadable_report(ctx, &unread).await,
+        ParsedWebhook::Unreadable(unreadable) => store_unreadable_report(ctx, &unreadable).await,
     }
 }
 
@@ -50,40 +50,40 @@ pub async fn store_webhook_event(ctx: &Context, heard: ParsedWebhook) -> bool {
 pub(crate) async fn store_report(ctx: &Context, report: &Report) -> bool {
     let body = serde_json::to_value(report).unwrap_or_default();
     let stored =
-        ctx.store.receive_with_sender_id(to_inbox_source(report.sender), &report.key, report.id_key(), &body).await;
+        ctx.store.receive_with_sender_id(to_inbox_origin(report.sender), &report.key, report.id_key(), &body).await;
     log_receipt(ctx, report.sender, &report.key, stored)
 }
 
-async fn store_github_event(ctx: &Context, key: &str, told: &impl Serialize) -> bool {
-    let body = serde_json::to_value(told).unwrap_or_default();
+async fn store_github_event(ctx: &Context, key: &str, event: &impl Serialize) -> bool {
+    let body = serde_json::to_value(event).unwrap_or_default();
     log_receipt(ctx, ReportSender::GitHub, key, ctx.store.receive_inbox_item(InboxOrigin::GitHub, key, &body).await)
 }
 
-fn log_receipt(ctx: &Context, sender: ReportSender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
-    let request = telemetry::derive_request_id(to_inbox_source(sender).as_str(), key);
-    if let Ok(Receipt::Replay) = stored {
+fn log_receipt(ctx: &Context, sender: ReportSender, key: &str, receipt: Result<Receipt, StoreError>) -> bool {
+    let request = telemetry::derive_request_id(to_inbox_origin(sender).as_str(), key);
+    if let Ok(Receipt::Replay) = receipt {
         ctx.metrics.reports.record_disposition(sender, ReportDisposition::Duplicate);
     }
-    tracing::debug!(request.id = request, before = matches!(stored, Ok(Receipt::Replay)), "told");
-    tracing::error_span!("request", request.id = request).in_scope(|| is_stored(stored))
+    tracing::debug!(request.id = request, before = matches!(receipt, Ok(Receipt::Replay)), "webhook received");
+    tracing::error_span!("request", request.id = request).in_scope(|| is_stored(receipt))
 }
 
 /// Stores a webhook that could not be parsed as an unmapped report, so that people can see it.
-pub(crate) async fn store_unreadable_report(ctx: &Context, unread: &UnreadableWebhook) -> bool {
-    let stray = UnmappedReport {
-        environment: unread.environment.clone(),
-        sender: unread.sender.display_name().to_owned(),
+pub(crate) async fn store_unreadable_report(ctx: &Context, webhook: &UnreadableWebhook) -> bool {
+    let report = UnmappedReport {
+        environment: webhook.environment.clone(),
+        sender: webhook.sender.display_name().to_owned(),
         object: None,
         reason: "unread".to_owned(),
-        problem: unread.why.clone(),
+        problem: webhook.why.clone(),
         repair: "Repair what sends it: the README says what is understood.".to_owned(),
-        message: unread.body.clone(),
+        message: webhook.body.clone(),
         at: ctx.clock.now(),
     };
-    is_stored(ctx.store.commit(Transaction::new().count_unmapped_report(stray)).await)
+    is_stored(ctx.store.commit(Transaction::new().count_unmapped_report(report)).await)
 }
 
-fn to_inbox_source(sender: ReportSender) -> InboxOrigin {
+fn to_inbox_origin(sender: ReportSender) -> InboxOrigin {
     match sender {
         ReportSender::Flux => InboxOrigin::Flux,
         ReportSender::ArgoCd => InboxOrigin::ArgoCd,
@@ -94,7 +94,9 @@ fn to_inbox_source(sender: ReportSender) -> InboxOrigin {
 }
 
 fn is_stored<T>(stored: Result<T, StoreError>) -> bool {
-    stored.inspect_err(|error| tracing::error!(%error, "what a webhook told could not be stored")).is_ok()
+    stored
+        .inspect_err(|error| tracing::error!(%error, "a webhook could not be stored; its sender must send it again"))
+        .is_ok()
 }
 
 /// Processes stored webhooks until it is cancelled. The next start processes the rest.
@@ -109,15 +111,15 @@ struct WebhookRounds {
 }
 
 impl Rounds for WebhookRounds {
-    const FAILURE: &'static str = "webhooks cannot be worked off";
+    const FAILURE: &'static str = "stored webhooks cannot be processed; trying again";
 
     async fn run_round(&mut self) -> Result<NextRound, StoreError> {
         self.wakeups.mark_unchanged();
-        let asked_at = self.ctx.clock.now();
+        let read_at = self.ctx.clock.now();
         if process_due_webhooks(&self.ctx).await? {
             return Ok(NextRound::AtOnce);
         }
-        Ok(self.ctx.store.find_next_inbox_due(InboxQueue::Webhooks, asked_at).await?.into())
+        Ok(self.ctx.store.find_next_inbox_due(InboxQueue::Webhooks, read_at).await?.into())
     }
 
     async fn wait_for_wakeup(&mut self) -> bool {
@@ -127,62 +129,58 @@ impl Rounds for WebhookRounds {
 
 /// Processes the webhooks that are due. `false`: there were none.
 async fn process_due_webhooks(ctx: &Context) -> Result<bool, StoreError> {
-    let waiting = ctx.store.list_due_inbox_items(InboxQueue::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
-    if waiting.is_empty() {
+    let items = ctx.store.list_due_inbox_items(InboxQueue::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
+    if items.is_empty() {
         return Ok(false);
     }
     let mut transaction = Transaction::new();
-    let mut fates = Vec::new();
-    for received in &waiting {
+    let mut dispositions = Vec::new();
+    for item in &items {
         tokio::task::yield_now().await;
         // A panic of one webhook must not affect the others in the transaction.
-        let understood = AssertUnwindSafe(async { received.create_span().in_scope(|| handle_webhook(ctx, received)) })
-            .catch_unwind()
-            .await;
+        let outcome =
+            AssertUnwindSafe(async { item.create_span().in_scope(|| handle_webhook(ctx, item)) }).catch_unwind().await;
         let now = ctx.clock.now();
-        transaction = match understood {
-            Ok(Some((heard, fate))) => {
-                fates.extend(fate);
-                transaction.append(heard).finish_inbox_item(received.id)
+        transaction = match outcome {
+            Ok(Some((effects, disposition))) => {
+                dispositions.extend(disposition);
+                transaction.append(effects).finish_inbox_item(item.id)
             }
             Ok(None) => transaction.postpone_without_attempt(
-                received.id,
+                item.id,
                 now + CLUSTER_UNREAD_DELAY,
                 "the cluster was not read yet",
             ),
-            Err(_) => transaction.postpone_inbox_item(received.id, now + PANIC_RETRY_DELAY, "a panic"),
+            Err(_) => transaction.postpone_inbox_item(item.id, now + PANIC_RETRY_DELAY, "a panic"),
         };
     }
     ctx.activity.wake_observer();
     ctx.store.commit(transaction).await?;
     // Counted after the commit, because a failed transaction is processed again.
-    for (sender, fate) in fates {
-        ctx.metrics.reports.record_disposition(sender, fate);
+    for (sender, disposition) in dispositions {
+        ctx.metrics.reports.record_disposition(sender, disposition);
     }
     Ok(true)
 }
 
 /// `None`: the cluster was not read yet, so the webhook must be processed later.
-fn handle_webhook(
-    ctx: &Context,
-    received: &InboxItem,
-) -> Option<(Transaction, Option<(ReportSender, ReportDisposition)>)> {
-    let noticed = Some((ReportSender::GitHub, ReportDisposition::Notice));
-    Some(match serde_json::from_value(received.body.clone()) {
+fn handle_webhook(ctx: &Context, item: &InboxItem) -> Option<(Transaction, Option<(ReportSender, ReportDisposition)>)> {
+    let notice_disposition = Some((ReportSender::GitHub, ReportDisposition::Notice));
+    Some(match serde_json::from_value(item.body.clone()) {
         Ok(WebhookEvent::Report(report)) => {
-            let (transaction, fate) = handle_report(ctx, &report, received.received_at)?;
-            (transaction, Some((report.sender, fate)))
+            let (transaction, disposition) = handle_report(ctx, &report, item.received_at)?;
+            (transaction, Some((report.sender, disposition)))
         }
         Ok(WebhookEvent::Build(build)) => (
             handle_build_event(ctx, &build).map(|entry| Transaction::new().append_to_ledger(entry)).unwrap_or_default(),
-            noticed,
+            notice_disposition,
         ),
         Ok(WebhookEvent::Notice(notice)) => {
             wake_affected_changes(ctx, &notice);
-            (Transaction::new(), noticed)
+            (Transaction::new(), notice_disposition)
         }
         Err(error) => {
-            tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
+            tracing::error!(%error, key = item.key, "a stored webhook cannot be parsed and is dropped");
             (Transaction::new(), None)
         }
     })
@@ -196,7 +194,7 @@ mod tests {
     use crate::adapters::reports::github;
 
     #[test]
-    fn what_github_told_is_read_back_as_what_it_was() {
+    fn each_stored_github_event_is_read_back_as_its_own_type() {
         let sha = "a".repeat(40);
         let body = json!({
             "repository": { "full_name": "acme/checkout" }, "sha": sha,
@@ -212,7 +210,7 @@ mod tests {
                 ParsedWebhook::Report(report) => json!(report),
                 ParsedWebhook::Build(build) => json!(build),
                 ParsedWebhook::Notice(notice) => json!(notice),
-                ParsedWebhook::Unreadable(unread) => panic!("{unread:?}"),
+                ParsedWebhook::Unreadable(unreadable) => panic!("{unreadable:?}"),
             };
             let read = match serde_json::from_value(stored).unwrap() {
                 WebhookEvent::Report(_) => "report",
