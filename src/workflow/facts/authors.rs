@@ -9,16 +9,17 @@ use crate::workflow::context::Context;
 /// Authors who are not found in this time are not notified, so that nothing waits for the lookup.
 pub(crate) const AUTHOR_LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The authors of a change's commits who are in Slack, each once and at most `most`, without the requester and bots.
-pub(crate) async fn find_change_authors(ctx: &Context, change: &Change, most: usize) -> Vec<PersonId> {
-    let until = tokio::time::Instant::now() + AUTHOR_LOOKUP_TIMEOUT;
+/// The authors of a change's commits who are in Slack, each once and at most `limit`, without the requester and bots.
+pub(crate) async fn find_change_authors(ctx: &Context, change: &Change, limit: usize) -> Vec<PersonId> {
+    let deadline = tokio::time::Instant::now() + AUTHOR_LOOKUP_TIMEOUT;
     let mut authors: Vec<PersonId> = Vec::new();
     for commit in &change.plan.drift.commits {
         let Some(login) = &commit.login else { continue };
-        if authors.len() >= most {
+        if authors.len() >= limit {
             break;
         }
-        let found = tokio::time::timeout_at(until, ctx.permissions.find_person(login, &change.plan.repository)).await;
+        let found =
+            tokio::time::timeout_at(deadline, ctx.permissions.find_person(login, &change.plan.repository)).await;
         if let Ok(Ok(Some(person))) = found
             && person != change.requester
             && !authors.contains(&person)

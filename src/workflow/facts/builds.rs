@@ -37,29 +37,29 @@ impl Builds {
     /// one, else a queued one.
     pub fn find_build(&self, repository: &Repository, sha: &Sha) -> Option<Build> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let all = memory.by_commit.get(&build_key(repository, sha))?;
+        let builds = memory.by_commit.get(&build_key(repository, sha))?;
         let weight = |build: &&Build| match build.state {
             BuildState::Failed { .. } => 3,
             BuildState::Running => 2,
             BuildState::Queued => 1,
             BuildState::Succeeded => 0,
         };
-        all.iter().max_by_key(|build| (weight(build), build.at)).cloned()
+        builds.iter().max_by_key(|build| (weight(build), build.at)).cloned()
     }
 
     /// `false`: the same build or a newer one is known.
     pub(crate) fn record_build(&self, build: &Build) -> bool {
         let mut memory = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let memory = &mut *memory;
-        let name = build_key(&build.repository, &build.commit);
-        let all = memory.by_commit.entry(name.clone()).or_insert_with(|| {
-            memory.insertion_order.push_back(name);
+        let key = build_key(&build.repository, &build.commit);
+        let builds = memory.by_commit.entry(key.clone()).or_insert_with(|| {
+            memory.insertion_order.push_back(key);
             Vec::new()
         });
-        match all.iter_mut().find(|known| known.name == build.name) {
-            Some(known) if !is_newer(build, known) => return false,
-            Some(known) => *known = build.clone(),
-            None => all.push(build.clone()),
+        match builds.iter_mut().find(|recorded| recorded.name == build.name) {
+            Some(recorded) if !is_newer(build, recorded) => return false,
+            Some(recorded) => *recorded = build.clone(),
+            None => builds.push(build.clone()),
         }
         while memory.insertion_order.len() > MAX_COMMITS {
             if let Some(oldest) = memory.insertion_order.pop_front() {
@@ -83,7 +83,7 @@ impl Builds {
 
 /// Webhooks overtake each other. A later run or attempt wins. Within one attempt the later state wins, and an ended
 /// build does not begin again.
-fn is_newer(build: &Build, known: &Build) -> bool {
+fn is_newer(build: &Build, recorded: &Build) -> bool {
     let rank = |build: &Build| {
         let stage = match build.state {
             BuildState::Queued => 0,
@@ -92,7 +92,7 @@ fn is_newer(build: &Build, known: &Build) -> bool {
         };
         (build.run, build.attempt, stage, build.at)
     };
-    rank(build) > rank(known)
+    rank(build) > rank(recorded)
 }
 
 #[cfg(test)]
@@ -127,19 +127,19 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_counts_in_whichever_order_they_come() {
+    fn the_newest_state_counts_in_any_order_of_receipt() {
         use BuildState::{Queued, Running, Succeeded};
         let cases = [
             ("in order", vec![(1, 1, Queued, 0), (1, 1, Running, 1), (1, 1, Succeeded, 2)], Succeeded),
-            ("the end first", vec![(1, 1, Succeeded, 2), (1, 1, Running, 1), (1, 1, Queued, 0)], Succeeded),
-            ("in the same second", vec![(1, 1, failed(), 1), (1, 1, Running, 1)], failed()),
-            ("tried again", vec![(1, 1, failed(), 5), (1, 2, Running, 6)], Running),
-            ("an end of the first try, late", vec![(1, 2, Running, 6), (1, 1, failed(), 5)], Running),
+            ("the last state first", vec![(1, 1, Succeeded, 2), (1, 1, Running, 1), (1, 1, Queued, 0)], Succeeded),
+            ("two states in the same second", vec![(1, 1, failed(), 1), (1, 1, Running, 1)], failed()),
+            ("a second attempt", vec![(1, 1, failed(), 5), (1, 2, Running, 6)], Running),
+            ("the late end of the first attempt", vec![(1, 2, Running, 6), (1, 1, failed(), 5)], Running),
             ("another run", vec![(1, 1, failed(), 5), (2, 1, Queued, 6)], Queued),
         ];
-        for (name, words, expected) in cases {
+        for (name, states, expected) in cases {
             let builds = Builds::default();
-            for (run, attempt, state, second) in words {
+            for (run, attempt, state, second) in states {
                 builds.record_build(&build("ci", run, attempt, state, second));
             }
             assert_eq!(builds.find_build(&repository(), &sha("a")).unwrap().state, expected, "{name}");
@@ -147,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn of_several_workflows_the_one_that_holds_it_up_is_told() {
+    fn of_several_workflows_the_one_that_delays_most_is_shown() {
         let builds = Builds::default();
         assert!(builds.record_build(&build("lint", 1, 1, BuildState::Succeeded, 9)));
         assert!(builds.record_build(&build("image", 2, 1, BuildState::Running, 3)));
-        assert!(!builds.record_build(&build("image", 2, 1, BuildState::Running, 3)), "it is known");
+        assert!(!builds.record_build(&build("image", 2, 1, BuildState::Running, 3)), "the same state again");
         assert_eq!(builds.find_build(&"Acme/Checkout".parse().unwrap(), &sha("a")).unwrap().name, "image");
         builds.record_build(&build("test", 3, 1, failed(), 4));
         assert_eq!(builds.find_build(&repository(), &sha("a")).unwrap().name, "test");
@@ -160,16 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_commits_are_remembered() {
+    fn only_the_newest_commits_are_remembered() {
         let builds = Builds::default();
-        let of = |n: usize| format!("{n:040x}").parse::<Sha>().unwrap();
+        let sha_of = |n: usize| format!("{n:040x}").parse::<Sha>().unwrap();
         for n in 0..=MAX_COMMITS {
-            builds.record_build(&Build { commit: of(n), ..build("ci", 1, 1, BuildState::Running, 0) });
+            builds.record_build(&Build { commit: sha_of(n), ..build("ci", 1, 1, BuildState::Running, 0) });
         }
-        assert_eq!(builds.find_build(&repository(), &of(0)), None);
+        assert_eq!(builds.find_build(&repository(), &sha_of(0)), None);
         assert!(
-            builds.find_build(&repository(), &of(1)).is_some()
-                && builds.find_build(&repository(), &of(MAX_COMMITS)).is_some()
+            builds.find_build(&repository(), &sha_of(1)).is_some()
+                && builds.find_build(&repository(), &sha_of(MAX_COMMITS)).is_some()
         );
         assert_eq!(builds.0.read().unwrap().by_commit.len(), MAX_COMMITS);
     }

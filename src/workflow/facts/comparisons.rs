@@ -54,8 +54,8 @@ impl Comparisons {
         if base == head {
             return Ok(Some(Comparison::with_itself(base)));
         }
-        if let Ok(Some(known)) = self.store.find_comparison(repository, base, head).await {
-            return Ok(Some(known));
+        if let Ok(Some(stored)) = self.store.find_comparison(repository, base, head).await {
+            return Ok(Some(stored));
         }
         match self.github.compare_refs(repository, base.as_str(), head.as_str()).await? {
             FetchResult::Found(comparison) => {
@@ -96,8 +96,8 @@ impl Comparisons {
         commit: &Sha,
     ) -> Result<Option<bool>, LookupError> {
         let key = (repository.clone(), branch.to_owned());
-        let known = self.background_heads.get(&key, self.clock.now());
-        if let Some(head) = &known
+        let cached_head = self.background_heads.get(&key, self.clock.now());
+        if let Some(head) = &cached_head
             && self.is_reachable(repository, head, commit).await?
         {
             return Ok(Some(true));
@@ -105,7 +105,7 @@ impl Comparisons {
         // The cached head may be older than the commit.
         let Some(head) = self.github.fetch_branch_head(repository, branch).await? else { return Ok(None) };
         self.background_heads.insert(key, head.clone(), self.clock.now());
-        if known.as_ref() == Some(&head) {
+        if cached_head.as_ref() == Some(&head) {
             return Ok(Some(false));
         }
         self.is_reachable(repository, &head, commit).await.map(Some)
@@ -143,19 +143,19 @@ impl Comparisons {
         if let Err(error) =
             self.store.commit(Transaction::new().record_comparison(repository.clone(), comparison)).await
         {
-            tracing::warn!(%error, "a comparison could not be kept");
+            tracing::warn!(%error, "a comparison could not be stored");
         }
     }
 
-    /// Whether `below` has commits that `here` does not.
-    pub(crate) async fn is_behind(&self, artefact: &Artefact, here: &Sha, below: &Sha) -> Result<bool, LookupError> {
-        if here == below {
+    /// Whether `commit` lacks commits of `other`.
+    pub(crate) async fn is_behind(&self, artefact: &Artefact, commit: &Sha, other: &Sha) -> Result<bool, LookupError> {
+        if commit == other {
             return Ok(false);
         }
-        if let Some(comparison) = self.compare_commits(&artefact.repository, here, below).await? {
+        if let Some(comparison) = self.compare_commits(&artefact.repository, commit, other).await? {
             return Ok(comparison.ahead_by > 0);
         }
-        let why = format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
-        Err(LookupError::new_permanent(why))
+        let reason = format!("{} and {} cannot be compared in {}", commit.short(), other.short(), artefact.repository);
+        Err(LookupError::new_permanent(reason))
     }
 }

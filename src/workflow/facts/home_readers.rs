@@ -29,12 +29,12 @@ pub(crate) struct HomeSnapshot {
 }
 
 impl HomeReaders {
-    pub(crate) fn record_opened(&self, person: &PersonId, shown: HomeSnapshot) {
+    pub(crate) fn record_opened(&self, person: &PersonId, snapshot: HomeSnapshot) {
         let mut readers = self.lock_readers();
-        readers.insert(person.clone(), HomeReader { opened_at: shown.made_at, snapshot: shown });
+        readers.insert(person.clone(), HomeReader { opened_at: snapshot.made_at, snapshot });
         if readers.len() > MAX_READERS {
-            let longest = readers.iter().min_by_key(|(_, reader)| reader.opened_at).map(|(person, _)| person.clone());
-            longest.map(|person| readers.remove(&person));
+            let oldest = readers.iter().min_by_key(|(_, reader)| reader.opened_at).map(|(person, _)| person.clone());
+            oldest.map(|person| readers.remove(&person));
         }
     }
 
@@ -46,9 +46,10 @@ impl HomeReaders {
     }
 
     /// Records a refreshed view, unless the person has opened a newer one meanwhile.
-    pub(crate) fn record_refresh(&self, person: &PersonId, shown: HomeSnapshot) {
-        if let Some(reader) = self.lock_readers().get_mut(person).filter(|reader| reader.opened_at <= shown.made_at) {
-            reader.snapshot = shown;
+    pub(crate) fn record_refresh(&self, person: &PersonId, snapshot: HomeSnapshot) {
+        if let Some(reader) = self.lock_readers().get_mut(person).filter(|reader| reader.opened_at <= snapshot.made_at)
+        {
+            reader.snapshot = snapshot;
         }
     }
 

@@ -59,12 +59,12 @@ impl ImageCommits {
         Self { store, github, registry, clock, reports, memory: RwLock::default() }
     }
 
-    pub fn load_stored(&self, known: Vec<ImageCommit>) {
-        let built = |entry: ImageCommit| {
-            let known = CachedLookup::Found(entry.commit?, Proof::parse(&entry.proof)?);
-            Some((format!("{}:{}", entry.image, entry.reference), known))
+    pub fn load_stored(&self, stored: Vec<ImageCommit>) {
+        let to_cache_entry = |image_commit: ImageCommit| {
+            let lookup = CachedLookup::Found(image_commit.commit?, Proof::parse(&image_commit.proof)?);
+            Some((format!("{}:{}", image_commit.image, image_commit.reference), lookup))
         };
-        self.write_memory().commits_by_image.extend(known.into_iter().filter_map(built));
+        self.write_memory().commits_by_image.extend(stored.into_iter().filter_map(to_cache_entry));
     }
 
     pub(crate) fn back_off(&self, artefact: &ArtefactName, now: Timestamp) {
@@ -95,8 +95,8 @@ impl ImageCommits {
         self.read_memory().commits_by_image.get(reference).cloned()
     }
 
-    fn cache_lookup(&self, reference: String, known: CachedLookup) {
-        self.write_memory().commits_by_image.insert(reference, known);
+    fn cache_lookup(&self, reference: String, lookup: CachedLookup) {
+        self.write_memory().commits_by_image.insert(reference, lookup);
     }
 
     fn read_memory(&self) -> RwLockReadGuard<'_, Inner> {
@@ -144,15 +144,13 @@ impl ImageCommits {
         let key = format!("{}:{reference}", image.name);
         match self.find_cached(&key) {
             Some(CachedLookup::Found(sha, proof)) => return Ok(Some((sha, proof))),
-            Some(CachedLookup::NotFound { asked_at: asked })
-                if self.clock.now().duration_since(asked) < RETRY_AFTER =>
-            {
+            Some(CachedLookup::NotFound { asked_at }) if self.clock.now().duration_since(asked_at) < RETRY_AFTER => {
                 return Ok(None);
             }
             _ => {}
         }
-        let turn = self.begin_lookup(&key);
-        let _alone = turn.lock().await;
+        let lookup_mutex = self.begin_lookup(&key);
+        let _guard = lookup_mutex.lock().await;
         // A lookup that ran meanwhile may have found the commit.
         if let Some(CachedLookup::Found(sha, proof)) = self.find_cached(&key) {
             return Ok(Some((sha, proof)));
@@ -171,25 +169,25 @@ impl ImageCommits {
     pub(crate) async fn is_tag_overwritten(&self, artefact: &Artefact, version: &Version) -> bool {
         let Version { tag: Some(tag), commit: Some(commit), .. } = version else { return false };
         // A tag that names its commit counts more than the label, which may come from the base image.
-        if extract_sha_candidate(tag).is_some_and(|named| commit.as_str().starts_with(named)) {
+        if extract_sha_candidate(tag).is_some_and(|prefix| commit.as_str().starts_with(prefix)) {
             return false;
         }
         let image = Image { name: artefact.image.clone(), tag: Some(tag.clone()), digest: None };
         let revision = self.registry.fetch_revision(&image).await.ok().flatten();
-        revision.and_then(|revision| revision.parse::<Sha>().ok()).is_some_and(|now| now != *commit)
+        revision.and_then(|revision| revision.parse::<Sha>().ok()).is_some_and(|labelled| labelled != *commit)
     }
 
     /// Stores the commit of an image. If that fails, the commit is only looked up again later.
     async fn store_image_commit(&self, image: &str, reference: &str, sha: &Sha, proof: Proof) {
         self.cache_lookup(format!("{image}:{reference}"), CachedLookup::Found(sha.clone(), proof));
-        let kept = ImageCommit {
+        let image_commit = ImageCommit {
             image: image.to_owned(),
             reference: reference.to_owned(),
             commit: Some(sha.clone()),
             proof: proof.as_str().to_owned(),
         };
-        if let Err(error) = self.store.commit(Transaction::new().record_image_commit(kept)).await {
-            tracing::warn!(%error, image, "the commit of an image could not be kept");
+        if let Err(error) = self.store.commit(Transaction::new().record_image_commit(image_commit)).await {
+            tracing::warn!(%error, image, "the commit of an image could not be stored");
         }
     }
 }
@@ -201,10 +199,10 @@ pub(crate) async fn resolve_image_commit(
     artefact: &Artefact,
     image: &Image,
 ) -> Result<Option<(Sha, Proof)>, LookupError> {
-    let mut failed = None;
+    let mut registry_error = None;
     if let Some(candidate) = image.tag.as_deref().and_then(extract_sha_candidate) {
-        let named = github.find_commit_by_prefix(&artefact.repository, candidate).await?;
-        if let Some(commit) = named {
+        let found = github.find_commit_by_prefix(&artefact.repository, candidate).await?;
+        if let Some(commit) = found {
             return Ok(Some((commit.sha, Proof::TagPattern)));
         }
     }
@@ -216,7 +214,7 @@ pub(crate) async fn resolve_image_commit(
         }
         Ok(None) => {}
         // The Git tag is tried even if the registry does not answer.
-        Err(error) => failed = Some(error.into()),
+        Err(error) => registry_error = Some(error.into()),
     }
     if let Some(tag) = image.tag.as_deref() {
         let tagged = github.resolve_tag(&artefact.repository, tag).await?;
@@ -224,8 +222,8 @@ pub(crate) async fn resolve_image_commit(
             return Ok(Some((sha, Proof::GitTag)));
         }
     }
-    match failed {
-        Some(failed) => Err(failed),
+    match registry_error {
+        Some(error) => Err(error),
         None => Ok(None),
     }
 }

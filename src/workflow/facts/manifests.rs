@@ -17,26 +17,27 @@ pub(crate) async fn resolve_manifest_file(
 ) -> Result<Option<ManifestFile>, PlanError> {
     let Delivery::Manifest { repository, file, branch, .. } = &artefact.delivery else { return Ok(None) };
     let file = file.replace("{environment}", target.name.as_str());
-    let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
+    let manifest_file =
+        ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
     let branch = match branch {
         Some(branch) => branch.clone(),
-        None => find_default_branch(ctx, artefact, &at).await?,
+        None => find_default_branch(ctx, artefact, &manifest_file).await?,
     };
-    Ok(Some(ManifestFile { branch, ..at }))
+    Ok(Some(ManifestFile { branch, ..manifest_file }))
 }
 
 pub(crate) async fn find_default_branch(
     ctx: &Context,
     artefact: &Artefact,
-    at: &ManifestFile,
+    manifest_file: &ManifestFile,
 ) -> Result<String, PlanError> {
-    match ctx.github.fetch_default_branch(&at.repository).await {
+    match ctx.github.fetch_default_branch(&manifest_file.repository).await {
         Ok(branch) => Ok(branch),
         // GitHub answers "not found" also without permission to see the repository.
         Err(GithubError::NotFound(_)) => {
-            let why = "GitHub does not find that repository, or does not let me see it: correct its name, or let \
+            let problem = "GitHub does not find that repository, or does not let me see it: correct its name, or let \
                            the token or the app read and write it";
-            Err(build_manifest_refusal(artefact, at, why.to_owned()).into())
+            Err(build_manifest_refusal(artefact, manifest_file, problem.to_owned()).into())
         }
         Err(error) => Err(error.into()),
     }
@@ -46,21 +47,23 @@ pub(crate) async fn find_default_branch(
 pub(crate) async fn read_manifest_text(
     ctx: &Context,
     artefact: &Artefact,
-    at: &ManifestFile,
+    manifest_file: &ManifestFile,
 ) -> Result<String, PlanError> {
-    let ManifestFile { repository, branch, file } = at;
+    let ManifestFile { repository, branch, file } = manifest_file;
     match ctx.github.fetch_file(repository, branch, file).await {
         Ok(Some(text)) => Ok(text),
         Ok(None) => {
-            find_default_branch(ctx, artefact, at).await?;
-            let why = format!("it is not on the branch {branch}: write it there once, with the version that runs now");
-            Err(build_manifest_refusal(artefact, at, why).into())
+            find_default_branch(ctx, artefact, manifest_file).await?;
+            let problem =
+                format!("it is not on the branch {branch}: write it there once, with the version that runs now");
+            Err(build_manifest_refusal(artefact, manifest_file, problem).into())
         }
         Err(GithubError::NotFound(_)) => {
-            let why = format!("there is no branch {branch}: correct `branch`, or leave it out to have the default one");
-            Err(build_manifest_refusal(artefact, at, why).into())
+            let problem =
+                format!("there is no branch {branch}: correct `branch`, or leave it out to have the default one");
+            Err(build_manifest_refusal(artefact, manifest_file, problem).into())
         }
-        Err(GithubError::Other(why)) => Err(build_manifest_refusal(artefact, at, why).into()),
+        Err(GithubError::Other(problem)) => Err(build_manifest_refusal(artefact, manifest_file, problem).into()),
         Err(error) => Err(error.into()),
     }
 }
@@ -69,24 +72,29 @@ pub(crate) async fn read_manifest_text(
 pub(crate) async fn read_manifest_version(
     ctx: &Context,
     artefact: &Artefact,
-    at: &ManifestFile,
+    manifest_file: &ManifestFile,
 ) -> Result<Version, PlanError> {
-    let text = read_manifest_text(ctx, artefact, at).await?;
-    Ok(parse_manifest_version(artefact, at, &text)?)
+    let text = read_manifest_text(ctx, artefact, manifest_file).await?;
+    Ok(parse_manifest_version(artefact, manifest_file, &text)?)
 }
 
 /// The version in the text of a manifest.
-pub(crate) fn parse_manifest_version(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result<Version, Refusal> {
+pub(crate) fn parse_manifest_version(
+    artefact: &Artefact,
+    manifest_file: &ManifestFile,
+    text: &str,
+) -> Result<Version, Refusal> {
     let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
-        return Err(build_manifest_refusal(artefact, at, "it does not go by manifest".to_owned()));
+        return Err(build_manifest_refusal(artefact, manifest_file, "it does not go by manifest".to_owned()));
     };
-    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    let said = manifest::read_version(text, &place)
-        .map_err(|problem| build_manifest_refusal(artefact, at, problem.to_string()))?;
-    Ok(said.version)
+    let selector = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    let found = manifest::read_version(text, &selector)
+        .map_err(|problem| build_manifest_refusal(artefact, manifest_file, problem.to_string()))?;
+    Ok(found.version)
 }
 
-pub(crate) fn build_manifest_refusal(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
-    let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
+pub(crate) fn build_manifest_refusal(artefact: &Artefact, manifest_file: &ManifestFile, problem: String) -> Refusal {
+    let (artefact, repository, file) =
+        (artefact.name.clone(), manifest_file.repository.clone(), manifest_file.file.clone());
     Refusal::ManifestProblem { artefact, repository, file, problem }
 }

@@ -18,15 +18,15 @@ pub(crate) async fn find_result_on_branch(ctx: &Context, change: &Change) -> Res
     }
 }
 
-/// The commit that brought the pinned commit into the branch: Gantry's own merge, else the head of a branch that
-/// contains the pinned commit. `None`: the branch lacks it.
+/// The commit that brought the pinned commit into the branch: Gantry's own merge, else the head of the branch. `None`:
+/// the branch does not contain the pinned commit.
 pub(crate) async fn find_existing_merge(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
     let plan = &change.plan;
     let Some(pinned) = plan.single_merge_commit() else { return find_result_on_branch(ctx, change).await };
-    if let Some(ours) =
+    if let Some(own_merge) =
         ctx.github.find_commit_by_line(&plan.repository, &plan.branch, &change.format_change_trailer()).await?
     {
-        return Ok(Some(ours));
+        return Ok(Some(own_merge));
     }
     match ctx.github.compare_with_branch(&plan.repository, &plan.branch, pinned).await? {
         BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),

@@ -13,6 +13,6 @@ pub(crate) async fn find_message_links(
     keys: &[MessageKey],
 ) -> Result<HashMap<MessageKey, String>, StoreError> {
     let Some(identity) = ctx.slack.cached_identity() else { return Ok(HashMap::new()) };
-    let places = ctx.store.find_message_locations(keys).await?;
-    Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.message_url(&place)?))).collect())
+    let locations = ctx.store.find_message_locations(keys).await?;
+    Ok(locations.into_iter().filter_map(|(key, location)| Some((key, identity.message_url(&location)?))).collect())
 }

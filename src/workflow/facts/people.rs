@@ -14,8 +14,8 @@ use crate::workflow::ttl_cache::TtlCache;
 
 /// For roles. Long enough that `list` rarely waits for Slack.
 const ROLE_TTL: SignedDuration = SignedDuration::from_mins(10);
-/// For accounts and groups, on which rights depend. A person who was removed from a group loses its rights within a
-/// minute.
+/// For accounts and groups, on which rights depend. A person who was removed from a group loses the group's rights
+/// within a minute.
 const ACCOUNT_TTL: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Clone, Debug)]
@@ -45,23 +45,23 @@ impl People {
     }
 
     /// The role from the cache. `None`: unknown or too old.
-    pub fn find_cached_role(&self, from: &RequestOrigin) -> Option<Role> {
-        if from.team != *self.0.team.get()? {
+    pub fn find_cached_role(&self, origin: &RequestOrigin) -> Option<Role> {
+        if origin.team != *self.0.team.get()? {
             return Some(Role::Stranger);
         }
-        self.0.roles.get(&from.person, self.0.clock.now())
+        self.0.roles.get(&origin.person, self.0.clock.now())
     }
 
     /// The role from the cache, else from Slack.
-    pub async fn resolve_requester_role(&self, from: &RequestOrigin) -> Result<Role, SendError> {
+    pub async fn resolve_requester_role(&self, origin: &RequestOrigin) -> Result<Role, SendError> {
         if self.0.team.get().is_none() {
             let identity = self.0.slack.fetch_identity().await?;
             // Another task may have set it meanwhile, to the same value.
             let _ = self.0.team.set(identity.team);
         }
-        match self.find_cached_role(from) {
+        match self.find_cached_role(origin) {
             Some(role) => Ok(role),
-            None => self.resolve_person_role(&from.person).await,
+            None => self.resolve_person_role(&origin.person).await,
         }
     }
 
@@ -75,8 +75,8 @@ impl People {
 
     /// The account, at most a minute old.
     pub(crate) async fn fetch_account(&self, person: &PersonId) -> Result<Option<SlackAccount>, SendError> {
-        if let Some(known) = self.0.accounts.get(person, self.0.clock.now()) {
-            return Ok(known);
+        if let Some(cached) = self.0.accounts.get(person, self.0.clock.now()) {
+            return Ok(cached);
         }
         let account = self.0.slack.fetch_account(person).await?;
         self.cache_account(person, account.clone());
@@ -99,13 +99,13 @@ impl People {
 
     /// All user groups, at most a minute old.
     pub(crate) async fn fetch_groups(&self) -> Result<Arc<[UserGroup]>, SendError> {
-        let mut known = self.0.groups.lock().await;
+        let mut cached = self.0.groups.lock().await;
         let now = self.0.clock.now();
-        match &*known {
-            Some((learned, groups)) if now.duration_since(*learned) < ACCOUNT_TTL => Ok(groups.clone()),
+        match &*cached {
+            Some((fetched_at, groups)) if now.duration_since(*fetched_at) < ACCOUNT_TTL => Ok(groups.clone()),
             _ => {
                 let groups: Arc<[UserGroup]> = self.0.slack.list_user_groups().await?.into();
-                *known = Some((now, groups.clone()));
+                *cached = Some((now, groups.clone()));
                 Ok(groups)
             }
         }

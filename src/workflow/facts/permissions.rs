@@ -18,7 +18,7 @@ use crate::workflow::error::LookupError;
 use crate::workflow::facts::people::People;
 use crate::workflow::ttl_cache::TtlCache;
 
-/// A person who was removed from a team loses its rights within a minute.
+/// A person who was removed from a team loses the team's rights within a minute.
 const TEAM_TTL: SignedDuration = SignedDuration::from_secs(60);
 /// The mapping of people to logins changes rarely, and gives no right by itself.
 const IDENTITY_TTL: SignedDuration = SignedDuration::from_mins(10);
@@ -46,7 +46,7 @@ impl Permissions {
         logins: BTreeMap<PersonId, String>,
         ladder: Ladder,
     ) -> Self {
-        let (by_email, by_login, in_team) =
+        let (login_by_person, person_by_login, team_membership) =
             (TtlCache::new(IDENTITY_TTL), TtlCache::new(IDENTITY_TTL), TtlCache::new(TEAM_TTL));
         Self(Arc::new(Inner {
             people,
@@ -54,9 +54,9 @@ impl Permissions {
             clock,
             logins,
             ladder,
-            login_by_person: by_email,
-            person_by_login: by_login,
-            team_membership: in_team,
+            login_by_person,
+            person_by_login,
+            team_membership,
         }))
     }
 
@@ -67,11 +67,11 @@ impl Permissions {
         members: &[Member],
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        let unknown = |error: SendError| slack_lookup_error("who you are", &error);
+        let to_lookup_error = |error: SendError| slack_lookup_error("who you are", &error);
         if members.is_empty() {
-            return Ok(self.0.people.resolve_person_role(person).await.map_err(unknown)? == Role::Member);
+            return Ok(self.0.people.resolve_person_role(person).await.map_err(to_lookup_error)? == Role::Member);
         }
-        let account = self.0.people.fetch_account(person).await.map_err(unknown)?;
+        let account = self.0.people.fetch_account(person).await.map_err(to_lookup_error)?;
         let Some(account) = account.filter(|account| account.role == Role::Member) else { return Ok(false) };
         if members.iter().any(|member| matches!(member, Member::Person(id) if id == person)) {
             return Ok(true);
@@ -117,8 +117,8 @@ impl Permissions {
 
     async fn is_in_team(&self, organisation: &str, team: &str, login: String) -> Result<bool, LookupError> {
         let key = (organisation.to_owned(), team.to_owned(), login.to_ascii_lowercase());
-        if let Some(known) = self.0.team_membership.get(&key, self.0.clock.now()) {
-            return Ok(known);
+        if let Some(cached) = self.0.team_membership.get(&key, self.0.clock.now()) {
+            return Ok(cached);
         }
         let result = self.0.github.is_in_team(organisation, team, &login).await;
         let is_member =
@@ -137,8 +137,8 @@ impl Permissions {
             return Ok(Some(login.clone()));
         }
         let key = (person.clone(), repository.clone());
-        if let Some(known) = self.0.login_by_person.get(&key, self.0.clock.now()) {
-            return Ok(known);
+        if let Some(cached) = self.0.login_by_person.get(&key, self.0.clock.now()) {
+            return Ok(cached);
         }
         let account = self.0.people.fetch_account(person).await;
         let account = account.map_err(|error| slack_lookup_error("who you are", &error))?;
@@ -164,22 +164,22 @@ impl Permissions {
         login: &str,
         repository: &Repository,
     ) -> Result<Option<PersonId>, LookupError> {
-        let unknown = |error: SendError| slack_lookup_error("who is who", &error);
+        let to_lookup_error = |error: SendError| slack_lookup_error("who is who", &error);
         let person = match self.find_configured_person(login) {
             Some(person) => Some(person.clone()),
             None => self.find_person_by_email(login, repository).await?,
         };
         let Some(person) = person else { return Ok(None) };
         // The person may have left the workspace since.
-        let account = self.0.people.fetch_account(&person).await.map_err(unknown)?;
+        let account = self.0.people.fetch_account(&person).await.map_err(to_lookup_error)?;
         Ok(account.filter(|account| account.role == Role::Member).map(|account| account.id))
     }
 
     /// Like [`Self::find_person`], but only from the configuration and the cache.
     pub(crate) fn find_known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
         let key = (login.to_ascii_lowercase(), repository.clone());
-        let remembered = || self.0.person_by_login.get(&key, self.0.clock.now()).flatten();
-        self.find_configured_person(login).cloned().or_else(remembered)
+        let find_cached = || self.0.person_by_login.get(&key, self.0.clock.now()).flatten();
+        self.find_configured_person(login).cloned().or_else(find_cached)
     }
 
     async fn find_person_by_email(
@@ -188,8 +188,8 @@ impl Permissions {
         repository: &Repository,
     ) -> Result<Option<PersonId>, LookupError> {
         let key = (login.to_ascii_lowercase(), repository.clone());
-        if let Some(known) = self.0.person_by_login.get(&key, self.0.clock.now()) {
-            return Ok(known);
+        if let Some(cached) = self.0.person_by_login.get(&key, self.0.clock.now()) {
+            return Ok(cached);
         }
         let email = self
             .0
@@ -223,12 +223,12 @@ impl Permissions {
         let by_group = |member: &Member| matches!(member, Member::Group(_) | Member::Handle(_));
         let groups = if members.iter().any(by_group) { self.0.people.fetch_groups().await.ok() } else { None };
         let groups = groups.as_deref().unwrap_or_default();
-        let called = |member: &Member| match member {
+        let to_label = |member: &Member| match member {
             Member::Person(person) => MemberLabel::Person(person.clone()),
             Member::Team { organisation, team } => MemberLabel::Team(format!("{organisation}/{team}")),
             Member::Group(id) => {
-                let known = groups.iter().find(|group| group.id == *id);
-                let handle = known.map_or_else(|| id.clone(), |group| group.handle.clone());
+                let group = groups.iter().find(|group| group.id == *id);
+                let handle = group.map_or_else(|| id.clone(), |group| group.handle.clone());
                 MemberLabel::Group { id: id.clone(), handle }
             }
             Member::Handle(handle) => match groups.iter().find(|group| group.handle.eq_ignore_ascii_case(handle)) {
@@ -236,7 +236,7 @@ impl Permissions {
                 None => MemberLabel::Handle(handle.clone()),
             },
         };
-        members.iter().map(called).collect()
+        members.iter().map(to_label).collect()
     }
 
     /// The people and groups that [`Permissions::may_promote_or_approve`] accepts, as a message names them.
@@ -297,34 +297,34 @@ impl Permissions {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        let promotes = self.may_promote(person, environment, repository).await;
+        let may_promote = self.may_promote(person, environment, repository).await;
         let policy = self.0.ladder.find_policy(environment);
         // Without approvals, `may_approve` would check the same again.
-        if matches!(promotes, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
-            return promotes;
+        if matches!(may_promote, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
+            return may_promote;
         }
         match self.may_approve(person, environment, repository).await {
-            Ok(false) => promotes,
-            told => told,
+            Ok(false) => may_promote,
+            may_approve => may_approve,
         }
     }
 }
 
-fn slack_lookup_error(what: &str, error: &SendError) -> LookupError {
-    tracing::warn!(%error, "Slack cannot tell {what}");
-    let why = format!("Slack cannot tell me {what} right now");
+fn slack_lookup_error(question: &str, error: &SendError) -> LookupError {
+    tracing::warn!(%error, "a lookup in Slack failed: {question}");
+    let reason = format!("Slack cannot tell me {question} right now");
     match error {
         SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_) => {
-            LookupError::new_transient(why)
+            LookupError::new_transient(reason)
         }
-        _ => LookupError::new_permanent(why),
+        _ => LookupError::new_permanent(reason),
     }
 }
 
-fn github_lookup_error(what: &str, error: &GithubError) -> LookupError {
-    tracing::warn!(%error, "GitHub cannot tell {what}");
-    let why = format!("GitHub cannot tell me {what} right now");
-    if error.is_transient() { LookupError::new_transient(why) } else { LookupError::new_permanent(why) }
+fn github_lookup_error(question: &str, error: &GithubError) -> LookupError {
+    tracing::warn!(%error, "a lookup on GitHub failed: {question}");
+    let reason = format!("GitHub cannot tell me {question} right now");
+    if error.is_transient() { LookupError::new_transient(reason) } else { LookupError::new_permanent(reason) }
 }
 
 fn identity_lookup_error(error: &GithubError) -> LookupError {

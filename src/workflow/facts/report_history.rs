@@ -35,8 +35,8 @@ impl ReportHistory {
         environment: &EnvironmentName,
         artefact: &ArtefactName,
     ) -> Option<ControllerMessage> {
-        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        memory.get(&(environment.clone(), artefact.clone()))?.last_message().cloned()
+        let logs = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        logs.get(&(environment.clone(), artefact.clone()))?.last_message().cloned()
     }
 
     /// The reported failure of a commit.
@@ -46,28 +46,29 @@ impl ReportHistory {
         artefact: &ArtefactName,
         commit: &Sha,
     ) -> Option<(String, FailureEvidence)> {
-        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let words = memory.get(&(environment.clone(), artefact.clone()))?;
-        words.find_failure(commit).map(|(message, evidence)| (message.to_owned(), evidence))
+        let logs = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let log = logs.get(&(environment.clone(), artefact.clone()))?;
+        log.find_failure(commit).map(|(message, evidence)| (message.to_owned(), evidence))
     }
 
     /// The commit that a controller reported as deployed for this sighting. The report must be no older than the
     /// sighting (in whole seconds, like Flux's times) and come soon after the version ran. A later one may be about a
     /// newer version.
     pub(crate) fn find_reported_commit(&self, sighting: &Sighting) -> Option<Sha> {
-        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let words = memory.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
-        let (commit, at) = words.last_success()?;
-        let since = at.as_second() >= sighting.seen_at.as_second();
-        let soon = sighting.running_at.is_some_and(|ran| at.duration_since(ran) <= REPORTED_WITHIN);
-        (since && soon).then(|| commit.clone())
+        let logs = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let log = logs.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
+        let (commit, reported_at) = log.last_success()?;
+        let is_after_start = reported_at.as_second() >= sighting.seen_at.as_second();
+        let is_soon_after =
+            sighting.running_at.is_some_and(|running_at| reported_at.duration_since(running_at) <= REPORTED_WITHIN);
+        (is_after_start && is_soon_after).then(|| commit.clone())
     }
 
     /// Removes a reported success, because its commit does not belong to this artefact.
     pub(crate) fn discard_report(&self, sighting: &Sighting, commit: &Sha) {
         let key = (sighting.environment.clone(), sighting.artefact.clone());
-        if let Some(words) = self.write_logs().get_mut(&key) {
-            words.forget_success(commit);
+        if let Some(log) = self.write_logs().get_mut(&key) {
+            log.forget_success(commit);
         }
     }
 
@@ -113,15 +114,14 @@ impl ReportLog {
                 }
             }
             ReportStatus::Failed { message, evidence } => {
-                let tried_again = self.start.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
+                let tried_again = self.start.as_ref().is_some_and(|(started, last)| started == commit && *last > at);
                 let overtaken = self.success.as_ref().is_some_and(|(_, last)| *last > at)
                     || self.failure.as_ref().is_some_and(|(_, last, ..)| *last > at);
                 // A health report must not replace a stronger report on the same commit.
                 let is_weaker = !evidence.can_trigger_auto_rollback()
-                    && self
-                        .failure
-                        .as_ref()
-                        .is_some_and(|(failed, _, _, known)| failed == commit && known.can_trigger_auto_rollback());
+                    && self.failure.as_ref().is_some_and(|(failed, _, _, recorded)| {
+                        failed == commit && recorded.can_trigger_auto_rollback()
+                    });
                 if !tried_again && !overtaken && !is_weaker {
                     self.failure = Some((commit.clone(), at, message.clone(), *evidence));
                 }
@@ -130,16 +130,16 @@ impl ReportLog {
     }
 
     fn record_last_message(&mut self, report: &Report, at: Timestamp) {
-        let (said, text) = match &report.outcome {
+        let (outcome, text) = match &report.outcome {
             ReportStatus::Succeeded => (ReportedOutcome::Succeeded, &report.message),
             ReportStatus::Failed { message, .. } => (ReportedOutcome::Failed, message),
             ReportStatus::Progressing => (ReportedOutcome::Progressing, &report.message),
             ReportStatus::Noise => return,
         };
-        if self.message.as_ref().is_none_or(|before| before.at <= at) {
+        if self.message.as_ref().is_none_or(|previous| previous.at <= at) {
             let text = text.chars().take(MAX_MESSAGE_CHARS).collect();
             let (by, commit) = (report.sender.display_name().to_owned(), report.commit.clone());
-            self.message = Some(ControllerMessage { by, said, text, commit, at });
+            self.message = Some(ControllerMessage { by, said: outcome, text, commit, at });
         }
     }
 
@@ -197,25 +197,25 @@ mod tests {
 
     /// The log after some reports. Each report is a commit, an outcome and a second: `a+3` began, `a!3` failed, `a=3`
     /// succeeded, `a.3` is noise.
-    fn after(words: &str) -> ReportLog {
-        let mut heard = ReportLog::default();
-        for (n, word) in words.split_whitespace().enumerate() {
-            let mut letters = word.chars();
-            let (commit, said) = (letters.next().unwrap(), letters.next().unwrap());
-            let outcome = match said {
+    fn build_log(reports: &str) -> ReportLog {
+        let mut log = ReportLog::default();
+        for (n, short_form) in reports.split_whitespace().enumerate() {
+            let mut letters = short_form.chars();
+            let (commit, sign) = (letters.next().unwrap(), letters.next().unwrap());
+            let outcome = match sign {
                 '+' => ReportStatus::Progressing,
-                '!' => ReportStatus::Failed { message: word.to_owned(), evidence: FailureEvidence::NotApplied },
+                '!' => ReportStatus::Failed { message: short_form.to_owned(), evidence: FailureEvidence::NotApplied },
                 '=' => ReportStatus::Succeeded,
                 _ => ReportStatus::Noise,
             };
             let second = letters.as_str().parse().ok();
-            heard.record_report(&report(commit, outcome, second), at(100 + i64::try_from(n).unwrap()));
+            log.record_report(&report(commit, outcome, second), at(100 + i64::try_from(n).unwrap()));
         }
-        heard
+        log
     }
 
     #[test]
-    fn the_last_word_counts_in_whichever_order_they_come() {
+    fn the_newest_report_counts_in_any_order_of_receipt() {
         let cases = [
             // reports, failure of `a`, last success
             ("a+1 a!2", Some("a!2"), None),
@@ -244,11 +244,11 @@ mod tests {
             ("a=3600 a!", Some("a!"), Some(('a', 100))),
             ("a!3600 a+", None, None),
         ];
-        for (words, failure, success) in cases {
-            let heard = after(words);
-            assert_eq!(heard.find_failure(&sha('a')).map(|(message, _)| message), failure, "{words}");
+        for (reports, failure, success) in cases {
+            let log = build_log(reports);
+            assert_eq!(log.find_failure(&sha('a')).map(|(message, _)| message), failure, "{reports}");
             let success = success.map(|(commit, second)| (sha(commit), at(second)));
-            assert_eq!(heard.last_success(), success.as_ref(), "{words}");
+            assert_eq!(log.last_success(), success.as_ref(), "{reports}");
         }
     }
 
@@ -264,50 +264,50 @@ mod tests {
             }
             assert_eq!(log.find_failure(&sha('a')), Some(("refused", FailureEvidence::NotApplied)));
         }
-        let mut tried_again = after("a!2 a+3");
+        let mut tried_again = build_log("a!2 a+3");
         tried_again.record_report(&health(4), at(100));
         assert_eq!(tried_again.find_failure(&sha('a')), Some(("unhealthy", FailureEvidence::HealthReport)));
     }
 
     #[test]
-    fn what_names_no_commit_says_nothing_of_one() {
-        let mut heard = after("a!2");
-        heard.record_report(&Report { commit: None, ..report('a', ReportStatus::Succeeded, Some(3)) }, at(100));
-        let failure = |commit| heard.find_failure(&sha(commit)).map(|(message, _)| message);
+    fn a_report_without_a_commit_does_not_change_the_failure_of_a_commit() {
+        let mut log = build_log("a!2");
+        log.record_report(&Report { commit: None, ..report('a', ReportStatus::Succeeded, Some(3)) }, at(100));
+        let failure = |commit| log.find_failure(&sha(commit)).map(|(message, _)| message);
         assert_eq!((failure('a'), failure('b')), (Some("a!2"), None));
     }
 
     #[test]
-    fn the_last_word_is_kept_whatever_it_says() {
+    fn the_newest_message_is_kept_for_every_outcome() {
         let catalogue = sample::catalogue();
         let mailer = catalogue.find_artefact("mailer").unwrap();
         let environment = EnvironmentName::new("qa");
-        let sources = ReportHistory::default();
-        let last = || sources.find_last_message(&environment, &mailer.name).map(|word| (word.said, word.at));
+        let history = ReportHistory::default();
+        let last = || history.find_last_message(&environment, &mailer.name).map(|message| (message.said, message.at));
         assert_eq!(last(), None);
-        let words = [
+        let reports = [
             ("ReconciliationSucceeded", "info", 10, (ReportedOutcome::Succeeded, at(10))),
             ("HealthCheckFailed", "error", 20, (ReportedOutcome::Failed, at(20))),
             ("ReconciliationSucceeded", "info", 15, (ReportedOutcome::Failed, at(20))),
         ];
-        for (reason, severity, seconds, kept) in words {
+        for (reason, severity, seconds, expected) in reports {
             let event = serde_json::json!({
                 "involvedObject": { "kind": "Kustomization", "name": "mailer" }, "severity": severity,
-                "reason": reason, "timestamp": at(seconds).to_string(), "message": "words",
+                "reason": reason, "timestamp": at(seconds).to_string(), "message": "a message",
                 "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
             });
             let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
-            sources.record_report(mailer, &report, at(100));
-            assert_eq!(last(), Some(kept), "{reason} at {seconds}");
+            history.record_report(mailer, &report, at(100));
+            assert_eq!(last(), Some(expected), "{reason} at {seconds}");
         }
     }
 
     #[test]
-    fn a_report_counts_for_what_ran_shortly_before_it_and_for_nothing_else() {
+    fn a_report_counts_only_for_a_version_that_started_shortly_before() {
         let catalogue = sample::catalogue();
         let mailer = catalogue.find_artefact("mailer").unwrap();
         let environment = EnvironmentName::new("qa");
-        let stay = Sighting {
+        let running = Sighting {
             artefact: mailer.name.clone(),
             environment: environment.clone(),
             version: Version { tag: Some("build-7".into()), ..Version::default() },
@@ -318,24 +318,24 @@ mod tests {
             ended_at: None,
             announced: true,
         };
-        let rolling = Sighting { running_at: None, healthy_since: None, ..stay.clone() };
+        let rolling = Sighting { running_at: None, healthy_since: None, ..running.clone() };
         let cases = [
-            ("before it came", -1, &stay, false),
-            ("while it rolled out", 30, &stay, true),
-            ("when it ran", 61, &stay, true),
-            ("long after", 3600, &stay, false),
-            ("what does not run yet", 30, &rolling, false),
+            ("before the rollout", -1, &running, false),
+            ("during the rollout", 30, &running, true),
+            ("just after the rollout", 61, &running, true),
+            ("long after the rollout", 3600, &running, false),
+            ("a version that does not run yet", 30, &rolling, false),
         ];
-        for (name, seconds, stay, counts) in cases {
-            let sources = ReportHistory::default();
+        for (name, seconds, sighting, counts) in cases {
+            let history = ReportHistory::default();
             let event = serde_json::json!({
                 "involvedObject": { "kind": "Kustomization", "name": "mailer" }, "severity": "info",
                 "reason": "ReconciliationSucceeded", "timestamp": at(seconds).to_string(),
                 "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
             });
             let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
-            sources.record_report(mailer, &report, at(seconds));
-            assert_eq!(sources.find_reported_commit(stay).is_some(), counts, "{name}");
+            history.record_report(mailer, &report, at(seconds));
+            assert_eq!(history.find_reported_commit(sighting).is_some(), counts, "{name}");
         }
     }
 }

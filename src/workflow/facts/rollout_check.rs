@@ -19,7 +19,7 @@ pub(crate) enum VersionOwnership {
 
 /// The state of a change's result in the cluster.
 pub(crate) enum RolloutCheck {
-    /// Another version runs. `commit_unknown`: that version came after the merge, and its commit is not known.
+    /// Another version runs, or none. `commit_unknown`: that version came after the merge, and its commit is not known.
     NotDeployed {
         running_version: Option<String>,
         commit_unknown: bool,
@@ -47,8 +47,8 @@ pub(crate) enum RolloutCheck {
 pub(crate) async fn is_result_running(ctx: &Context, change: &Change) -> bool {
     match change.stage.deploying() {
         Some(deploying) => {
-            let look = check_rollout(ctx, change, &deploying.result).await;
-            matches!(look, RolloutCheck::Running { .. } | RolloutCheck::Unrecorded { .. })
+            let check = check_rollout(ctx, change, &deploying.result).await;
+            matches!(check, RolloutCheck::Running { .. } | RolloutCheck::Unrecorded { .. })
         }
         None => false,
     }
@@ -65,18 +65,20 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
     if let RolloutState::Unreadable { why, .. } = &rollout.state {
         return RolloutCheck::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
     }
-    let runs = rollout.version.as_ref().map(|version| version.label().to_owned());
-    let seen = ctx.sightings.find_sighting(&artefact.name, &change.plan.environment);
-    let seen = seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_same_image(version)));
+    let running_version = rollout.version.as_ref().map(|version| version.label().to_owned());
+    let sighting = ctx.sightings.find_sighting(&artefact.name, &change.plan.environment);
+    let sighting = sighting
+        .filter(|sighting| rollout.version.as_ref().is_some_and(|version| sighting.version.is_same_image(version)));
     let mut commit_unknown = false;
-    let ours = match &seen {
+    let proof = match &sighting {
         // Nothing runs, or the observer is about to record the version and then wakes the change.
         None => None,
-        Some(seen) => match is_result_of(ctx, artefact, change, result, seen).await {
+        Some(sighting) => match is_result_of(ctx, artefact, change, result, sighting).await {
             Ok(VersionOwnership::Ours(proof)) => Some(proof),
             Ok(VersionOwnership::Foreign) => None,
             Ok(VersionOwnership::Unknown) => {
-                commit_unknown = change.stage.deploying().is_some_and(|deploying| seen.seen_at >= deploying.merged_at);
+                commit_unknown =
+                    change.stage.deploying().is_some_and(|deploying| sighting.seen_at >= deploying.merged_at);
                 None
             }
             Err(error) => return RolloutCheck::Unclear(format!("{error}.")),
@@ -84,8 +86,10 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
     };
     let reported_failure = ctx.report_history.find_failure(&change.plan.environment, &artefact.name, result);
     let is_degraded = matches!(rollout.state, RolloutState::Degraded { .. });
-    match (ours, rollout.state) {
-        (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
+    match (proof, rollout.state) {
+        (Some(proof), RolloutState::Running { ready })
+            if sighting.is_some_and(|sighting| sighting.running_at.is_some()) =>
+        {
             RolloutCheck::Running { ready, proof }
         }
         // The change must not end yet, or the observer would announce its version as an arrival.
@@ -96,19 +100,19 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
         }
         (Some(_), RolloutState::Degraded { reason }) => RolloutCheck::Failed {
             reason: find_change_failure_reason(ctx, artefact, change).await.unwrap_or_else(|| match reported_failure {
-                Some((told, _)) => format!("{reason}: {told}"),
+                Some((report, _)) => format!("{reason}: {report}"),
                 None => reason.to_string(),
             }),
             was_rolled_out: true,
             evidence: FailureEvidence::Workload,
         },
-        (ours, _) => match reported_failure {
-            // The image does not name its commit, but the report does. The cluster itself shows the workload as degraded.
+        (proof, _) => match reported_failure {
+            // The image does not name its commit, but the report does. The cluster itself shows a degraded workload.
             Some((reason, _)) if commit_unknown && is_degraded => {
                 RolloutCheck::Failed { reason, was_rolled_out: false, evidence: FailureEvidence::Workload }
             }
-            Some((reason, evidence)) => RolloutCheck::Failed { reason, was_rolled_out: ours.is_some(), evidence },
-            None => RolloutCheck::NotDeployed { running_version: runs, commit_unknown },
+            Some((reason, evidence)) => RolloutCheck::Failed { reason, was_rolled_out: proof.is_some(), evidence },
+            None => RolloutCheck::NotDeployed { running_version, commit_unknown },
         },
     }
 }
@@ -119,30 +123,30 @@ pub(crate) async fn is_result_of(
     artefact: &Artefact,
     change: &Change,
     result: &Sha,
-    seen: &Sighting,
+    sighting: &Sighting,
 ) -> Result<VersionOwnership, LookupError> {
     // The version that ran before the change is never its result, even if its commit contains the result.
     if change.plan.artefact == artefact.name
-        && change.plan.from.as_ref().is_some_and(|from| from.is_same_image(&seen.version))
+        && change.plan.from.as_ref().is_some_and(|from| from.is_same_image(&sighting.version))
     {
         return Ok(VersionOwnership::Foreign);
     }
     // With delivery by manifest, the result is exactly the written image.
     if change.plan.manifest_file().is_some() {
-        let ours = change.plan.version.is_same_image(&seen.version);
-        return Ok(if ours { VersionOwnership::Ours(Proof::Image) } else { VersionOwnership::Foreign });
+        let is_ours = change.plan.version.is_same_image(&sighting.version);
+        return Ok(if is_ours { VersionOwnership::Ours(Proof::Image) } else { VersionOwnership::Foreign });
     }
-    let Some((commit, proof)) = ctx.image_commits.resolve_sighting_commit(artefact, seen).await? else {
+    let Some((commit, proof)) = ctx.image_commits.resolve_sighting_commit(artefact, sighting).await? else {
         return Ok(VersionOwnership::Unknown);
     };
     // The version that a rollback restores may still run at the merge, while the bad version is about to roll out.
-    let ran_on = change.plan.is_rollback()
-        && change.stage.deploying().is_some_and(|deploying| seen.seen_at < deploying.merged_at);
+    let ran_before_merge = change.plan.is_rollback()
+        && change.stage.deploying().is_some_and(|deploying| sighting.seen_at < deploying.merged_at);
     // An image that is built once and only retagged has the pinned commit itself.
-    let ours = commit == *result
-        || (Some(&commit) == change.plan.pinned_commit() && !ran_on)
+    let is_ours = commit == *result
+        || (Some(&commit) == change.plan.pinned_commit() && !ran_before_merge)
         || !ctx.comparisons.is_behind(artefact, &commit, result).await?;
-    Ok(if ours { VersionOwnership::Ours(proof) } else { VersionOwnership::Foreign })
+    Ok(if is_ours { VersionOwnership::Ours(proof) } else { VersionOwnership::Foreign })
 }
 
 pub(crate) async fn find_change_failure_reason(ctx: &Context, artefact: &Artefact, change: &Change) -> Option<String> {

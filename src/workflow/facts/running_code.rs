@@ -18,7 +18,7 @@ pub(crate) struct RunningCode {
     pub(crate) version: Version,
     /// After a rollback the version that was restored, otherwise the same version.
     pub(crate) restored_version: Version,
-    /// The commit that was pinned when the code was promoted, down to the first environment. `None`: no commit is known.
+    /// The commit on the first environment's branch that the code comes from. `None`: no commit is known.
     pub(crate) source: Option<Sha>,
 }
 
@@ -60,8 +60,8 @@ async fn find_image_commit(
     version: &Version,
 ) -> Result<Option<Sha>, LookupError> {
     let found = match ctx.sightings.find_sighting(&artefact.name, &environment.name) {
-        Some(seen) if seen.version.is_same_image(version) => {
-            ctx.image_commits.resolve_sighting_commit(artefact, &seen).await?
+        Some(sighting) if sighting.version.is_same_image(version) => {
+            ctx.image_commits.resolve_sighting_commit(artefact, &sighting).await?
         }
         _ => ctx.image_commits.find_version_commit(artefact, version).await?,
     };

@@ -78,8 +78,8 @@ impl CurrentSighting {
 
     /// Whether the sighting is behind `below`. `None`: it was not compared with that commit.
     pub(crate) fn is_behind_commit(&self, below: &Sha) -> Option<bool> {
-        let (here, compared) = self.compared_commits.as_ref()?;
-        let same = compared == below && self.sighting.version.commit.as_ref() == Some(here);
+        let (own, compared_below) = self.compared_commits.as_ref()?;
+        let same = compared_below == below && self.sighting.version.commit.as_ref() == Some(own);
         if same { self.is_behind } else { None }
     }
 }
@@ -98,24 +98,25 @@ impl SightingCache {
     }
 
     pub fn read_artefact<T>(&self, artefact: &ArtefactName, read: impl FnOnce(&ArtefactSightings) -> T) -> T {
-        let seen = self.0.current.read().unwrap_or_else(PoisonError::into_inner);
-        read(seen.get(artefact).unwrap_or(&ArtefactSightings::default()))
+        let sightings = self.0.current.read().unwrap_or_else(PoisonError::into_inner);
+        read(sightings.get(artefact).unwrap_or(&ArtefactSightings::default()))
     }
 
     pub fn find_sighting(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sighting> {
-        self.read_artefact(artefact, |seen| seen.find_in(environment).map(|entry| entry.sighting.clone()))
+        self.read_artefact(artefact, |sightings| sightings.find_in(environment).map(|entry| entry.sighting.clone()))
     }
 
     pub(crate) fn find_commit(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sha> {
-        self.read_artefact(artefact, |of| of.find_in(environment)?.sighting.version.commit.clone())
+        self.read_artefact(artefact, |sightings| sightings.find_in(environment)?.sighting.version.commit.clone())
     }
 
     /// Records a sighting. Another version resets the comparison and the provenance.
     pub fn record_sighting(&self, sighting: Sighting) {
-        let before = self.find_sighting(&sighting.artefact, &sighting.environment).map(|before| before.seen_at);
-        self.record_recent(&sighting, before);
-        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-        let entries = seen.entry(sighting.artefact.clone()).or_default();
+        let previous = self.find_sighting(&sighting.artefact, &sighting.environment);
+        let previous_seen_at = previous.map(|previous| previous.seen_at);
+        self.record_recent(&sighting, previous_seen_at);
+        let mut artefacts = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        let entries = artefacts.entry(sighting.artefact.clone()).or_default();
         match entries.find_in_mut(&sighting.environment) {
             Some(entry) if entry.sighting.version.is_same_as(&sighting.version) => entry.sighting = sighting,
             Some(entry) => *entry = CurrentSighting::new(sighting),
@@ -123,23 +124,25 @@ impl SightingCache {
         }
     }
 
-    fn record_recent(&self, sighting: &Sighting, before: Option<Timestamp>) {
+    fn record_recent(&self, sighting: &Sighting, previous_seen_at: Option<Timestamp>) {
         let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
-        let stays = recent.entry(sighting.environment.clone()).or_default();
+        let sightings = recent.entry(sighting.environment.clone()).or_default();
         let key = (sighting.seen_at, sighting.artefact.clone());
-        let same = |stay: &&mut RecentSighting| stay.sighting.version.is_same_image(&sighting.version);
-        if let Some(stay) = stays.get_mut(&key).filter(same) {
-            stay.sighting = sighting.clone();
+        let is_same_image = |recorded: &&mut RecentSighting| recorded.sighting.version.is_same_image(&sighting.version);
+        if let Some(recorded) = sightings.get_mut(&key).filter(is_same_image) {
+            recorded.sighting = sighting.clone();
         } else {
-            let before = before.and_then(|before| stays.get_mut(&(before, sighting.artefact.clone())));
-            if let Some(stay) = before {
-                stay.sighting.ended_at.get_or_insert(sighting.seen_at);
+            let previous =
+                previous_seen_at.and_then(|seen_at| sightings.get_mut(&(seen_at, sighting.artefact.clone())));
+            if let Some(previous) = previous {
+                previous.sighting.ended_at.get_or_insert(sighting.seen_at);
             }
-            stays.insert(key, RecentSighting { sighting: sighting.clone(), excluded_from_batch: false, commit: None });
+            sightings
+                .insert(key, RecentSighting { sighting: sighting.clone(), excluded_from_batch: false, commit: None });
         }
-        let Some(((newest, _), _)) = stays.last_key_value() else { return };
+        let Some(((newest, _), _)) = sightings.last_key_value() else { return };
         let newest = *newest;
-        while let Some(oldest) = stays.first_entry() {
+        while let Some(oldest) = sightings.first_entry() {
             if newest.duration_since(oldest.key().0) <= RECENT_WINDOW {
                 break;
             }
@@ -150,22 +153,24 @@ impl SightingCache {
     /// The sightings of the last hours in an environment, oldest first.
     pub(crate) fn recent_sightings(&self, environment: &EnvironmentName) -> Vec<RecentSighting> {
         let recent = self.0.recent.read().unwrap_or_else(PoisonError::into_inner);
-        recent.get(environment).map(|stays| stays.values().cloned().collect()).unwrap_or_default()
+        recent.get(environment).map(|sightings| sightings.values().cloned().collect()).unwrap_or_default()
     }
 
     pub(crate) fn exclude_from_batch(&self, sighting: &Sighting) {
-        self.update_recent(sighting, |stay| stay.excluded_from_batch = true);
+        self.update_recent(sighting, |recent| recent.excluded_from_batch = true);
     }
 
     pub(crate) fn attach_commit(&self, sighting: &Sighting, commit: Commit) {
-        self.update_recent(sighting, |stay| stay.commit = Some(commit));
+        self.update_recent(sighting, |recent| recent.commit = Some(commit));
     }
 
-    fn update_recent(&self, sighting: &Sighting, change: impl FnOnce(&mut RecentSighting)) {
+    fn update_recent(&self, sighting: &Sighting, update: impl FnOnce(&mut RecentSighting)) {
         let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
         let key = (sighting.seen_at, sighting.artefact.clone());
-        if let Some(stay) = recent.get_mut(&sighting.environment).and_then(|stays| stays.get_mut(&key)) {
-            change(stay);
+        if let Some(recent_sighting) =
+            recent.get_mut(&sighting.environment).and_then(|sightings| sightings.get_mut(&key))
+        {
+            update(recent_sighting);
         }
     }
 
@@ -175,13 +180,13 @@ impl SightingCache {
         artefact: &ArtefactName,
         environment: &EnvironmentName,
         version: &Version,
-        origin: Provenance,
+        provenance: Provenance,
         now: Timestamp,
     ) {
-        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-        let entry = seen.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment));
+        let mut artefacts = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = artefacts.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment));
         if let Some(entry) = entry.filter(|entry| entry.sighting.version.is_same_as(version)) {
-            entry.provenance = origin;
+            entry.provenance = provenance;
             entry.provenance_checked_at = Some(now);
         }
     }
@@ -193,8 +198,8 @@ impl SightingCache {
         environment: &EnvironmentName,
         now: Timestamp,
     ) {
-        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment)) {
+        let mut artefacts = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = artefacts.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment)) {
             entry.provenance_checked_at = Some(now);
         }
     }
@@ -206,8 +211,8 @@ impl SightingCache {
         compared: (Sha, Sha),
         behind: bool,
     ) {
-        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment)) {
+        let mut artefacts = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = artefacts.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment)) {
             entry.is_behind = Some(behind);
             entry.compared_commits = Some(compared);
         }
