@@ -20,7 +20,7 @@ const LINK_WAIT_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug)]
 pub(crate) struct SentMessage {
-    pub(crate) place: Option<MessageLocation>,
+    pub(crate) location: Option<MessageLocation>,
     pub(crate) note: Option<String>,
     pub(crate) is_plain: bool,
     /// The message with the file, which Slack accepts only as a message of its own.
@@ -31,7 +31,7 @@ pub(crate) struct SentMessage {
 
 impl SentMessage {
     fn new_skipped() -> Self {
-        Self { place: None, note: None, is_plain: false, file_message: None, file_error: None }
+        Self { location: None, note: None, is_plain: false, file_message: None, file_error: None }
     }
 }
 
@@ -56,19 +56,19 @@ pub(crate) async fn send_with_fallbacks(
     // A private answer delays only its reader.
     let may_wait = !matches!(message.to, Destination::Post { .. }) || now.duration_since(created_at) < LINK_WAIT_LIMIT;
     if let Some(MessageLink { key, only_elsewhere }) = message.link_to.take() {
-        let place = store.find_posted_message(&key).await?.map(|said| said.location);
-        if place.is_none() && may_wait && store.is_posted_or_queued(&key).await? {
+        let location = store.find_posted_message(&key).await?.map(|linked| linked.location);
+        if location.is_none() && may_wait && store.is_posted_or_queued(&key).await? {
             // The linked message is still queued. The wait is limited, because other messages wait behind this one.
             return Ok(Err(SendError::RateLimited { retry_after: LINK_RETRY_DELAY, is_workspace_wide: false }));
         }
-        if let (Destination::Person { channel: Some(channel), .. }, Some(place), true) =
-            (&message.to, &place, only_elsewhere)
-            && *channel == place.channel
+        if let (Destination::Person { channel: Some(channel), .. }, Some(location), true) =
+            (&message.to, &location, only_elsewhere)
+            && *channel == location.channel
         {
             return Ok(Ok(SentMessage::new_skipped()));
         }
-        let address = match &place {
-            Some(place) => match slack.fetch_permalink(place).await {
+        let link = match &location {
+            Some(location) => match slack.fetch_permalink(location).await {
                 Err(error @ (SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_))) => {
                     return Ok(Err(error));
                 }
@@ -76,39 +76,34 @@ pub(crate) async fn send_with_fallbacks(
             },
             None => None,
         };
-        message = message.resolve_link(address.as_deref());
+        message = message.resolve_link(link.as_deref());
     }
-    let (at, mut note) = posted.map_or((None, None), |said| (Some(said.location), said.note));
-    let mut known = PostedPlaces { message: at, thread: thread.map(|parent| parent.location) };
+    let (location, mut note) = posted.map_or((None, None), |earlier| (Some(earlier.location), earlier.note));
+    let mut places = PostedPlaces { message: location, thread: thread.map(|parent| parent.location) };
 
     if let Destination::Person { response_url, .. } = &mut message.to {
         response_url.take_if(|url| url.until <= now);
     }
     let skip_table = tables.support() == TableSupport::Refused && message.has_table();
-    if let Some(plain) = message.plain.take_if(|_| skip_table) {
-        message.blocks = plain;
+    if let Some(plain_blocks) = message.plain.take_if(|_| skip_table) {
+        message.blocks = plain_blocks;
     }
-    let mut refused_file = None;
+    let mut file_error = None;
     loop {
         let noted = with_note(&message, note.as_deref());
-        match slack.send_message(&noted, &known).await {
+        match slack.send_message(&noted, &places).await {
             Ok(sent) => {
-                let left = sent.place.as_ref().and_then(|at| build_file_message(&message, at, note.is_some()));
-                let plain = sent.used_fallback || skip_table;
-                return Ok(Ok(SentMessage {
-                    place: sent.place,
-                    note,
-                    is_plain: plain,
-                    file_message: left,
-                    file_error: refused_file,
-                }));
+                let file_message =
+                    sent.place.as_ref().and_then(|location| build_file_message(&message, location, note.is_some()));
+                let is_plain = sent.used_fallback || skip_table;
+                return Ok(Ok(SentMessage { location: sent.place, note, is_plain, file_message, file_error }));
             }
-            Err(SendError::FileRefused(why)) if message.file.is_some() => {
-                message = replace_file_with_note(message, &why);
-                refused_file = Some(why);
+            Err(SendError::FileRefused(reason)) if message.file.is_some() => {
+                message = replace_file_with_note(message, &reason);
+                file_error = Some(reason);
             }
             Err(error) => {
-                if !apply_next_fallback(&mut message.to, &mut known, &mut note, &error) {
+                if !apply_next_fallback(&mut message.to, &mut places, &mut note, &error) {
                     return Ok(Err(error));
                 }
             }
@@ -116,17 +111,17 @@ pub(crate) async fn send_with_fallbacks(
     }
 }
 
-/// The message with the file, for the thread of the message that was posted at `at`. `elsewhere`: that message was
-/// posted to a fallback.
-fn build_file_message(message: &Message, at: &MessageLocation, elsewhere: bool) -> Option<Message> {
+/// The message with the file, for the thread of the message that was posted at `location`. `is_fallback`: that message
+/// was posted to a fallback.
+fn build_file_message(message: &Message, location: &MessageLocation, is_fallback: bool) -> Option<Message> {
     let file = message.file.clone()?;
     let (key, thread) = match &message.to {
-        Destination::Post { key, thread, .. } => (key, thread.clone().filter(|_| !elsewhere)),
+        Destination::Post { key, thread, .. } => (key, thread.clone().filter(|_| !is_fallback)),
         Destination::Edit { key } => (key, None),
         Destination::Person { .. } | Destination::Reply { .. } | Destination::Home { .. } => return None,
     };
     let to = Destination::Post {
-        channel: at.channel.clone(),
+        channel: location.channel.clone(),
         key: MessageKey::new(&format!("{key}:file")),
         thread: Some(thread.unwrap_or_else(|| key.clone())),
         asked: None,
@@ -136,14 +131,14 @@ fn build_file_message(message: &Message, at: &MessageLocation, elsewhere: bool) 
 }
 
 /// Removes a refused file, and adds a line with the reason to the text.
-fn replace_file_with_note(mut message: Message, why: &str) -> Message {
+fn replace_file_with_note(mut message: Message, reason: &str) -> Message {
     let Some(file) = message.file.take() else { return message };
-    let what_next = match why {
+    let next_step = match reason {
         "missing_scope" => " An administrator can give me the scope `files:write`.",
         _ => "",
     };
-    let sorry = format!("I could not attach {}: {}.{what_next}", escape_mrkdwn(&file.name), escape_mrkdwn(why));
-    message.text = format!("{}\n{sorry}", message.text);
+    let note = format!("I could not attach {}: {}.{next_step}", escape_mrkdwn(&file.name), escape_mrkdwn(reason));
+    message.text = format!("{}\n{note}", message.text);
     message
 }
 
@@ -151,7 +146,7 @@ fn replace_file_with_note(mut message: Message, why: &str) -> Message {
 /// is left.
 fn apply_next_fallback(
     to: &mut Destination,
-    known: &mut PostedPlaces,
+    places: &mut PostedPlaces,
     note: &mut Option<String>,
     error: &SendError,
 ) -> bool {
@@ -166,46 +161,46 @@ fn apply_next_fallback(
         ) => {
             *channel = None;
             *thread = None;
-            known.thread = None;
+            places.thread = None;
             true
         }
         (to @ (Destination::Post { .. } | Destination::Edit { .. }), SendError::MessageGone) => {
-            let Some(gone) = known.message.take() else { return false };
+            let Some(gone) = places.message.take() else { return false };
             if let Destination::Edit { key } = to {
                 *to = Destination::Post { channel: gone.channel, key: key.clone(), thread: None, asked: None };
             }
             true
         }
         (Destination::Post { channel, asked, .. }, SendError::ChannelUnwritable { code }) => {
-            let Some(FallbackRecipient { person, channel: theirs }) = asked.take() else { return false };
+            let Some(FallbackRecipient { person, channel: fallback_channel }) = asked.take() else { return false };
             *note = Some(explain_fallback(note.as_deref(), channel, code));
-            *channel = match theirs {
-                Some(theirs) if theirs != *channel => {
+            *channel = match fallback_channel {
+                Some(fallback_channel) if fallback_channel != *channel => {
                     *asked = Some(FallbackRecipient { person, channel: None });
-                    theirs
+                    fallback_channel
                 }
                 _ => person.as_str().to_owned(),
             };
-            *known = PostedPlaces::default();
+            *places = PostedPlaces::default();
             true
         }
         _ => false,
     }
 }
 
-fn explain_fallback(before: Option<&str>, channel: &str, code: &str) -> String {
+fn explain_fallback(earlier: Option<&str>, channel: &str, code: &str) -> String {
     // The first reason names the channel where people look for the message.
-    if let Some(before) = before {
-        return before.to_owned();
+    if let Some(earlier) = earlier {
+        return earlier.to_owned();
     }
     let is_id = channel.len() > 8 && channel.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    let named = if is_id { format!("<#{channel}>") } else { escape_mrkdwn(channel) };
-    let what_next = match code {
+    let channel_link = if is_id { format!("<#{channel}>") } else { escape_mrkdwn(channel) };
+    let next_step = match code {
         "not_in_channel" | "channel_not_found" => "Invite me there with `/invite @gantry`.",
         "is_archived" => "It is archived: name another channel in the configuration.",
         _ => "Ask an administrator to let me post there.",
     };
-    format!("This is here because I cannot write to {named} (`{code}`). {what_next}")
+    format!("This is here because I cannot write to {channel_link} (`{code}`). {next_step}")
 }
 
 fn escape_mrkdwn(text: &str) -> String {

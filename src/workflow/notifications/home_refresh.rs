@@ -35,7 +35,7 @@ struct HomeRefresh {
 }
 
 impl Rounds for HomeRefresh {
-    const FAILURE: &'static str = "App Homes could not be renewed";
+    const FAILURE: &'static str = "App Homes could not be refreshed; trying again";
 
     async fn run_round(&mut self) -> Result<NextRound, StoreError> {
         let readers = self.ctx.home_readers.list_recent_readers(self.ctx.clock.now() - READER_TTL);
@@ -43,21 +43,21 @@ impl Rounds for HomeRefresh {
             (self.pause, self.has_failed) = (SignedDuration::ZERO, false);
             return Ok(NextRound::WhenWoken);
         }
-        let renewed = match refresh_homes(&self.ctx, readers).await {
-            Ok(renewed) => {
+        let sent = match refresh_homes(&self.ctx, readers).await {
+            Ok(sent) => {
                 self.has_failed = false;
-                renewed
+                sent
             }
             Err(error) => {
                 // Logged once, however long the failure lasts.
                 if !self.has_failed {
-                    tracing::warn!(%error, "App Homes could not be renewed; trying again");
+                    tracing::warn!(%error, "App Homes could not be refreshed; trying again");
                 }
                 self.has_failed = true;
                 0
             }
         };
-        self.pause = REFRESH_PAUSE.max(PAUSE_PER_HOME * renewed);
+        self.pause = REFRESH_PAUSE.max(PAUSE_PER_HOME * sent);
         Ok(NextRound::WhenWoken)
     }
 
@@ -69,8 +69,8 @@ impl Rounds for HomeRefresh {
 
 /// Sends a new Home to each reader if its contents differ. Returns the number of sent Homes.
 async fn refresh_homes(ctx: &Context, readers: Vec<(PersonId, HomeSnapshot)>) -> Result<i32, LookupError> {
-    let mut renewed = 0;
-    for (person, shown) in readers {
+    let mut sent = 0;
+    for (person, snapshot) in readers {
         let role = ctx
             .people
             .resolve_person_role(&person)
@@ -80,15 +80,15 @@ async fn refresh_homes(ctx: &Context, readers: Vec<(PersonId, HomeSnapshot)>) ->
         if role != Role::Member {
             continue;
         }
-        if hash_blocks(&render_home(ctx, &person, shown.made_at).await?) == shown.digest {
+        if hash_blocks(&render_home(ctx, &person, snapshot.made_at).await?) == snapshot.digest {
             continue;
         }
         let now = ctx.clock.now();
-        let said = render_home(ctx, &person, now).await?;
-        let shown = HomeSnapshot { made_at: now, digest: hash_blocks(&said) };
-        ctx.store.commit(Transaction::new().enqueue_message(build_home_message(&person, said))).await?;
-        ctx.home_readers.record_refresh(&person, shown);
-        renewed += 1;
+        let blocks = render_home(ctx, &person, now).await?;
+        let snapshot = HomeSnapshot { made_at: now, digest: hash_blocks(&blocks) };
+        ctx.store.commit(Transaction::new().enqueue_message(build_home_message(&person, blocks))).await?;
+        ctx.home_readers.record_refresh(&person, snapshot);
+        sent += 1;
     }
-    Ok(renewed)
+    Ok(sent)
 }

@@ -12,7 +12,7 @@ use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 
 /// Sends the reminders that are due. Returns the time of the next one.
 async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp>, StoreError> {
-    let asked_at = ctx.clock.now();
+    let read_at = ctx.clock.now();
     for lock in ctx.store.list_locks_to_remind().await? {
         let transaction = Transaction::new()
             .postpone_lock_reminder(lock.id)
@@ -23,12 +23,12 @@ async fn remind_lock_owners(ctx: &Context) -> Result<Option<Timestamp>, StoreErr
             Err(error) => return Err(error),
         }
     }
-    ctx.store.find_next_reminder(asked_at).await
+    ctx.store.find_next_reminder(read_at).await
 }
 
 /// Reminds the owners of forgotten locks, until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let reminders = LockReminders { wakeups: ctx.store.subscribe_wakeups(), seen: 0, ctx: ctx.clone() };
+    let reminders = LockReminders { wakeups: ctx.store.subscribe_wakeups(), seen_wakeups: 0, ctx: ctx.clone() };
     run_rounds(reminders, &ctx.clock, &cancel).await;
 }
 
@@ -36,18 +36,18 @@ struct LockReminders {
     ctx: Context,
     wakeups: watch::Receiver<Wakeups>,
     /// The count of the store's wake-ups for locks at the last round.
-    seen: u64,
+    seen_wakeups: u64,
 }
 
 impl Rounds for LockReminders {
-    const FAILURE: &'static str = "the owners of locks cannot be reminded";
+    const FAILURE: &'static str = "the owners of locks cannot be reminded; trying again";
 
     async fn run_round(&mut self) -> Result<NextRound, StoreError> {
-        self.seen = self.wakeups.borrow_and_update().locks;
+        self.seen_wakeups = self.wakeups.borrow_and_update().locks;
         Ok(remind_lock_owners(&self.ctx).await?.into())
     }
 
     async fn wait_for_wakeup(&mut self) -> bool {
-        self.wakeups.wait_for(|wakeups| wakeups.locks != self.seen).await.is_ok()
+        self.wakeups.wait_for(|wakeups| wakeups.locks != self.seen_wakeups).await.is_ok()
     }
 }

@@ -37,7 +37,7 @@ pub async fn run(store: Store, slack: Client, clock: Clock, tables: TableSupport
         pace: ChannelRateLimiter::new(clock.clone()),
         paused_until: None,
         wakeups: sender.store.subscribe_wakeups(),
-        seen: 0,
+        seen_wakeups: 0,
         sender,
     };
     run_queue(queues, &clock, &cancel).await;
@@ -50,7 +50,7 @@ struct ChannelQueues {
     paused_until: Option<Timestamp>,
     wakeups: watch::Receiver<Wakeups>,
     /// The count of the store's wake-ups for the outbox at the last read.
-    seen: u64,
+    seen_wakeups: u64,
     sender: MessageSender,
 }
 
@@ -64,47 +64,47 @@ impl RowQueue for ChannelQueues {
         &mut self,
         tasks: &mut RowTasks<String, Option<Timestamp>>,
     ) -> Result<Option<Timestamp>, StoreError> {
-        self.seen = self.wakeups.borrow_and_update().outbox;
+        self.seen_wakeups = self.wakeups.borrow_and_update().outbox;
         let now = self.sender.clock.now();
         self.paused_until = self.paused_until.filter(|until| *until > now);
         let busy_queues: HashSet<String> = tasks.running_keys().cloned().collect();
-        let mut later = Transaction::new();
+        let mut delays = Transaction::new();
         let mut next: Option<Timestamp> = None;
-        let mut soonest = |at: Timestamp| next = Some(next.map_or(at, |next| next.min(at)));
-        for turn in self.sender.store.list_next_messages().await? {
-            if busy_queues.contains(&turn.queue) {
+        let mut note_due_time = |due_at: Timestamp| next = Some(next.map_or(due_at, |next| next.min(due_at)));
+        for row in self.sender.store.list_next_messages().await? {
+            if busy_queues.contains(&row.queue) {
                 continue;
             }
-            if turn.due_at > now {
-                soonest(turn.due_at);
+            if row.due_at > now {
+                note_due_time(row.due_at);
                 break;
             }
             if tasks.count_free() == 0 {
                 break;
             }
-            let allowed = self.paused_until.map_or_else(|| self.pace.try_acquire(&turn.queue), Err);
+            let allowed = self.paused_until.map_or_else(|| self.pace.try_acquire(&row.queue), Err);
             if let Err(until) = allowed {
-                soonest(until);
-                later = later.delay_message(turn.id, until, None);
+                note_due_time(until);
+                delays = delays.delay_message(row.id, until, None);
                 continue;
             }
             let sender = self.sender.clone();
-            tasks.spawn_row(turn.queue, async move { sender.attempt_send(turn.id).await });
+            tasks.spawn_row(row.queue, async move { sender.attempt_send(row.id).await });
         }
-        self.sender.store.commit(later).await?;
+        self.sender.store.commit(delays).await?;
         Ok(next)
     }
 
     async fn finish_row(&mut self, _queue: String, result: Result<Option<Timestamp>, JoinError>) {
         let pause_until = result.unwrap_or_else(|error| {
-            tracing::error!(%error, "sending a message ended in a panic");
+            tracing::error!(%error, "sending a message panicked; sending pauses for a minute");
             Some(self.sender.clock.now() + STORE_FAILURE_PAUSE)
         });
         self.paused_until = self.paused_until.max(pause_until);
     }
 
     async fn wait_for_wakeup(&mut self) -> bool {
-        self.wakeups.wait_for(|wakeups| wakeups.outbox != self.seen).await.is_ok()
+        self.wakeups.wait_for(|wakeups| wakeups.outbox != self.seen_wakeups).await.is_ok()
     }
 }
 
@@ -121,7 +121,7 @@ struct MessageSender {
 impl MessageSender {
     /// Tries once to send a message. Returns the end of a pause of all queues, if one is needed.
     async fn attempt_send(&self, id: MessageId) -> Option<Timestamp> {
-        let sent = match self.store.find_outgoing_message(id).await {
+        let result = match self.store.find_outgoing_message(id).await {
             Ok(Some(outgoing)) => {
                 let span = create_message_span(&outgoing);
                 self.send_message(id, outgoing).instrument(span).await
@@ -129,10 +129,10 @@ impl MessageSender {
             Ok(None) => return None,
             Err(error) => Err(error),
         };
-        match sent {
-            Ok(hold) => hold,
+        match result {
+            Ok(pause_until) => pause_until,
             Err(error) => {
-                tracing::error!(%error, "what became of a message could not be stored; all wait for a minute");
+                tracing::error!(%error, "the result of a message could not be stored; sending pauses for a minute");
                 Some(self.clock.now() + STORE_FAILURE_PAUSE)
             }
         }
@@ -147,7 +147,7 @@ impl MessageSender {
                 return Ok(None);
             }
         };
-        let delivered = crate::workflow::notifications::delivery::send_with_fallbacks(
+        let result = crate::workflow::notifications::delivery::send_with_fallbacks(
             &self.store,
             &self.slack,
             &self.tables,
@@ -157,12 +157,12 @@ impl MessageSender {
         )
         .await?;
         let now = self.clock.now();
-        match delivered {
-            Ok(delivered) => self.record_sent(&outgoing, &message, delivered).await?,
-            Err(SendError::RateLimited { retry_after, is_workspace_wide: everywhere }) => {
+        match result {
+            Ok(sent) => self.record_sent(&outgoing, &message, sent).await?,
+            Err(SendError::RateLimited { retry_after, is_workspace_wide }) => {
                 let until = now + SignedDuration::try_from(retry_after).unwrap_or(MAX_BACKOFF);
                 self.store.commit(Transaction::new().delay_message(id, until, None)).await?;
-                return Ok(everywhere.then_some(until));
+                return Ok(is_workspace_wide.then_some(until));
             }
             Err(error @ (SendError::Transient(_) | SendError::Unauthorised(_)))
                 if now.duration_since(outgoing.created_at) < GIVE_UP_AFTER =>
@@ -185,8 +185,8 @@ impl MessageSender {
         message: &Message,
         sent: crate::workflow::notifications::delivery::SentMessage,
     ) -> Result<(), StoreError> {
-        let posted = sent.place.map(|place| PostedMessage { location: place, note: sent.note });
-        let mut transaction = Transaction::new().mark_sent(outgoing.id, outgoing.revision, posted);
+        let posted_message = sent.location.map(|location| PostedMessage { location, note: sent.note });
+        let mut transaction = Transaction::new().mark_sent(outgoing.id, outgoing.revision, posted_message);
         if let Some(file) = sent.file_message {
             transaction = transaction.enqueue_message(file);
         }
@@ -198,20 +198,20 @@ impl MessageSender {
                 &reason,
             ));
         }
-        let learned = match (message.has_table(), sent.is_plain) {
+        let support = match (message.has_table(), sent.is_plain) {
             (true, false) => Some(TableSupport::Accepted),
             // With rich text in the message, Slack may have refused that instead.
             (true, true) if message.plain.is_some() && !message.has_rich_text() => Some(TableSupport::Refused),
             _ => None,
         };
-        let learned = learned.filter(|learned| *learned != self.tables.support());
-        if let Some(learned) = learned {
+        let support = support.filter(|support| *support != self.tables.support());
+        if let Some(support) = support {
             transaction = transaction.write_setting(
                 TABLE_SUPPORT_SETTING,
-                if learned == TableSupport::Accepted { "taken" } else { "refused" },
+                if support == TableSupport::Accepted { "taken" } else { "refused" },
             );
             // Set before the row is removed, because an empty outbox means that the support is known.
-            self.tables.set_support(learned);
+            self.tables.set_support(support);
         }
         self.store.commit(transaction).await
     }
@@ -242,7 +242,10 @@ impl MessageSender {
             .unwrap_or_else(PoisonError::into_inner)
             .insert(format!("{} {queue}", kind.as_str()))
         {
-            tracing::warn!(%queue, reason, kind = kind.as_str(), "it cannot be sent; the ledger keeps it, and later ones are not logged");
+            tracing::warn!(
+                %queue, reason, kind = kind.as_str(),
+                "a message or file was dropped and is in the ledger; later ones of this queue are not logged"
+            );
         }
         let details = LedgerDetails::Undelivered {
             queue: queue.clone(),

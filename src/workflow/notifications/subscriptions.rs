@@ -18,16 +18,20 @@ pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: 
     for subscriber in subscribed_channels(ctx, change) {
         let key = message_keys::for_subscriber(change.id, &subscriber.channel);
         let is_subscribed = |state: SubscribedState| subscriber.states.contains(&state);
-        let recovers = old_state == Some(SubscribedState::Failed) && new_state == Some(SubscribedState::Deployed);
-        let matters = new_state == Some(SubscribedState::Failed) || recovers;
-        if matters && (new_state.is_some_and(is_subscribed) || old_state.is_some_and(is_subscribed)) {
+        let is_recovery = old_state == Some(SubscribedState::Failed) && new_state == Some(SubscribedState::Deployed);
+        let is_important = new_state == Some(SubscribedState::Failed) || is_recovery;
+        if is_important && (new_state.is_some_and(is_subscribed) || old_state.is_some_and(is_subscribed)) {
             // An edit notifies no one, so a channel with a posted message also gets a broadcast reply.
             let now = ctx.clock.now().as_microsecond();
-            let name = MessageKey::new(&format!("{key}:{now}"));
-            let news =
-                build_subscriber_message(&subscriber, name, Some(key.clone()), card::render_subscriber_update(change))
-                    .with_broadcast();
-            transaction = transaction.enqueue_if_posted(key.clone(), news);
+            let reply_key = MessageKey::new(&format!("{key}:{now}"));
+            let reply = build_subscriber_message(
+                &subscriber,
+                reply_key,
+                Some(key.clone()),
+                card::render_subscriber_update(change),
+            )
+            .with_broadcast();
+            transaction = transaction.enqueue_if_posted(key.clone(), reply);
         }
         let message = build_subscriber_message(&subscriber, key.clone(), None, card::render_subscriber_card(change))
             .with_link(message_keys::for_card(change.id));
@@ -43,17 +47,22 @@ pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: 
 /// The channels that subscribed to any artefact of the change, each once.
 fn subscribed_channels(ctx: &Context, change: &Change) -> Vec<SubscribedChannel> {
     let plan = &change.plan;
-    let Some(rung) = ctx.config.catalogue.ladder.find(plan.environment.as_str()) else { return Vec::new() };
-    let moves = std::iter::once(&plan.artefact).chain(plan.also.iter().map(|also| &also.artefact));
-    let moves: Vec<_> = moves.cloned().collect();
-    ctx.config.audience.group_subscribed_channels(&moves, rung).into_iter().map(|(ear, _)| ear).collect()
+    let Some(environment) = ctx.config.catalogue.ladder.find(plan.environment.as_str()) else { return Vec::new() };
+    let artefacts = std::iter::once(&plan.artefact).chain(plan.also.iter().map(|co_deployed| &co_deployed.artefact));
+    let artefacts: Vec<_> = artefacts.cloned().collect();
+    ctx.config
+        .audience
+        .group_subscribed_channels(&artefacts, environment)
+        .into_iter()
+        .map(|(channel, _)| channel)
+        .collect()
 }
 
 fn build_subscriber_message(
     subscriber: &SubscribedChannel,
     key: MessageKey,
     thread: Option<MessageKey>,
-    said: Rendered,
+    rendered: Rendered,
 ) -> Message {
-    said.into_message(Destination::Post { channel: subscriber.channel.clone(), key, thread, asked: None })
+    rendered.into_message(Destination::Post { channel: subscriber.channel.clone(), key, thread, asked: None })
 }
