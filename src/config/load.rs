@@ -10,9 +10,9 @@ use super::{Config, file, shape, tree, validate};
 impl Config {
     pub fn load(path: &Path) -> Result<Self, Vec<ConfigProblem>> {
         let file = path.display().to_string();
-        let whole = |wrong: ProblemDescription| {
+        let whole_file_problem = |problem: ProblemDescription| {
             let mut findings = Findings::new(&file);
-            findings.add(Position::WHOLE_FILE, wrong);
+            findings.add(Position::WHOLE_FILE, problem);
             findings.into_problems()
         };
         let mut bytes = Vec::new();
@@ -20,7 +20,7 @@ impl Config {
             // One byte over the limit is enough to detect a file that is too large; `/dev/zero` never ends.
             .and_then(|file| file.take(tree::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| {
-                whole(match error.kind() {
+                whole_file_problem(match error.kind() {
                     std::io::ErrorKind::NotFound => describe_problem(
                         "the file does not exist",
                         "copy the commented example `config/gantry.yaml` from Gantry's repository to this path and \
@@ -45,18 +45,18 @@ impl Config {
         read_variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Vec<ConfigProblem>> {
         let mut config = Self::load(path)?;
-        let named = || read_variable("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
-        config.kubeconfig = config.kubeconfig.or_else(named);
+        let from_variable = || read_variable("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+        config.kubeconfig = config.kubeconfig.or_else(from_variable);
         Ok(config)
     }
 
     pub(super) fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Self, Vec<ConfigProblem>> {
         std::str::from_utf8(bytes).map_or_else(
             |error| {
-                let sound = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                let valid_prefix = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 let mut findings = Findings::new(file);
                 let advice = "save the file in UTF-8, the only encoding that is read";
-                findings.add(Position::from_text_end(&sound), describe_problem("this is not UTF-8", advice));
+                findings.add(Position::from_text_end(&valid_prefix), describe_problem("this is not UTF-8", advice));
                 Err(findings.into_problems())
             },
             |text| Self::parse(file, text),
@@ -75,16 +75,17 @@ impl Config {
 }
 
 fn parse_text(text: &str, findings: &mut Findings) -> Option<Config> {
-    let mut note = |(at, wrong)| findings.add(at, wrong);
-    let tree: tree::ConfigNode = tree::parse_yaml(text).map_err(&mut note).ok()?;
+    let mut add_finding = |(position, problem)| findings.add(position, problem);
+    let tree: tree::ConfigNode = tree::parse_yaml(text).map_err(&mut add_finding).ok()?;
     if matches!(tree.value, tree::ConfigValue::Null) {
         let advice = "start from the commented example `config/gantry.yaml` in Gantry's repository";
-        note((Position::WHOLE_FILE, describe_problem("the file is empty", advice)));
+        add_finding((Position::WHOLE_FILE, describe_problem("the file is empty", advice)));
         return None;
     }
     if shape::check_shape(&build_schema(), &tree, findings) == shape::ShapeVerdict::Unreadable {
         return None;
     }
-    let file: file::RawConfig = tree::parse_yaml(text).map_err(|(at, wrong)| findings.add(at, wrong)).ok()?;
+    let file: file::RawConfig =
+        tree::parse_yaml(text).map_err(|(position, problem)| findings.add(position, problem)).ok()?;
     Some(validate::validate_config(&file, findings))
 }

@@ -79,12 +79,12 @@ impl Findings {
         Self { file: file.to_owned(), problems: Vec::new(), omitted: 0 }
     }
 
-    pub(super) fn add(&mut self, at: Position, ProblemDescription { message, advice }: ProblemDescription) {
+    pub(super) fn add(&mut self, position: Position, ProblemDescription { message, advice }: ProblemDescription) {
         if self.problems.len() == Self::MAX_PROBLEMS {
             self.omitted += 1;
             return;
         }
-        let Position { line, column } = at;
+        let Position { line, column } = position;
         let (message, advice) = (escape_and_truncate(&message), escape_and_truncate(&advice));
         self.problems.push(ConfigProblem { file: self.file.clone(), line, column, message, advice });
     }
@@ -113,14 +113,14 @@ impl Findings {
 /// Messages quote the file and appear in a terminal or a log: control characters are escaped, long text is cut.
 fn escape_and_truncate(text: &str) -> String {
     const MAX_LENGTH: usize = 400;
-    let unseen = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_invisible = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut line = String::new();
-    for (at, c) in text.chars().enumerate() {
-        if at == MAX_LENGTH {
+    for (index, c) in text.chars().enumerate() {
+        if index == MAX_LENGTH {
             line.push_str("...");
             break;
         }
-        if unseen(c) {
+        if is_invisible(c) {
             line.extend(c.escape_default());
         } else {
             line.push(c);

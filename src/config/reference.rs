@@ -36,8 +36,8 @@ pub fn render_reference() -> String {
     let mut page = ReferencePage { root: &schema, text: HEAD.to_owned() };
     page.write_section(None, &schema);
     let mut text = page.text + VARIABLES;
-    for (name, what) in KNOWN_VARIABLES {
-        let _ = writeln!(text, "| `{name}` | {what} |");
+    for (name, description) in KNOWN_VARIABLES {
+        let _ = writeln!(text, "| `{name}` | {description} |");
     }
     text + PLAIN_VARIABLES
 }
@@ -54,15 +54,15 @@ impl<'a> ReferencePage<'a> {
         let _ = writeln!(self.text, "\n### {heading}\n\n| key | meaning | value | example |\n|---|---|---|---|");
         let mut inner = Vec::new();
         for (key, property) in list_keys(schema) {
-            let at = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
-            let value = self.describe_value(&at, property, &mut inner);
-            let must = if is_required(schema, key) { "**" } else { "" };
+            let key_path = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
+            let value = self.describe_value(&key_path, property, &mut inner);
+            let bold = if is_required(schema, key) { "**" } else { "" };
             // The key of a `oneOf` variant has no description of its own; the variant has it.
-            let what = property["description"].as_str().or(schema["description"].as_str()).unwrap_or_default();
-            let what = what.replace('\n', " ");
+            let description = property["description"].as_str().or(schema["description"].as_str()).unwrap_or_default();
+            let description = description.replace('\n', " ");
             let example = property["examples"][0].clone();
             let example = if example.is_null() { String::new() } else { format!("`{}`", format_yaml(&example)) };
-            let _ = writeln!(self.text, "| {must}`{key}`{must} | {what} | {value} | {example} |");
+            let _ = writeln!(self.text, "| {bold}`{key}`{bold} | {description} | {value} | {example} |");
         }
         for (path, schema) in inner {
             self.write_section(Some(&path), schema);
@@ -130,7 +130,11 @@ fn format_yaml(value: &Value) -> String {
 
 /// The anchor that GitHub gives a heading.
 fn format_anchor(heading: &str) -> String {
-    heading.chars().filter(|sign| sign.is_alphanumeric() || "-_".contains(*sign)).collect::<String>().to_lowercase()
+    heading
+        .chars()
+        .filter(|character| character.is_alphanumeric() || "-_".contains(*character))
+        .collect::<String>()
+        .to_lowercase()
 }
 
 #[cfg(test)]
@@ -148,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_there_and_every_link_leads_somewhere() {
+    fn the_reference_has_every_key_and_only_valid_links() {
         fn count(schema: &Value) -> usize {
             let here = schema["properties"].as_object().map_or(0, serde_json::Map::len);
             here + schema["$defs"].as_object().into_iter().flatten().map(|(_, schema)| count(schema)).sum::<usize>()

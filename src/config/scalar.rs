@@ -18,10 +18,14 @@ type ScalarResult<T> = Result<T, ProblemDescription>;
 
 /// Checks a name that people type in commands, and that is used in URLs and in Git tags.
 pub(super) fn check_name(text: &str) -> ScalarResult<()> {
-    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    let ends = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    let is_valid_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
-    if !bytes.iter().all(|b| legal(*b)) || !ends(bytes.first()) || !ends(bytes.last()) || text.contains("..") {
+    if !bytes.iter().all(|b| is_allowed(*b))
+        || !is_valid_end(bytes.first())
+        || !is_valid_end(bytes.last())
+        || text.contains("..")
+    {
         let advice = "use letters, digits, `-`, `_` and `.`, with a letter or digit at both ends";
         return Err(describe_problem(format!("`{text}` cannot be a name"), advice));
     }
@@ -47,19 +51,24 @@ pub(super) fn check_name(text: &str) -> ScalarResult<()> {
 }
 
 /// Parses a DNS label: the name of a namespace or a container.
-pub(super) fn parse_label(text: &str, what: &str) -> ScalarResult<String> {
-    let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    if text.is_empty() || text.len() > 63 || !text.bytes().all(legal) || text.starts_with('-') || text.ends_with('-') {
+pub(super) fn parse_label(text: &str, kind: &str) -> ScalarResult<String> {
+    let is_allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if text.is_empty()
+        || text.len() > 63
+        || !text.bytes().all(is_allowed)
+        || text.starts_with('-')
+        || text.ends_with('-')
+    {
         let advice = "Kubernetes allows lower-case letters, digits and `-`, at most 63 characters";
-        return Err(describe_problem(format!("`{text}` cannot be the name of a {what}"), advice));
+        return Err(describe_problem(format!("`{text}` cannot be the name of a {kind}"), advice));
     }
     Ok(text.to_owned())
 }
 
 /// Parses a glob for the kind, the namespace or the name of a Kubernetes object.
 pub(super) fn parse_name_glob(text: &str) -> ScalarResult<String> {
-    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'*');
-    if text.is_empty() || text.len() > 253 || !text.bytes().all(legal) {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'*');
+    if text.is_empty() || text.len() > 253 || !text.bytes().all(is_allowed) {
         let advice = "Kubernetes allows letters, digits, `-` and `.`; `*` matches any text, for example `apps-*`";
         return Err(describe_problem(format!("`{text}` cannot match the name of an object"), advice));
     }
@@ -79,8 +88,8 @@ pub(super) fn parse_context(text: &str) -> ScalarResult<String> {
 
 /// Parses the name of an environment variable.
 pub(super) fn parse_variable_name(text: &str) -> ScalarResult<String> {
-    let legal = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-    if text.is_empty() || !text.bytes().all(legal) || text.as_bytes()[0].is_ascii_digit() {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    if text.is_empty() || !text.bytes().all(is_allowed) || text.as_bytes()[0].is_ascii_digit() {
         let advice = "write the variable's name here, never the secret itself; for example `FLUX_PROD_SECRET`";
         return Err(describe_problem("this is not the name of an environment variable", advice));
     }

@@ -69,8 +69,8 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     /// Returns all problems at once. `read_variable` is [`super::read_process_variable`], except in tests.
     pub fn read(config: &Config, read_variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
-        let (secrets, wrong) = Self::read_with_problems(config, read_variable);
-        if wrong.is_empty() { Ok(secrets) } else { Err(wrong) }
+        let (secrets, problems) = Self::read_with_problems(config, read_variable);
+        if problems.is_empty() { Ok(secrets) } else { Err(problems) }
     }
 
     /// Like [`Secrets::read`], but returns the secrets too. A secret with a problem counts as missing.
@@ -140,31 +140,31 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
         }
     }
 
-    fn read_file(&mut self, path: &Path, who: &str) -> Option<String> {
+    fn read_file(&mut self, path: &Path, subject: &str) -> Option<String> {
         let shown = path.display();
         let mut text = String::new();
-        let read = std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
-        match read {
+        let result = std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
+        match result {
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
                 self.add_problem(format!(
-                    "{who} the file {shown}, which is not UTF-8 text: write the secret into it as text."
+                    "{subject} the file {shown}, which is not UTF-8 text: write the secret into it as text."
                 ));
                 None
             }
             Err(error) => {
                 self.add_problem(format!(
-                    "{who} the file {shown}, which cannot be read ({error}): check the path and its permissions."
+                    "{subject} the file {shown}, which cannot be read ({error}): check the path and its permissions."
                 ));
                 None
             }
             Ok(length) if length as u64 > MAX_BYTES => {
                 self.add_problem(format!(
-                    "{who} the file {shown}, which is too large for a secret: use at most {MAX_BYTES} bytes."
+                    "{subject} the file {shown}, which is too large for a secret: use at most {MAX_BYTES} bytes."
                 ));
                 None
             }
             Ok(_) if text.trim().is_empty() => {
-                self.add_problem(format!("{who} the file {shown}, which is empty: write the secret into it."));
+                self.add_problem(format!("{subject} the file {shown}, which is empty: write the secret into it."));
                 None
             }
             Ok(_) => {
@@ -195,9 +195,9 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
         self.read_line(name).map(SecretString::from)
     }
 
-    fn read_slack_token(&mut self, name: &str, other: &str, mistaken: &str) -> Option<SecretString> {
+    fn read_slack_token(&mut self, name: &str, wrong_prefix: &str, mistaken: &str) -> Option<SecretString> {
         let token = self.read_line(name)?;
-        if token.starts_with(other) {
+        if token.starts_with(wrong_prefix) {
             self.add_problem(format!("{name} holds {mistaken}."));
             return None;
         }
@@ -261,8 +261,8 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
                     .map(SecretString::from),
             };
             let Some(value) = value else { continue };
-            let same = secrets.iter().find(|(_, other)| other.expose_secret() == value.expose_secret());
-            if let Some((other, _)) = same {
+            let duplicate = secrets.iter().find(|(_, other)| other.expose_secret() == value.expose_secret());
+            if let Some((other, _)) = duplicate {
                 // Gantry identifies the environment of a report by the secret that verifies it.
                 self.problems.push(format!(
                     "{other} and {} have the same webhook secret: create one for each.",
@@ -276,10 +276,10 @@ impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
 
     fn read_registry_logins(&mut self, config: &Config) -> BTreeMap<String, RegistryLogin> {
         let Some(path) = &config.registry.docker_config else { return BTreeMap::new() };
-        let who = "`registry.docker_config` is";
-        let Some(text) = self.read_file(path, who) else { return BTreeMap::new() };
-        docker::parse_logins(&text).unwrap_or_else(|wrong| {
-            self.add_problem(format!("{who} the file {}, {wrong}", path.display()));
+        let subject = "`registry.docker_config` is";
+        let Some(text) = self.read_file(path, subject) else { return BTreeMap::new() };
+        docker::parse_logins(&text).unwrap_or_else(|problem| {
+            self.add_problem(format!("{subject} the file {}, {problem}", path.display()));
             BTreeMap::new()
         })
     }

@@ -30,20 +30,20 @@ struct ShapeChecker<'a> {
 }
 
 impl<'a> ShapeChecker<'a> {
-    fn add_fatal_problem(&mut self, at: Position, wrong: ProblemDescription) {
+    fn add_fatal_problem(&mut self, position: Position, problem: ProblemDescription) {
         self.verdict = ShapeVerdict::Unreadable;
-        self.findings.add(at, wrong);
+        self.findings.add(position, problem);
     }
 
-    /// `name` is the name of the node in messages; `place` is the position of its key.
-    fn check_node(&mut self, schema: &'a Json, name: &str, place: Position, node: &ConfigNode) {
+    /// `name` is the name of the node in messages; `key_position` is the position of its key.
+    fn check_node(&mut self, schema: &'a Json, name: &str, key_position: Position, node: &ConfigNode) {
         let choices = self.resolve_alternatives(schema);
         let Some(chosen) = choices.iter().copied().find(|choice| can_hold_value(choice, &node.value)) else {
-            let at = if matches!(node.value, ConfigValue::Null) { place } else { node.position };
-            return self.add_fatal_problem(at, describe_mismatch(schema, &choices, name, &node.value));
+            let position = if matches!(node.value, ConfigValue::Null) { key_position } else { node.position };
+            return self.add_fatal_problem(position, describe_mismatch(schema, &choices, name, &node.value));
         };
         match &node.value {
-            ConfigValue::Map(entries) => self.check_map(chosen, name, place, entries),
+            ConfigValue::Map(entries) => self.check_map(chosen, name, key_position, entries),
             ConfigValue::List(items) => {
                 for item in items {
                     self.check_node(&chosen["items"], &format!("an item of {name}"), item.position, item);
@@ -55,27 +55,33 @@ impl<'a> ShapeChecker<'a> {
         }
     }
 
-    fn check_map(&mut self, schema: &'a Json, name: &str, place: Position, entries: &[(Located<String>, ConfigNode)]) {
-        let known = schema["properties"].as_object();
+    fn check_map(
+        &mut self,
+        schema: &'a Json,
+        name: &str,
+        key_position: Position,
+        entries: &[(Located<String>, ConfigNode)],
+    ) {
+        let properties = schema["properties"].as_object();
         let mut seen: BTreeMap<&str, Position> = BTreeMap::new();
-        let mut meant: Vec<&str> = Vec::new();
+        let mut suggested: Vec<&str> = Vec::new();
         for (key, value) in entries {
             if let Some(first) = seen.insert(&key.value, key.position) {
                 let advice = format!("keep one; the first is on line {}", first.line);
                 // Deserialisation uses the last value. That does not matter, because the file is refused.
                 self.findings.add(key.position, describe_problem(format!("`{}` is given twice", key.value), advice));
             }
-            if let Some(inner) = known.and_then(|known| known.get(&key.value)) {
+            if let Some(inner) = properties.and_then(|properties| properties.get(&key.value)) {
                 self.check_node(inner, &format!("`{}`", key.value), key.position, value);
             } else if schema["additionalProperties"].is_object() {
                 self.check_node(&schema["additionalProperties"], &format!("`{}`", key.value), key.position, value);
             } else {
-                let keys = || known.into_iter().flat_map(|known| known.keys().map(String::as_str));
-                let near = find_nearest(&key.value, keys());
-                meant.extend(near);
-                let advice = near.map_or_else(
+                let keys = || properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str));
+                let nearest = find_nearest(&key.value, keys());
+                suggested.extend(nearest);
+                let advice = nearest.map_or_else(
                     || format!("the keys here are {}", join_quoted(keys(), "and")),
-                    |near| format!("did you mean `{near}`?"),
+                    |nearest| format!("did you mean `{nearest}`?"),
                 );
                 self.findings.add(key.position, describe_problem(format!("unknown key `{}`", key.value), advice));
             }
@@ -84,10 +90,10 @@ impl<'a> ShapeChecker<'a> {
             self.verdict = ShapeVerdict::Unreadable;
             // If there is a required key, it is reported below as unknown or missing.
             if schema["required"].is_null() {
-                let keys = known.into_iter().flat_map(|known| known.keys().map(String::as_str));
+                let keys = properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str));
                 let message = format!("{name} must have one key and has {}", entries.len());
                 self.findings
-                    .add(place, describe_problem(message, format!("write either {}", join_quoted(keys, "or"))));
+                    .add(key_position, describe_problem(message, format!("write either {}", join_quoted(keys, "or"))));
             }
         }
         for missing in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
@@ -96,39 +102,46 @@ impl<'a> ShapeChecker<'a> {
             }
             self.verdict = ShapeVerdict::Unreadable;
             // The misspelt key has already been reported with this key as the suggestion.
-            if meant.contains(&missing) {
+            if suggested.contains(&missing) {
                 continue;
             }
-            let at = entries.first().map_or(place, |(first, _)| first.position);
-            let place = if name == "the file" { String::new() } else { format!(" in {name}") };
-            let about = known.and_then(|known| known.get(missing)).unwrap_or(&Json::Null);
+            let position = entries.first().map_or(key_position, |(first, _)| first.position);
+            let location = if name == "the file" { String::new() } else { format!(" in {name}") };
+            let property = properties.and_then(|properties| properties.get(missing)).unwrap_or(&Json::Null);
             self.findings.add(
-                at,
-                describe_problem(format!("`{missing}` is missing{place}"), format!("add it: {}", describe_key(about))),
+                position,
+                describe_problem(
+                    format!("`{missing}` is missing{location}"),
+                    format!("add it: {}", describe_key(property)),
+                ),
             );
         }
     }
 
-    fn check_text(&mut self, choices: &[&'a Json], name: &str, at: Position, text: &str) {
+    fn check_text(&mut self, choices: &[&'a Json], name: &str, position: Position, text: &str) {
         let words: Vec<&str> = choices.iter().flat_map(|choice| list_allowed_words(choice)).collect();
-        let free = choices.iter().any(|choice| has_type(choice, "string") && list_allowed_words(choice).is_empty());
-        if free || words.contains(&text) {
+        let accepts_any_text =
+            choices.iter().any(|choice| has_type(choice, "string") && list_allowed_words(choice).is_empty());
+        if accepts_any_text || words.contains(&text) {
             return;
         }
         let advice = match find_nearest(text, words.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(nearest) => format!("did you mean `{nearest}`?"),
             None => format!("use {}", describe_alternatives(choices)),
         };
-        self.add_fatal_problem(at, describe_problem(format!("{name} cannot be `{text}`"), advice));
+        self.add_fatal_problem(position, describe_problem(format!("{name} cannot be `{text}`"), advice));
     }
 
-    fn check_integer(&mut self, schema: &'a Json, name: &str, at: Position, number: i128) {
-        let least = schema["minimum"].as_i64().map_or(i128::MIN, i128::from);
-        let most = schema["maximum"].as_i64().map_or(i128::MAX, i128::from);
-        if number < least || number > most {
+    fn check_integer(&mut self, schema: &'a Json, name: &str, position: Position, number: i128) {
+        let minimum = schema["minimum"].as_i64().map_or(i128::MIN, i128::from);
+        let maximum = schema["maximum"].as_i64().map_or(i128::MAX, i128::from);
+        if number < minimum || number > maximum {
             self.add_fatal_problem(
-                at,
-                describe_problem(format!("{name} cannot be {number}"), format!("use a number from {least} to {most}")),
+                position,
+                describe_problem(
+                    format!("{name} cannot be {number}"),
+                    format!("use a number from {minimum} to {maximum}"),
+                ),
             );
         }
     }
@@ -183,7 +196,7 @@ fn describe_mismatch(schema: &Json, choices: &[&Json], name: &str, found: &Confi
                 format!("fill it or remove the key: {}", describe_key(schema)),
             );
         }
-        ConfigValue::Bool(truth) => format!("`{truth}`"),
+        ConfigValue::Bool(value) => format!("`{value}`"),
         ConfigValue::Integer(number) => format!("the number {number}"),
         ConfigValue::Float(number) => format!("the number {number}"),
         ConfigValue::Text(text) => format!("the text `{}`", truncate_text(text)),
@@ -212,18 +225,18 @@ fn list_allowed_words(schema: &Json) -> Vec<&str> {
 }
 
 fn describe_alternatives(choices: &[&Json]) -> String {
-    let mut said: Vec<String> = Vec::new();
+    let mut descriptions: Vec<String> = Vec::new();
     for choice in choices {
         let words = list_allowed_words(choice);
-        said.extend(words.iter().map(|word| format!("`{word}`")));
+        descriptions.extend(words.iter().map(|word| format!("`{word}`")));
         if words.is_empty() {
             let kinds = match &choice["type"] {
                 Json::String(kind) => vec![kind.as_str()],
                 Json::Array(kinds) => kinds.iter().filter_map(Json::as_str).collect(),
                 _ => Vec::new(),
             };
-            let keys = || choice["properties"].as_object().into_iter().flat_map(|known| known.keys());
-            said.extend(kinds.into_iter().map(|kind| match kind {
+            let keys = || choice["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
+            descriptions.extend(kinds.into_iter().map(|kind| match kind {
                 "string" => "text (in quotes if YAML would read it as another type)".to_owned(),
                 "integer" => "a whole number".to_owned(),
                 "boolean" => "`true` or `false`".to_owned(),
@@ -236,7 +249,7 @@ fn describe_alternatives(choices: &[&Json]) -> String {
             }));
         }
     }
-    said.join(" or ")
+    descriptions.join(" or ")
 }
 
 fn join_quoted<'k>(words: impl Iterator<Item = &'k str>, last: &str) -> String {

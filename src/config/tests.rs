@@ -43,13 +43,13 @@ fn problems(text: &str) -> String {
 }
 
 /// The problems of the small file after one line is replaced.
-fn with(line: &str, instead: &str) -> String {
+fn problems_after_replacing(line: &str, replacement: &str) -> String {
     assert_eq!(SMALL.matches(line).count(), 1, "{line:?} is one place of the small file");
-    problems(&SMALL.replace(line, instead))
+    problems(&SMALL.replace(line, replacement))
 }
 
 #[test]
-fn the_example_is_right_and_says_what_it_says() {
+fn the_example_is_valid_and_has_the_expected_values() {
     let config = Config::parse("config/gantry.yaml", EXAMPLE).unwrap();
     assert_eq!(config.slack.api_url, "https://slack.com/api");
     assert_eq!(config.slack.hooks_origin, "https://hooks.slack.com");
@@ -58,18 +58,18 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(config.registry, RegistryConfig { mirrors: BTreeMap::new(), docker_config: None });
     assert_eq!(config.kubeconfig, None);
 
-    let rungs = config.catalogue.ladder.environments();
+    let environments = config.catalogue.ladder.environments();
     assert_eq!(
-        rungs.iter().map(|rung| rung.name.as_str()).collect::<Vec<_>>(),
+        environments.iter().map(|environment| environment.name.as_str()).collect::<Vec<_>>(),
         ["development", "qa", "staging", "prod"]
     );
     let prod = config.catalogue.ladder.find("Production").unwrap();
     assert_eq!(prod.namespace.to_string(), "shop in prod");
     assert_eq!(prod.channel, "#releases");
-    assert_eq!(rungs[0].channel, "#deploys");
+    assert_eq!(environments[0].channel, "#deploys");
     assert_eq!(prod.promotion_method, PromotionMethod::PullRequest);
     assert_eq!(prod.deploy_timeout, SignedDuration::from_mins(20));
-    assert_eq!(rungs[0].deploy_timeout, SignedDuration::from_mins(15));
+    assert_eq!(environments[0].deploy_timeout, SignedDuration::from_mins(15));
     assert_eq!(config.look_every, SignedDuration::from_mins(1));
 
     let policy = &prod.policy;
@@ -96,7 +96,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(names, ["checkout", "mailer", "search", "storefront"]);
     let mailer = config.catalogue.find_artefact("mailer").unwrap();
     assert_eq!(mailer.places.len(), 3, "it is not in qa");
-    assert_eq!(mailer.places[&rungs[0].name].workloads.len(), 2);
+    assert_eq!(mailer.places[&environments[0].name].workloads.len(), 2);
     let place = &mailer.places[&prod.name];
     assert_eq!((place.namespace.to_string().as_str(), place.workloads.len()), ("mail in prod", 1));
     assert_eq!(place.workloads[0].to_string(), "statefulset/mailer-eu");
@@ -107,13 +107,13 @@ fn the_example_is_right_and_says_what_it_says() {
     let [rule] = &config.attribution_rules[..] else { panic!("{:?}", config.attribution_rules) };
     assert_eq!((rule.name.as_deref(), rule.artefacts.len(), rule.environments.len()), (Some("apps-*"), 2, 1));
     assert_eq!(config.github_logins[&PersonId::new("U024BE7LH")], "octocat");
-    let ears = config.audience.subscribed_channels(&mailer.name, prod);
-    let heard: Vec<_> = ears.iter().map(|ear| (ear.channel.as_str(), ear.states.len())).collect();
-    assert_eq!(heard, [("#mail", 3), ("#alarms", 1)]);
+    let channels = config.audience.subscribed_channels(&mailer.name, prod);
+    let notified: Vec<_> = channels.iter().map(|channel| (channel.channel.as_str(), channel.states.len())).collect();
+    assert_eq!(notified, [("#mail", 3), ("#alarms", 1)]);
 }
 
 #[test]
-fn what_the_example_leaves_out_is_what_it_says_is_the_default() {
+fn the_commented_settings_of_the_example_are_valid() {
     let uncommented: String = EXAMPLE
         .lines()
         .map(|line| match line.split_once("# ") {
@@ -137,7 +137,7 @@ fn what_the_example_leaves_out_is_what_it_says_is_the_default() {
 }
 
 #[test]
-fn rules_for_reports_are_kept_in_their_order_and_by_the_names_of_environments() {
+fn attribution_rules_keep_their_order_and_resolve_environment_aliases() {
     let rules = "\
 reports:
   - { kind: Kustomization, namespace: flux-system, name: 'apps-*', environments: [Production], artefacts: [checkout] }
@@ -153,12 +153,12 @@ reports:
 }
 
 #[test]
-fn the_small_file_is_right() {
+fn the_smallest_file_is_valid() {
     assert_eq!(problems(SMALL), "nothing");
 }
 
 #[test]
-fn what_is_not_written_is_asked_of_nobody() {
+fn an_environment_without_policy_keys_has_the_default_policy() {
     let config = Config::parse("gantry.yaml", SMALL).unwrap();
     let policy = &config.catalogue.ladder.find("prod").unwrap().policy;
     assert_eq!(policy.approval_timeout, SignedDuration::from_hours(24));
@@ -167,7 +167,7 @@ fn what_is_not_written_is_asked_of_nobody() {
 }
 
 #[test]
-fn silence_is_told_before_a_change_is_given_up() {
+fn the_default_of_stall_after_is_shorter_than_deploy_timeout() {
     let stall_after = |keys: &str| {
         let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{keys}"));
         Config::parse("gantry.yaml", &text).unwrap().catalogue.ladder.find("prod").unwrap().policy.stall_after
@@ -179,7 +179,7 @@ fn silence_is_told_before_a_change_is_given_up() {
 }
 
 #[test]
-fn every_problem_of_a_file_is_told_at_once_and_in_its_order() {
+fn all_problems_are_reported_at_once_in_file_order() {
     let text = "\
 slack: { chanel: '#deploys', list_to: chanel }
 environments:
@@ -215,7 +215,7 @@ peple: {}
 }
 
 #[test]
-fn what_makes_no_sense_is_told_beside_unknown_keys() {
+fn invalid_values_are_reported_together_with_unknown_keys() {
     let text = SMALL
         .replace("slack: {", "slcak: {")
         .replace("acme/checkout", "checkout")
@@ -253,12 +253,12 @@ fn environments_do_not_share_a_webhook_secret() {
 }
 
 #[test]
-fn a_ladder_has_two_rungs_or_more() {
-    let rung = |n: usize| format!("  - {{ name: e{n}, branch: b{n}, cluster: {{ namespace: n{n} }} }}\n");
+fn a_ladder_has_at_least_two_environments() {
+    let environment = |n: usize| format!("  - {{ name: e{n}, branch: b{n}, cluster: {{ namespace: n{n} }} }}\n");
     let ladder = |length: usize| {
-        let rungs = (0..length).map(rung).collect::<Vec<_>>().concat();
+        let environments = (0..length).map(environment).collect::<Vec<_>>().concat();
         let artefact = "[{ name: a, repository: a/a, image: a, workload: deployment/a }]";
-        format!("slack: {{ channel: '#d' }}\nartefacts: {artefact}\nenvironments:\n{rungs}")
+        format!("slack: {{ channel: '#d' }}\nartefacts: {artefact}\nenvironments:\n{environments}")
     };
     assert_eq!(
         problems(&ladder(1)),
@@ -273,7 +273,7 @@ fn a_ladder_has_two_rungs_or_more() {
 }
 
 #[test]
-fn a_file_that_is_none_says_so() {
+fn empty_missing_and_unreadable_files_are_reported() {
     assert_eq!(
         problems(""),
         "gantry.yaml: the file is empty: start from the commented example `config/gantry.yaml` in Gantry's repository"
@@ -296,17 +296,17 @@ fn a_file_that_is_none_says_so() {
     std::fs::write(&latin, b"slack:\n  channel: '#\xe4'\n").unwrap();
     let problem = &Config::load(&latin).unwrap_err()[0];
     assert_eq!((problem.line, problem.column, problem.message.as_str()), (2, 14, "this is not UTF-8"));
-    let sound = directory.path().join("gantry.yaml");
-    std::fs::write(&sound, format!("\u{feff}{EXAMPLE}")).unwrap();
+    let with_byte_order_mark = directory.path().join("gantry.yaml");
+    std::fs::write(&with_byte_order_mark, format!("\u{feff}{EXAMPLE}")).unwrap();
     assert_eq!(
-        Config::load(&sound).unwrap().github_logins.len(),
+        Config::load(&with_byte_order_mark).unwrap().github_logins.len(),
         1,
         "with a byte order mark, as some editors write it"
     );
 }
 
 #[test]
-fn what_is_too_large_or_too_deep_is_refused_and_not_read() {
+fn a_file_that_is_too_large_or_too_deep_is_refused() {
     let deep = format!("people: {}{}", "[".repeat(200), "]".repeat(200));
     let block = (0..200).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect::<Vec<_>>().concat();
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
@@ -315,8 +315,8 @@ fn what_is_too_large_or_too_deep_is_refused_and_not_read() {
         bomb = format!("{bomb}a{level}: &a{level} [{}]\n", vec![format!("*a{last}"); 10].join(", "));
     }
     for hostile in [deep, block, bomb] {
-        let said = problems(&hostile);
-        assert!(said.contains("the file is too large or has too many levels"), "{said}");
+        let message = problems(&hostile);
+        assert!(message.contains("the file is too large or has too many levels"), "{message}");
     }
     let huge = format!("people: {{}}\n#{}", "x".repeat(tree::MAX_BYTES));
     assert!(problems(&huge).starts_with("gantry.yaml: the file has more than 8388608 bytes"), "{}", problems(&huge));
@@ -327,19 +327,19 @@ fn what_is_too_large_or_too_deep_is_refused_and_not_read() {
 #[test]
 fn ten_thousand_artefacts_are_not_too_large() {
     let mut text = EXAMPLE.to_owned();
-    let at = text.find("# Channels that are told").unwrap();
+    let position = text.find("# Channels that are told").unwrap();
     let (_, search) = EXAMPLE.split_once("  - name: search\n").unwrap();
     let (search, _) = search.split_once("  # Two artefacts").unwrap();
     let many = (0..10_000)
         .map(|n| format!("  - name: search{n}\n{}", search.replace("search", &format!("search{n}"))))
         .collect::<Vec<_>>()
         .concat();
-    text.insert_str(at, &many);
+    text.insert_str(position, &many);
     assert_eq!(Config::parse("gantry.yaml", &text).unwrap().catalogue.artefacts.len(), 10_004);
 }
 
 #[test]
-fn a_thousand_errors_are_cut_short() {
+fn only_the_first_hundred_problems_are_shown() {
     let text = (0..1000).map(|n| format!("key{n}: 1\n")).collect::<Vec<_>>().concat();
     let problems = Config::parse("gantry.yaml", &text).unwrap_err();
     assert_eq!(problems.len(), 101);
@@ -347,7 +347,7 @@ fn a_thousand_errors_are_cut_short() {
 }
 
 #[test]
-fn anchors_save_repetition_and_a_wrong_use_is_told_where_it_is_used() {
+fn a_problem_in_an_alias_is_also_reported_where_the_alias_is_used() {
     let text = SMALL.replace("workload: deployment/checkout\n", "workload: &work [deployment/checkout]\n")
         + "  - { name: till, repository: acme/till, image: till, workload: *work }\n";
     assert_eq!(problems(&text), "nothing");
@@ -360,7 +360,7 @@ fn anchors_save_repetition_and_a_wrong_use_is_told_where_it_is_used() {
 }
 
 #[test]
-fn urls_lose_the_slash_at_their_end() {
+fn trailing_slashes_of_urls_are_removed() {
     let slack = "slack: { channel: '#d', api_url: 'http://127.0.0.1:8484/sim/slack/api/', hooks_origin: 'http://127.0.0.1:8484/' }";
     let text = SMALL.replace("slack: { channel: '#deploys' }", slack);
     let config = Config::parse("gantry.yaml", &text).unwrap();
@@ -370,7 +370,7 @@ fn urls_lose_the_slash_at_their_end() {
 
 /// The shape check ignores keywords that it does not support, so the schema must not contain any.
 #[test]
-fn the_schema_describes_every_key_in_words_that_the_shape_check_reads() {
+fn the_schema_describes_every_key_and_uses_only_supported_keywords() {
     fn walk(schema: &serde_json::Value, described: &mut usize) {
         const READ: [&str; 19] = [
             "$schema",
@@ -422,18 +422,18 @@ fn the_schema_describes_every_key_in_words_that_the_shape_check_reads() {
 }
 
 /// The example with a few random edits: close enough to a valid file to reach every check.
-fn damaged() -> impl Strategy<Value = String> {
-    let bits = prop::sample::select(vec![
+fn damaged_example() -> impl Strategy<Value = String> {
+    let inserts = prop::sample::select(vec![
         "", "\n", " ", "  ", ":", "- ", "[", "]", "{", "}", "'", "\"", "#", "&a ", "*a", "!!str ", "|\n", "~", "false",
         "1e999", "0x10", "\u{202e}", "é", "<<: ", "? ", "prod", "\t", ", ",
     ]);
-    let cut = (any::<prop::sample::Index>(), 0..30usize, bits);
+    let cut = (any::<prop::sample::Index>(), 0..30usize, inserts);
     prop::collection::vec(cut, 1..4).prop_map(|cuts| {
         let mut characters: Vec<char> = EXAMPLE.chars().collect();
-        for (index, length, bit) in cuts {
+        for (index, length, insert) in cuts {
             let from = index.index(characters.len());
             let to = (from + length).min(characters.len());
-            characters.splice(from..to, bit.chars());
+            characters.splice(from..to, insert.chars());
         }
         characters.into_iter().collect()
     })
@@ -441,17 +441,17 @@ fn damaged() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = Config::parse_bytes("any", &bytes);
     }
 
     #[test]
-    fn any_text_is_answered(text in "[-a-z:\\[\\]{}'\"#&*!|>~?%@ \n\t0-9.]{0,120}") {
+    fn arbitrary_text_does_not_panic(text in "[-a-z:\\[\\]{}'\"#&*!|>~?%@ \n\t0-9.]{0,120}") {
         let _ = Config::parse("any", &text);
     }
 
     #[test]
-    fn a_damaged_file_is_told_on_one_line_each_with_a_place_that_exists(text in damaged()) {
+    fn problems_of_a_damaged_file_have_one_line_and_an_existing_position(text in damaged_example()) {
         if let Err(problems) = Config::parse("gantry.yaml", &text) {
             prop_assert!(!problems.is_empty());
             for problem in problems {
@@ -465,7 +465,7 @@ proptest! {
     }
 
     #[test]
-    fn what_fits_the_schema_can_be_read(text in damaged()) {
+    fn a_file_that_matches_the_schema_can_be_deserialised(text in damaged_example()) {
         let Ok(tree) = tree::parse_yaml::<tree::ConfigNode>(&text) else { return Ok(()) };
         let mut findings = Findings::new("gantry.yaml");
         if shape::check_shape(&build_schema(), &tree, &mut findings) == shape::ShapeVerdict::Readable {

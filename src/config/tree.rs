@@ -53,8 +53,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
 
 impl<'de> Deserialize<'de> for ConfigNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Located { value, position: at } = Located::<ConfigValue>::deserialize(deserializer)?;
-        Ok(Self { position: at, value })
+        let Located { value, position } = Located::<ConfigValue>::deserialize(deserializer)?;
+        Ok(Self { position, value })
     }
 }
 
@@ -169,13 +169,14 @@ fn parser_options() -> Options {
 }
 
 fn explain_yaml_error(text: &str, error: &Error) -> (Position, ProblemDescription) {
-    let mut at = error.location().filter(|at| at.line() > 0).map_or(Position { line: 1, column: 1 }, Position::from);
+    let mut position =
+        error.location().filter(|position| position.line() > 0).map_or(Position { line: 1, column: 1 }, Position::from);
     let error = match error.without_snippet() {
         Error::AliasError { error, .. } => error.without_snippet(),
         other => other,
     };
-    let said = UserMessageFormatter.format_message(error);
-    let wrong = match error {
+    let parser_message = UserMessageFormatter.format_message(error);
+    let problem = match error {
         Error::Eof { .. } => describe_problem("the file ends too early", "close the open quotes, brackets or braces"),
         Error::MultipleDocuments { .. } => describe_problem(
             "a second document begins here",
@@ -186,44 +187,46 @@ fn explain_yaml_error(text: &str, error: &Error) -> (Position, ProblemDescriptio
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
         | Error::AliasReplayCounterOverflow { .. } => describe_problem(
-            format!("the file is too large or has too many levels ({said})"),
+            format!("the file is too large or has too many levels ({parser_message})"),
             "write it with fewer levels and fewer aliases",
         ),
         Error::UnknownAnchor { .. } => {
-            describe_problem(said, "define it above with `&name`, or put text that begins with `*` in quotes")
+            describe_problem(parser_message, "define it above with `&name`, or put text that begins with `*` in quotes")
         }
-        Error::UnsupportedTag { .. } => describe_problem(said, "remove it, or put text that begins with `!` in quotes"),
-        _ if said.contains("tab") || is_indented_by_tab(text, at) => {
+        Error::UnsupportedTag { .. } => {
+            describe_problem(parser_message, "remove it, or put text that begins with `!` in quotes")
+        }
+        _ if parser_message.contains("tab") || is_indented_by_tab(text, position) => {
             // The scanner reports the position of the word before the tab, on the line above.
-            let next = Position { line: at.line + 1, column: 1 };
-            if !is_indented_by_tab(text, at) && is_indented_by_tab(text, next) {
-                at = next;
+            let next = Position { line: position.line + 1, column: 1 };
+            if !is_indented_by_tab(text, position) && is_indented_by_tab(text, next) {
+                position = next;
             }
             describe_problem("YAML does not allow tabs for indentation", "indent with spaces")
         }
-        _ => match find_character(text, at) {
-            Some(sign @ ('@' | '`' | '%')) => describe_problem(
-                format!("text cannot begin with `{sign}` in YAML"),
+        _ => match find_character(text, position) {
+            Some(character @ ('@' | '`' | '%')) => describe_problem(
+                format!("text cannot begin with `{character}` in YAML"),
                 "put it in quotes, for example \"@developers\"",
             ),
             _ => describe_problem(
-                format!("this cannot be read as YAML ({said})"),
+                format!("this cannot be read as YAML ({parser_message})"),
                 "check the indentation, the brackets and the quotes (text with `#` or `: ` needs them) on this line \
                  and on the line before",
             ),
         },
     };
-    (at, wrong)
+    (position, problem)
 }
 
-fn find_line(text: &str, at: Position) -> Option<&str> {
-    text.lines().nth(usize::try_from(at.line).ok()?.checked_sub(1)?)
+fn find_line(text: &str, position: Position) -> Option<&str> {
+    text.lines().nth(usize::try_from(position.line).ok()?.checked_sub(1)?)
 }
 
-fn find_character(text: &str, at: Position) -> Option<char> {
-    find_line(text, at)?.chars().nth(usize::try_from(at.column).ok()?.checked_sub(1)?)
+fn find_character(text: &str, position: Position) -> Option<char> {
+    find_line(text, position)?.chars().nth(usize::try_from(position.column).ok()?.checked_sub(1)?)
 }
 
-fn is_indented_by_tab(text: &str, at: Position) -> bool {
-    find_line(text, at).is_some_and(|line| line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t'))
+fn is_indented_by_tab(text: &str, position: Position) -> bool {
+    find_line(text, position).is_some_and(|line| line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t'))
 }

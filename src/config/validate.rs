@@ -23,27 +23,31 @@ const MAX_LOOK_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// The returned configuration must not be used if there are findings.
 pub(super) fn validate_config(file: &RawConfig, findings: &mut Findings) -> Config {
-    let mut check = Validator { findings };
-    let slack = check.validate_slack(&file.slack);
+    let mut validator = Validator { findings };
+    let slack = validator.validate_slack(&file.slack);
     let github = GithubConfig {
-        api_url: check.parse_url_or_default(
+        api_url: validator.parse_url_or_default(
             file.github.api_url.as_ref(),
             "https://api.github.com",
             scalar::parse_base_url,
         ),
     };
     let registry = RegistryConfig {
-        mirrors: check.validate_mirrors(&file.registry.mirrors),
-        docker_config: file.registry.docker_config.as_ref().and_then(|path| check.parse_text(path, scalar::parse_path)),
+        mirrors: validator.validate_mirrors(&file.registry.mirrors),
+        docker_config: file
+            .registry
+            .docker_config
+            .as_ref()
+            .and_then(|path| validator.parse_text(path, scalar::parse_path)),
     };
-    let kubeconfig = file.kubeconfig.as_ref().and_then(|path| check.parse_text(path, scalar::parse_path));
-    let look_every = check.validate_look_every(file.look_every.as_ref());
-    let people = check.validate_people(&file.people);
-    let environments = check.validate_environments(&file.environments, slack.channel.as_deref());
-    let artefacts = check.validate_artefacts(&file.artefacts, &environments.ladder);
-    let audience = check.validate_channels(&file.channels, &environments.ladder, &artefacts);
+    let kubeconfig = file.kubeconfig.as_ref().and_then(|path| validator.parse_text(path, scalar::parse_path));
+    let look_every = validator.validate_look_every(file.look_every.as_ref());
+    let people = validator.validate_people(&file.people);
+    let environments = validator.validate_environments(&file.environments, slack.channel.as_deref());
+    let artefacts = validator.validate_artefacts(&file.artefacts, &environments.ladder);
+    let audience = validator.validate_channels(&file.channels, &environments.ladder, &artefacts);
     let catalogue = Catalogue { ladder: Ladder::new(environments.ladder), artefacts };
-    let reports = check.validate_attribution_rules(&file.reports, &catalogue);
+    let reports = validator.validate_attribution_rules(&file.reports, &catalogue);
     Config {
         slack,
         github,
@@ -64,8 +68,8 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    fn add_problem(&mut self, at: Position, message: impl Into<String>, advice: impl Into<String>) {
-        self.findings.add(at, describe_problem(message, advice));
+    fn add_problem(&mut self, position: Position, message: impl Into<String>, advice: impl Into<String>) {
+        self.findings.add(position, describe_problem(message, advice));
     }
 
     /// Applies `check` to a text. An error becomes a finding at the position of the text.
@@ -74,7 +78,7 @@ impl Validator<'_> {
         text: &Located<String>,
         check: impl FnOnce(&str) -> Result<T, ProblemDescription>,
     ) -> Option<T> {
-        check(&text.value).map_err(|wrong| self.findings.add(text.position, wrong)).ok()
+        check(&text.value).map_err(|problem| self.findings.add(text.position, problem)).ok()
     }
 
     fn parse_texts<T>(
@@ -85,14 +89,14 @@ impl Validator<'_> {
         texts.iter().filter_map(|text| self.parse_text(text, &check)).collect()
     }
 
-    /// The given URL, or `usual` as the default. `usual` is also the example in the advice.
+    /// The given URL, or `default`. `default` is also the example in the advice.
     fn parse_url_or_default(
         &mut self,
         given: Option<&Located<String>>,
-        usual: &str,
+        default: &str,
         check: impl FnOnce(&str, &str) -> Result<String, ProblemDescription>,
     ) -> String {
-        given.and_then(|text| self.parse_text(text, |text| check(text, usual))).unwrap_or_else(|| usual.to_owned())
+        given.and_then(|text| self.parse_text(text, |text| check(text, default))).unwrap_or_else(|| default.to_owned())
     }
 
     fn validate_slack(&mut self, slack: &file::RawSlack) -> SlackConfig {
@@ -116,11 +120,11 @@ impl Validator<'_> {
 
     fn validate_look_every(&mut self, given: Option<&Located<String>>) -> SignedDuration {
         let check = |text: &str| match scalar::parse_duration(text, MAX_LOOK_EVERY)? {
-            often if often < MIN_LOOK_EVERY => Err(describe_problem(
+            interval if interval < MIN_LOOK_EVERY => Err(describe_problem(
                 format!("`{text}` is too short"),
                 "use at least 10 seconds: watches and webhooks report changes sooner",
             )),
-            fine => Ok(fine),
+            interval => Ok(interval),
         };
         given.and_then(|text| self.parse_text(text, check)).unwrap_or(DEFAULT_LOOK_EVERY)
     }

@@ -95,9 +95,9 @@ impl<'de> Deserialize<'de> for OneOrMany {
                 Ok(Texts(items, None))
             }
         }
-        let Located { value: Texts(many, one), position: at } = Located::<Texts>::deserialize(deserializer)?;
-        let one = one.map(|value| Located { value, position: at });
-        Ok(Self(Located { value: one.into_iter().chain(many.into_iter().flatten()).collect(), position: at }))
+        let Located { value: Texts(many, one), position } = Located::<Texts>::deserialize(deserializer)?;
+        let one = one.map(|value| Located { value, position });
+        Ok(Self(Located { value: one.into_iter().chain(many.into_iter().flatten()).collect(), position }))
     }
 }
 

@@ -14,8 +14,8 @@ impl<'de> Deserialize<'de> for RawPresence {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("`false` or settings")
             }
-            fn visit_bool<E>(self, is: bool) -> Result<RawPresence, E> {
-                Ok(RawPresence::Present(is))
+            fn visit_bool<E>(self, is_present: bool) -> Result<RawPresence, E> {
+                Ok(RawPresence::Present(is_present))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawPresence, A::Error> {
                 RawPlace::deserialize(de::value::MapAccessDeserializer::new(map)).map(RawPresence::Moved)

@@ -25,16 +25,16 @@ pub(in crate::config) fn parse_branch(text: &str) -> ScalarResult<String> {
 }
 
 fn is_valid_ref(text: &str) -> bool {
-    let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none();
-    let banned = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
+    let is_valid_part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none();
+    let is_forbidden = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
     !text.starts_with('-')
         && !text.ends_with('.')
         && text != "@"
         && !text.contains("..")
         && !text.contains("@{")
         && text.len() <= 200
-        && !text.contains(banned)
-        && text.split('/').all(part)
+        && !text.contains(is_forbidden)
+        && text.split('/').all(is_valid_part)
 }
 
 /// Parses the template of a tag, with the placeholders `{environment}`, `{artefact}`, `{date}` and `{n}`.
@@ -53,27 +53,27 @@ pub(in crate::config) fn parse_tag_template(text: &str) -> ScalarResult<String> 
     Ok(text.to_owned())
 }
 
-/// Replaces each `{placeholder}` by a letter. All placeholders must be in `known`.
-fn fill_placeholders(text: &str, known: &[&str]) -> ScalarResult<String> {
+/// Replaces each `{placeholder}` by a letter. All placeholders must be in `allowed`.
+fn fill_placeholders(text: &str, allowed: &[&str]) -> ScalarResult<String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         filled.push_str(before);
-        let Some((placeholder, behind)) = after.split_once('}') else {
+        let Some((placeholder, after_brace)) = after.split_once('}') else {
             return Err(describe_problem(
                 format!("a brace of `{text}` is not closed"),
                 "write `}` after the placeholder",
             ));
         };
-        if !known.contains(&placeholder) {
-            let advice = match find_nearest(placeholder, known.iter().copied()) {
-                Some(near) => format!("did you mean `{{{near}}}`?"),
-                None => format!("use `{{{}}}`", known.join("}`, `{")),
+        if !allowed.contains(&placeholder) {
+            let advice = match find_nearest(placeholder, allowed.iter().copied()) {
+                Some(nearest) => format!("did you mean `{{{nearest}}}`?"),
+                None => format!("use `{{{}}}`", allowed.join("}`, `{")),
             };
             return Err(describe_problem(format!("`{{{placeholder}}}` is not a placeholder here"), advice));
         }
         filled.push('x');
-        rest = behind;
+        rest = after_brace;
     }
     filled.push_str(rest);
     Ok(filled)
@@ -97,8 +97,9 @@ pub(in crate::config) fn parse_glob(text: &str) -> ScalarResult<String> {
 }
 
 fn check_repository_path(path: &str, written: &str) -> ScalarResult<()> {
-    let sound = |part: &str| !part.is_empty() && part != "." && part != "..";
-    if path.is_empty() || path.contains(['\\', '\0', '\n']) || !path.trim_end_matches('/').split('/').all(sound) {
+    let is_valid_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    if path.is_empty() || path.contains(['\\', '\0', '\n']) || !path.trim_end_matches('/').split('/').all(is_valid_part)
+    {
         let advice = "write the path from the root of the repository without a leading `/`, for example `lib/**`";
         return Err(describe_problem(format!("`{written}` is not a path in a repository"), advice));
     }
@@ -106,8 +107,8 @@ fn check_repository_path(path: &str, written: &str) -> ScalarResult<()> {
 }
 
 pub(in crate::config) fn parse_login(text: &str) -> ScalarResult<String> {
-    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
-    if text.is_empty() || text.len() > 60 || text.starts_with('-') || !text.bytes().all(legal) {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    if text.is_empty() || text.len() > 60 || text.starts_with('-') || !text.bytes().all(is_allowed) {
         let advice = "write it as GitHub shows it, without `@`, for example `octocat`";
         return Err(describe_problem(format!("`{text}` is not a login on GitHub"), advice));
     }
@@ -120,13 +121,14 @@ pub(super) fn parse_team(text: &str) -> ScalarResult<Member> {
     let Some((organisation, team)) = text.split_once('/') else {
         return Err(describe_problem(format!("`github:{text}` names no team"), example));
     };
-    let in_both = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
-    let is_organisation = (1..=39).contains(&organisation.len()) && organisation.bytes().all(in_both);
-    let is_team =
-        |name: &str| (1..=100).contains(&name.len()) && name.bytes().all(|b| in_both(b) || matches!(b, b'_' | b'.'));
-    let as_in_its_url = team.trim().replace(' ', "-").to_ascii_lowercase();
-    if is_organisation && team != as_in_its_url && is_team(&as_in_its_url) {
-        let advice = format!("write the team as in its URL: `github:{organisation}/{as_in_its_url}`");
+    let is_allowed_in_both = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+    let is_organisation = (1..=39).contains(&organisation.len()) && organisation.bytes().all(is_allowed_in_both);
+    let is_team = |name: &str| {
+        (1..=100).contains(&name.len()) && name.bytes().all(|b| is_allowed_in_both(b) || matches!(b, b'_' | b'.'))
+    };
+    let url_name = team.trim().replace(' ', "-").to_ascii_lowercase();
+    if is_organisation && team != url_name && is_team(&url_name) {
+        let advice = format!("write the team as in its URL: `github:{organisation}/{url_name}`");
         return Err(describe_problem(format!("`{team}` is not how GitHub's URLs name a team"), advice));
     }
     if !is_organisation || !is_team(team) {

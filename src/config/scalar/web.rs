@@ -50,8 +50,8 @@ pub(in crate::config) fn parse_hook_url(text: &str, example: &str) -> ScalarResu
 /// Parses the host of a registry, in the form in which images begin with it.
 pub(in crate::config) fn parse_registry_host(text: &str) -> ScalarResult<String> {
     let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
-    let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
-    if host.is_empty() || !host.bytes().all(legal) || port.is_some_and(|port| port.parse::<u16>().is_err()) {
+    let is_allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    if host.is_empty() || !host.bytes().all(is_allowed) || port.is_some_and(|port| port.parse::<u16>().is_err()) {
         let advice = "write it as at the beginning of images, for example `ghcr.io` or `localhost:5000`";
         return Err(describe_problem(format!("`{text}` is not the host of a registry"), advice));
     }
@@ -63,25 +63,27 @@ pub(in crate::config) fn parse_image(text: &str) -> ScalarResult<String> {
     let (name, digest) = text.split_once('@').map_or((text, None), |(name, digest)| (name, Some(digest)));
     let last = name.rsplit('/').next().unwrap_or_default();
     let host_only = !name.contains('/');
-    let bare = name.strip_suffix(last).map(|front| format!("{front}{}", last.split(':').next().unwrap_or_default()));
+    let without_tag =
+        name.strip_suffix(last).map(|front| format!("{front}{}", last.split(':').next().unwrap_or_default()));
     if digest.is_some() || (last.contains(':') && !(host_only && last.ends_with(':'))) {
         let part = if digest.is_some() { "digest" } else { "tag" };
-        let advice = format!("write `{}`; Gantry reads the running version from the cluster", bare.unwrap_or_default());
+        let advice =
+            format!("write `{}`; Gantry reads the running version from the cluster", without_tag.unwrap_or_default());
         return Err(describe_problem(format!("`{text}` contains a {part}"), advice));
     }
-    let component = |part: &str| {
-        let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-        let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
-        edge(part.bytes().next()) && edge(part.bytes().last()) && part.bytes().all(legal)
+    let is_valid_component = |part: &str| {
+        let is_valid_end = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let is_allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
+        is_valid_end(part.bytes().next()) && is_valid_end(part.bytes().last()) && part.bytes().all(is_allowed)
     };
     let (host, path) = match name.split_once('/') {
         Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (Some(first), rest),
         _ => (None, name),
     };
-    let sound = text.len() <= 255
+    let is_valid = text.len() <= 255
         && host.is_none_or(|host| parse_registry_host(host).is_ok())
-        && path.split('/').all(component);
-    if !sound {
+        && path.split('/').all(is_valid_component);
+    if !is_valid {
         let advice = "write registry and name in lower case, for example `ghcr.io/acme/checkout`";
         return Err(describe_problem(format!("`{text}` is not the name of an image"), advice));
     }

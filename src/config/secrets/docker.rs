@@ -51,7 +51,7 @@ pub(super) fn parse_logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>
     for (key, entry) in file.auths.unwrap_or_default() {
         let login = entry
             .into_login()
-            .map_err(|wrong| format!("whose entry `{key}` {wrong}: log in to this registry again."))?;
+            .map_err(|problem| format!("whose entry `{key}` {problem}: log in to this registry again."))?;
         if let Some(login) = login {
             // If a host has two entries, the first in key order wins: `ghcr.io` is before `https://ghcr.io/v2/`.
             logins.entry(normalize_host(&key)).or_insert(login);
@@ -63,14 +63,14 @@ pub(super) fn parse_logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>
 impl DockerAuthEntry {
     /// `None` for an entry without credentials; a credential program has them.
     fn into_login(self) -> Result<Option<RegistryLogin>, &'static str> {
-        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-        if let Some(token) = given(self.registrytoken) {
+        let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+        if let Some(token) = non_empty(self.registrytoken) {
             if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
                 return Err("has a `registrytoken` with a character that no token has");
             }
             return Ok(Some(RegistryLogin::Token(token.into())));
         }
-        let (user, password) = match given(self.auth) {
+        let (user, password) = match non_empty(self.auth) {
             Some(auth) => decode_auth(&auth).ok_or("has an `auth` that is not the base64 of `user:password`")?,
             None => (self.username.unwrap_or_default(), self.password.unwrap_or_default()),
         };
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_a_pair_in_base64_or_in_the_open_or_a_token() {
+    fn a_login_is_base64_auth_or_user_and_password_or_a_token() {
         let auth = STANDARD.encode("alice:s:3\0\0");
         let text = format!(
             r#"{{ "auths": {{
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_is_known_by_its_host_however_the_key_is_written() {
+    fn all_spellings_of_a_key_map_to_the_registry_host() {
         let bob = r#"{ "username": "bob", "password": "x" }"#;
         for (key, host) in [
             ("https://index.docker.io/v1/", "index.docker.io"),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_keeps_or_must_be_traded_is_left_out() {
+    fn entries_without_credentials_and_identity_tokens_are_ignored() {
         for entries in ["{}", r#"{"auths":null}"#, r#"{"auths":{"ghcr.io":{}},"credHelpers":{"ghcr.io":"gh"}}"#] {
             assert_eq!(read(entries), Ok(vec![]), "{entries}");
         }
@@ -152,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_what_the_file_holds() {
-        let end = ": log in to this registry again.";
-        for (text, said) in [
+    fn errors_do_not_quote_values_of_the_file() {
+        let advice = ": log in to this registry again.";
+        for (text, expected) in [
             ("hunter2", "which is not a Docker config file (line 1, column 1)"),
             (r#"{"auths":"hunter2"}"#, "which is not a Docker config file (line 1, column 18)"),
             (
@@ -163,9 +163,9 @@ mod tests {
             ),
             (r#"{"auths":{"ghcr.io":{"registrytoken":"hunter2\n"}}}"#, "whose entry `ghcr.io` has a `registrytoken`"),
         ] {
-            let wrong = read(text).unwrap_err();
-            assert!(wrong.starts_with(said) && !wrong.contains("hunter2"), "{wrong}");
-            assert!(wrong.ends_with(end) || wrong.contains("`docker login`"), "{wrong}");
+            let problem = read(text).unwrap_err();
+            assert!(problem.starts_with(expected) && !problem.contains("hunter2"), "{problem}");
+            assert!(problem.ends_with(advice) || problem.contains("`docker login`"), "{problem}");
         }
         let login = parse_logins(r#"{"auths":{"ghcr.io":{"username":"bob","password":"hunter2"}}}"#).unwrap();
         assert!(!format!("{login:?}").contains("hunter2"));

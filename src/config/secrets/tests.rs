@@ -26,14 +26,14 @@ fn read_for(config: &Config, variables: &[(&str, &str)]) -> Result<Secrets, Vec<
     Secrets::read(config, |name| variables.get(name).map(|value| (*value).to_owned()))
 }
 
-fn file(directory: &tempfile::TempDir, name: &str, content: impl AsRef<[u8]>) -> String {
+fn write_file(directory: &tempfile::TempDir, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = directory.path().join(name);
     std::fs::write(&path, content).unwrap();
     path.display().to_string()
 }
 
 #[test]
-fn what_is_missing_is_none_and_refuses_nothing() {
+fn missing_secrets_are_none_and_no_error() {
     let secrets = read(&[]).unwrap();
     assert!(secrets.slack_signing_secret.is_none() && secrets.slack_bot_token.is_none());
     assert!(
@@ -46,9 +46,9 @@ fn what_is_missing_is_none_and_refuses_nothing() {
 }
 
 #[test]
-fn a_secret_comes_from_its_variable_or_from_the_file_that_another_names() {
+fn a_secret_comes_from_its_variable_or_from_a_file() {
     let directory = tempfile::tempdir().unwrap();
-    let by_file = file(&directory, "token", "xoxb-from-a-file\r\n");
+    let by_file = write_file(&directory, "token", "xoxb-from-a-file\r\n");
     let secrets = read(&[
         ("SLACK_SIGNING_SECRET", "8f742231b10e8888"),
         ("SLACK_BOT_TOKEN_FILE", &by_file),
@@ -63,11 +63,14 @@ fn a_secret_comes_from_its_variable_or_from_the_file_that_another_names() {
 }
 
 #[test]
-fn what_is_set_wrongly_is_told_in_a_sentence_each_and_all_at_once() {
+fn all_invalid_secrets_are_reported_at_once() {
     let directory = tempfile::tempdir().unwrap();
-    let (empty, binary, large) =
-        (file(&directory, "e", "\n"), file(&directory, "b", b"\xff\xfe"), file(&directory, "l", "x".repeat(100_000)));
-    let said = read(&[
+    let (empty, binary, large) = (
+        write_file(&directory, "e", "\n"),
+        write_file(&directory, "b", b"\xff\xfe"),
+        write_file(&directory, "l", "x".repeat(100_000)),
+    );
+    let problems = read(&[
         ("SLACK_SIGNING_SECRET", ""),
         ("SLACK_BOT_TOKEN", "xapp-1"),
         ("SLACK_APP_TOKEN", "xoxb-1"),
@@ -79,7 +82,7 @@ fn what_is_set_wrongly_is_told_in_a_sentence_each_and_all_at_once() {
     ])
     .unwrap_err();
     assert_eq!(
-        said,
+        problems,
         [
             "SLACK_SIGNING_SECRET is set but empty: give it a value, or unset it.",
             "SLACK_BOT_TOKEN holds an app-level token: set it to the bot token (`xoxb-`).",
@@ -97,12 +100,13 @@ fn what_is_set_wrongly_is_told_in_a_sentence_each_and_all_at_once() {
         (large.as_str(), "which is too large for a secret: use at most 65536 bytes."),
         ("/nowhere/x", "(No such file or directory (os error 2)): check the path and its permissions."),
     ] {
-        let said = read(&[("SLACK_BOT_TOKEN_FILE", path)]).unwrap_err();
+        let problems = read(&[("SLACK_BOT_TOKEN_FILE", path)]).unwrap_err();
         assert!(
-            said.len() == 1 && said[0].starts_with(&format!("SLACK_BOT_TOKEN_FILE names the file {path}, which")),
-            "{said:?}"
+            problems.len() == 1
+                && problems[0].starts_with(&format!("SLACK_BOT_TOKEN_FILE names the file {path}, which")),
+            "{problems:?}"
         );
-        assert!(said[0].ends_with(end), "{said:?}");
+        assert!(problems[0].ends_with(end), "{problems:?}");
     }
     assert_eq!(
         read(&[("SLACK_BOT_TOKEN_FILE", " ")]).unwrap_err(),
@@ -111,7 +115,7 @@ fn what_is_set_wrongly_is_told_in_a_sentence_each_and_all_at_once() {
 }
 
 #[test]
-fn github_is_spoken_to_by_a_token_or_by_an_app_and_not_by_both() {
+fn github_credentials_are_a_token_or_an_app_but_not_both() {
     let key = "-----BEGIN RSA PRIVATE KEY-----\\nabc\\n-----END RSA PRIVATE KEY-----";
     let app = [("GITHUB_APP_ID", "7"), ("GITHUB_APP_PRIVATE_KEY", key), ("GITHUB_APP_INSTALLATION_ID", "42")];
     let secrets = read(&app).unwrap();
@@ -125,9 +129,9 @@ fn github_is_spoken_to_by_a_token_or_by_an_app_and_not_by_both() {
 }
 
 #[test]
-fn each_environment_has_a_webhook_secret_of_its_own() {
+fn each_environment_has_its_own_webhook_secret() {
     let directory = tempfile::tempdir().unwrap();
-    let path = file(&directory, "prod", "one\n");
+    let path = write_file(&directory, "prod", "one\n");
     let config = config([", webhook_secret: { env: FLUX_DEV }", &format!(", webhook_secret: {{ file: '{path}' }}")]);
     let secrets = read_for(&config, &[("FLUX_DEV", "two")]).unwrap();
     let values: Vec<(&str, &str)> =
@@ -142,26 +146,27 @@ fn each_environment_has_a_webhook_secret_of_its_own() {
         ["FLUX_DEV is set but empty: give it a value, or unset it."]
     );
     std::fs::remove_file(&path).unwrap();
-    let said = read_for(&config, &[("FLUX_DEV", "two")]).unwrap_err();
-    assert!(said[0].starts_with("The `webhook_secret` of prod is the file "), "{said:?}");
+    let problems = read_for(&config, &[("FLUX_DEV", "two")]).unwrap_err();
+    assert!(problems[0].starts_with("The `webhook_secret` of prod is the file "), "{problems:?}");
 }
 
 #[test]
-fn logins_to_registries_come_from_the_docker_config_file_that_is_named() {
+fn registry_logins_come_from_the_docker_config_file() {
     let directory = tempfile::tempdir().unwrap();
     let with = |path: &str| {
         let mut config = config(["", ""]);
         config.registry.docker_config = Some(path.into());
         read_for(&config, &[])
     };
-    let right = file(&directory, "right", r#"{"auths":{"https://ghcr.io":{"username":"bob","password":"s3cr3t"}}}"#);
+    let right =
+        write_file(&directory, "right", r#"{"auths":{"https://ghcr.io":{"username":"bob","password":"s3cr3t"}}}"#);
     let secrets = with(&right).unwrap();
     assert_eq!(secrets.registry_logins.keys().collect::<Vec<_>>(), ["ghcr.io"]);
     assert!(!format!("{secrets:?} {:?}", secrets.registry_logins).contains("s3cr3t"));
     assert!(read(&[("DOCKER_CONFIG", directory.path().to_str().unwrap())]).unwrap().registry_logins.is_empty());
 
-    let wrong = file(&directory, "wrong", "s3cr3t");
-    for (path, said) in [
+    let wrong = write_file(&directory, "wrong", "s3cr3t");
+    for (path, expected) in [
         (wrong.as_str(), "which is not a Docker config file (line 1, column 1)"),
         (
             "/nowhere/x",
@@ -169,21 +174,24 @@ fn logins_to_registries_come_from_the_docker_config_file_that_is_named() {
              permissions.",
         ),
     ] {
-        let all = with(path).unwrap_err();
-        assert!(all.len() == 1 && !all[0].contains("s3cr3t"), "{all:?}");
-        assert!(all[0].starts_with(&format!("`registry.docker_config` is the file {path}, {said}")), "{all:?}");
+        let problems = with(path).unwrap_err();
+        assert!(problems.len() == 1 && !problems[0].contains("s3cr3t"), "{problems:?}");
+        assert!(
+            problems[0].starts_with(&format!("`registry.docker_config` is the file {path}, {expected}")),
+            "{problems:?}"
+        );
     }
 }
 
 #[test]
-fn no_secret_shows_in_debug_or_in_what_is_said() {
+fn no_secret_appears_in_debug_or_in_problems() {
     let secret = "s3cr3t-value";
     let variables = [("SLACK_BOT_TOKEN", secret), ("GITHUB_TOKEN", secret), ("DATABASE_URL", secret)];
     let secrets = read(&variables).unwrap();
     assert!(!format!("{secrets:?} {:?}", secrets.github_auth).contains(secret));
     let wrong = format!("{secret}\n{secret}");
     for (name, _) in KNOWN_VARIABLES {
-        let said = read(&[(name, wrong.as_str())]).unwrap_err().join(" ");
-        assert!(said.contains(name) && !said.contains(secret), "{said}");
+        let problems = read(&[(name, wrong.as_str())]).unwrap_err().join(" ");
+        assert!(problems.contains(name) && !problems.contains(secret), "{problems}");
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of the settings for manifests and rollbacks, valid and invalid, with the exact messages.
 
-use super::{SMALL, problems, with};
+use super::{SMALL, problems, problems_after_replacing};
 use crate::config::Config;
 use crate::domain::model::artefact::Delivery;
 use crate::domain::model::environment::PromotionMethod;
@@ -10,19 +10,19 @@ const WORKLOAD: &str = "    workload: deployment/checkout";
 const FILE: &str = "repository: acme/gitops, file: 'envs/{environment}/app.yaml'";
 
 /// The problems of the small file with these additional keys under `delivery.manifest`.
-fn delivered(more: &str) -> String {
-    let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{more} }}");
-    with(WORKLOAD, &line).replace("gantry.yaml:", "")
+fn manifest_problems(extra_keys: &str) -> String {
+    let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{extra_keys} }}");
+    problems_after_replacing(WORKLOAD, &line).replace("gantry.yaml:", "")
 }
 
-fn parsed(more: &str) -> Delivery {
-    let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{more} }}");
+fn parse_delivery(extra_keys: &str) -> Delivery {
+    let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{extra_keys} }}");
     let config = Config::parse("gantry.yaml", &SMALL.replace(WORKLOAD, &line)).unwrap();
     config.catalogue.find_artefact("checkout").unwrap().delivery.clone()
 }
 
 #[test]
-fn where_the_version_stands_and_what_of_it_is_written_is_read() {
+fn branch_path_and_pin_of_a_manifest_are_read() {
     let cases = [
         ("", None, None, Pin::Tag),
         (", pin: tag", None, None, Pin::Tag),
@@ -31,14 +31,18 @@ fn where_the_version_stands_and_what_of_it_is_written_is_read() {
         (", path: 'images[0].newTag', branch: live", Some("live"), Some("images[0].newTag"), Pin::Tag),
         (", path: image.digest, pin: digest", None, Some("image.digest"), Pin::Digest),
     ];
-    for (more, on, at, what) in cases {
-        let Delivery::Manifest { branch, path, pin, .. } = parsed(more) else { panic!("{more}") };
-        assert_eq!((branch.as_deref(), path.as_deref(), pin), (on, at, what), "{more}");
+    for (extra_keys, expected_branch, expected_path, expected_pin) in cases {
+        let Delivery::Manifest { branch, path, pin, .. } = parse_delivery(extra_keys) else { panic!("{extra_keys}") };
+        assert_eq!(
+            (branch.as_deref(), path.as_deref(), pin),
+            (expected_branch, expected_path, expected_pin),
+            "{extra_keys}"
+        );
     }
 }
 
 #[test]
-fn what_is_wrong_with_a_manifest_is_told_with_its_place() {
+fn problems_of_a_manifest_have_a_position() {
     let cases = [
         ", pin: sha",
         ", pin: Digest",
@@ -50,8 +54,9 @@ fn what_is_wrong_with_a_manifest_is_told_with_its_place() {
         ", branch: 'no branch'",
         ", tag: latest",
     ];
-    let said: Vec<_> = cases.iter().map(|more| format!("{more}: {}", delivered(more))).collect();
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    let messages: Vec<_> =
+        cases.iter().map(|extra_keys| format!("{extra_keys}: {}", manifest_problems(extra_keys))).collect();
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     , pin: sha: 16:86: `pin` cannot be `sha`: use `tag` or `digest`
     , pin: Digest: 16:86: `pin` cannot be `Digest`: did you mean `digest`?
     , pin: true: 16:86: `pin` cannot be `true`: write `tag` or `digest`
@@ -65,16 +70,19 @@ fn what_is_wrong_with_a_manifest_is_told_with_its_place() {
 }
 
 #[test]
-fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
-    let of = |more: &str| {
-        let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{more}"));
+fn rollback_settings_are_read_and_validated() {
+    let read_policy = |extra_keys: &str| {
+        let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{extra_keys}"));
         let config = Config::parse("gantry.yaml", &text).unwrap();
         let policy = &config.catalogue.ladder.find("prod").unwrap().policy;
         (policy.rollback_method, policy.auto_rollback)
     };
-    assert_eq!(of(""), (PromotionMethod::Merge, false));
-    assert_eq!(of("    rollback: direct\n    auto_rollback: false\n"), (PromotionMethod::Merge, false));
-    assert_eq!(of("    rollback: pull_request\n    auto_rollback: true\n"), (PromotionMethod::PullRequest, true));
+    assert_eq!(read_policy(""), (PromotionMethod::Merge, false));
+    assert_eq!(read_policy("    rollback: direct\n    auto_rollback: false\n"), (PromotionMethod::Merge, false));
+    assert_eq!(
+        read_policy("    rollback: pull_request\n    auto_rollback: true\n"),
+        (PromotionMethod::PullRequest, true)
+    );
 
     let wrong = [
         ("prod", "rollback: merge"),
@@ -86,7 +94,7 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
         ("develop", "auto_rollback: true"),
         ("develop", "auto_rollback: false"),
     ];
-    let said: Vec<_> = wrong
+    let messages: Vec<_> = wrong
         .iter()
         .map(|(branch, key)| {
             let line = format!("    branch: {branch}\n");
@@ -94,7 +102,7 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
             format!("{branch} {key}: {}", problems(&text).replace("gantry.yaml:", ""))
         })
         .collect();
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(messages.join("\n"), @"
     prod rollback: merge: 9:15: `rollback` cannot be `merge`: use `direct` or `pull_request`
     prod rollback: pull-request: 9:15: `rollback` cannot be `pull-request`: did you mean `pull_request`?
     prod auto_rollback: maybe: 9:20: `auto_rollback` cannot be the text `maybe`: write `true` or `false`
@@ -107,7 +115,7 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
 }
 
 #[test]
-fn the_example_says_how_rollbacks_go() {
+fn the_example_has_rollback_settings() {
     let config = Config::parse("config/gantry.yaml", include_str!("../../../config/gantry.yaml")).unwrap();
     let prod = &config.catalogue.ladder.find("prod").unwrap().policy;
     assert_eq!((prod.rollback_method, prod.auto_rollback), (PromotionMethod::PullRequest, false));

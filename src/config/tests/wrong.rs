@@ -1,6 +1,6 @@
 //! Configurations with one mistake each, and the exact messages.
 
-use super::with;
+use super::problems_after_replacing;
 
 mod artefacts;
 mod environments;
@@ -10,28 +10,28 @@ mod services;
 /// A line of the small file, its replacement, and the expected messages without the file's name.
 type Case = (&'static str, &'static str, &'static str);
 
-fn check(cases: &[Case]) {
-    for (line, instead, said) in cases {
-        assert_eq!(with(line, instead).replace("gantry.yaml:", ""), *said, "{instead}");
+fn assert_messages(cases: &[Case]) {
+    for (line, replacement, expected) in cases {
+        assert_eq!(problems_after_replacing(line, replacement).replace("gantry.yaml:", ""), *expected, "{replacement}");
     }
 }
 
 #[test]
-fn what_is_wrong_with_the_services_and_people_is_told_with_its_place() {
-    check(services::CASES);
+fn problems_of_services_and_people_have_a_position() {
+    assert_messages(services::CASES);
 }
 
 #[test]
-fn what_is_wrong_with_an_environment_is_told_with_its_place() {
-    check(environments::CASES);
+fn problems_of_an_environment_have_a_position() {
+    assert_messages(environments::CASES);
 }
 
 #[test]
-fn what_is_wrong_with_an_artefact_is_told_with_its_place() {
-    check(artefacts::CASES);
+fn problems_of_an_artefact_have_a_position() {
+    assert_messages(artefacts::CASES);
 }
 
 #[test]
-fn what_is_wrong_with_a_rule_for_reports_is_told_with_its_place() {
-    check(reports::CASES);
+fn problems_of_an_attribution_rule_have_a_position() {
+    assert_messages(reports::CASES);
 }

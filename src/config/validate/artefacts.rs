@@ -29,12 +29,12 @@ impl Validator<'_> {
             self.add_problem(file.position, "there is no artefact", "add at least one artefact that can be promoted");
         }
         let mut names: BTreeMap<String, Position> = BTreeMap::new();
-        let mut spots: BTreeMap<WorkloadSlot, ArtefactName> = BTreeMap::new();
+        let mut slots: BTreeMap<WorkloadSlot, ArtefactName> = BTreeMap::new();
         let mut artefacts = Vec::new();
-        for one in &file.value {
-            self.check_artefact_name(&one.name, ladder, &mut names);
-            let Some(artefact) = self.validate_artefact(one, ladder) else { continue };
-            self.check_unique_artefact(&artefact, one.workload.0.position, &mut spots);
+        for raw in &file.value {
+            self.check_artefact_name(&raw.name, ladder, &mut names);
+            let Some(artefact) = self.validate_artefact(raw, ladder) else { continue };
+            self.check_unique_artefact(&artefact, raw.workload.0.position, &mut slots);
             artefacts.push(artefact);
         }
         artefacts.sort_by(|a: &Artefact, b| a.name.cmp(&b.name));
@@ -48,8 +48,10 @@ impl Validator<'_> {
         names: &mut BTreeMap<String, Position>,
     ) {
         self.parse_text(name, scalar::check_name);
-        let is = |known: &str| known.eq_ignore_ascii_case(&name.value);
-        if ladder.iter().any(|rung| is(rung.name.as_str()) || rung.aliases.iter().any(|alias| is(alias))) {
+        let is_same_name = |other: &str| other.eq_ignore_ascii_case(&name.value);
+        if ladder.iter().any(|environment| {
+            is_same_name(environment.name.as_str()) || environment.aliases.iter().any(|alias| is_same_name(alias))
+        }) {
             let advice = "choose another name: a command could not distinguish the two";
             self.add_problem(name.position, format!("`{}` is already an environment", name.value), advice);
         }
@@ -66,8 +68,8 @@ impl Validator<'_> {
         let delivery = self.validate_delivery(&file.delivery);
         let workloads = self.validate_workloads(&file.workload);
         let container = self.validate_container(file.container.as_ref());
-        let usual = PlaceDefaults { workloads, container };
-        let places = self.validate_places(file, ladder, &usual);
+        let defaults = PlaceDefaults { workloads, container };
+        let places = self.validate_places(file, ladder, &defaults);
         Some(Artefact {
             name: ArtefactName::new(&file.name.value),
             repository: repository?,
@@ -87,12 +89,12 @@ impl Validator<'_> {
         let repository = self.validate_repository(&manifest.repository);
         let path = self.parse_text(&manifest.file, scalar::parse_manifest_file);
         let branch = manifest.branch.as_ref().and_then(|branch| self.parse_text(branch, scalar::parse_branch));
-        let inside = manifest.path.as_ref().and_then(|path| self.parse_text(path, scalar::parse_yaml_path));
+        let yaml_path = manifest.path.as_ref().and_then(|path| self.parse_text(path, scalar::parse_yaml_path));
         let pin = match manifest.pin {
             file::RawPin::Tag => Pin::Tag,
             file::RawPin::Digest => Pin::Digest,
         };
-        Some(Delivery::Manifest { repository: repository?, file: path?, branch, path: inside, pin })
+        Some(Delivery::Manifest { repository: repository?, file: path?, branch, path: yaml_path, pin })
     }
 
     fn validate_workloads(&mut self, file: &file::OneOrMany) -> Vec<Workload> {
@@ -128,10 +130,10 @@ impl Validator<'_> {
         &mut self,
         file: &file::RawArtefact,
         ladder: &[Environment],
-        usual: &PlaceDefaults,
+        defaults: &PlaceDefaults,
     ) -> BTreeMap<EnvironmentName, Place> {
         for (name, _) in &file.environments.0 {
-            if !ladder.iter().any(|rung| rung.name.as_str() == name.value) {
+            if !ladder.iter().any(|environment| environment.name.as_str() == name.value) {
                 self.add_problem(
                     name.position,
                     format!("`{}` is not an environment", name.value),
@@ -144,11 +146,11 @@ impl Validator<'_> {
             let presence = file.environments.0.iter().rev().find(|(name, _)| name.value == environment.name.as_str());
             let place = match presence.map(|(_, presence)| presence) {
                 Some(file::RawPresence::Present(false)) => continue,
-                Some(file::RawPresence::Moved(place)) => self.validate_place(place, environment, usual),
+                Some(file::RawPresence::Moved(place)) => self.validate_place(place, environment, defaults),
                 Some(file::RawPresence::Present(true)) | None => Place {
                     namespace: environment.namespace.clone(),
-                    workloads: usual.workloads.clone(),
-                    container: usual.container.clone(),
+                    workloads: defaults.workloads.clone(),
+                    container: defaults.container.clone(),
                 },
             };
             self.check_unique_environment(file, environment, &place, &places);
@@ -161,7 +163,7 @@ impl Validator<'_> {
         places
     }
 
-    fn validate_place(&mut self, file: &file::RawPlace, environment: &Environment, usual: &PlaceDefaults) -> Place {
+    fn validate_place(&mut self, file: &file::RawPlace, environment: &Environment, defaults: &PlaceDefaults) -> Place {
         let namespace = file
             .namespace
             .as_ref()
@@ -173,8 +175,8 @@ impl Validator<'_> {
                 context: context.map(Into::into).or_else(|| environment.namespace.context.clone()),
                 name: namespace.map_or_else(|| environment.namespace.name.clone(), Into::into),
             },
-            workloads: workloads.unwrap_or_else(|| usual.workloads.clone()),
-            container: self.validate_container(file.container.as_ref()).or_else(|| usual.container.clone()),
+            workloads: workloads.unwrap_or_else(|| defaults.workloads.clone()),
+            container: self.validate_container(file.container.as_ref()).or_else(|| defaults.container.clone()),
         }
     }
 
@@ -186,10 +188,11 @@ impl Validator<'_> {
         place: &Place,
         places: &BTreeMap<EnvironmentName, Place>,
     ) {
-        let shares = |other: &&Place| {
-            other.namespace == place.namespace && other.workloads.iter().any(|one| place.workloads.contains(one))
+        let shares_workload = |other: &&Place| {
+            other.namespace == place.namespace
+                && other.workloads.iter().any(|workload| place.workloads.contains(workload))
         };
-        if let Some((other, _)) = places.iter().find(|(_, other)| shares(other)) {
+        if let Some((other, _)) = places.iter().find(|(_, other)| shares_workload(other)) {
             let message =
                 format!("`{}` is the same workload in `{other}` and in `{}`", file.name.value, environment.name);
             let advice =
@@ -201,19 +204,19 @@ impl Validator<'_> {
     fn check_unique_artefact(
         &mut self,
         artefact: &Artefact,
-        at: Position,
-        spots: &mut BTreeMap<WorkloadSlot, ArtefactName>,
+        position: Position,
+        slots: &mut BTreeMap<WorkloadSlot, ArtefactName>,
     ) {
         for (environment, place) in &artefact.places {
             for workload in &place.workloads {
-                let spot = (place.namespace.clone(), workload.clone(), artefact.image.clone(), place.container.clone());
-                if let Some(other) = spots.insert(spot, artefact.name.clone())
+                let slot = (place.namespace.clone(), workload.clone(), artefact.image.clone(), place.container.clone());
+                if let Some(other) = slots.insert(slot, artefact.name.clone())
                     && other != artefact.name
                 {
                     let message =
                         format!("`{}` and `{other}` are the same {workload} in `{environment}`", artefact.name);
                     self.add_problem(
-                        at,
+                        position,
                         message,
                         "keep one of them, or give them different values of `image` or `container`",
                     );
@@ -231,15 +234,16 @@ struct PlaceDefaults {
 }
 
 pub(super) fn suggest_environment(text: &str, ladder: &[Environment]) -> String {
-    let by_alias = ladder.iter().find(|rung| rung.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text)));
-    let near = by_alias
-        .map(|rung| rung.name.as_str())
-        .or_else(|| find_nearest(text, ladder.iter().map(|rung| rung.name.as_str())));
-    near.map_or_else(
+    let by_alias =
+        ladder.iter().find(|environment| environment.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text)));
+    let nearest = by_alias
+        .map(|environment| environment.name.as_str())
+        .or_else(|| find_nearest(text, ladder.iter().map(|environment| environment.name.as_str())));
+    nearest.map_or_else(
         || {
-            let names: Vec<String> = ladder.iter().map(|rung| format!("`{}`", rung.name)).collect();
+            let names: Vec<String> = ladder.iter().map(|environment| format!("`{}`", environment.name)).collect();
             format!("the environments are {}", names.join(", "))
         },
-        |near| format!("did you mean `{near}`?"),
+        |nearest| format!("did you mean `{nearest}`?"),
     )
 }

@@ -56,17 +56,19 @@ impl Validator<'_> {
             return;
         }
         let advice = match find_nearest(&pattern.value, names()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(nearest) => format!("did you mean `{nearest}`?"),
             None => "write the name of an artefact, or a pattern such as `shop-*`".to_owned(),
         };
         self.add_problem(pattern.position, format!("no artefact matches `{}`", pattern.value), advice);
     }
 
     fn resolve_environment(&mut self, name: &Located<String>, ladder: &[Environment]) -> Option<EnvironmentName> {
-        let is = |known: &str| known.eq_ignore_ascii_case(&name.value);
-        let found = ladder.iter().find(|rung| is(rung.name.as_str()) || rung.aliases.iter().any(|alias| is(alias)));
-        if let Some(rung) = found {
-            return Some(rung.name.clone());
+        let is_same_name = |other: &str| other.eq_ignore_ascii_case(&name.value);
+        let found = ladder.iter().find(|environment| {
+            is_same_name(environment.name.as_str()) || environment.aliases.iter().any(|alias| is_same_name(alias))
+        });
+        if let Some(environment) = found {
+            return Some(environment.name.clone());
         }
         self.add_problem(
             name.position,

@@ -52,26 +52,26 @@ impl Validator<'_> {
                 "list them in order, lowest first: pushes feed the first environment, promotions feed the others",
             );
         }
-        let mut taken = UniqueValues::default();
-        let mut all = ValidatedEnvironments::default();
-        for (at, environment) in file.value.iter().enumerate() {
-            let validated = self.validate_environment(environment, channel, &mut taken);
-            if at == 0 {
+        let mut unique_values = UniqueValues::default();
+        let mut validated_environments = ValidatedEnvironments::default();
+        for (index, environment) in file.value.iter().enumerate() {
+            let validated = self.validate_environment(environment, channel, &mut unique_values);
+            if index == 0 {
                 self.check_lowest_environment(environment);
             } else {
                 self.check_unused_settings(environment);
             }
             let name = &validated.name;
-            let policy = self.validate_policy(environment, validated.deploy_timeout, &mut taken);
+            let policy = self.validate_policy(environment, validated.deploy_timeout, &mut unique_values);
             let secret = environment.webhook_secret.as_ref();
-            let secret = secret.and_then(|source| self.validate_secret_source(source, &mut taken));
-            all.webhook_secrets.extend(secret.map(|source| (name.clone(), source)));
+            let secret = secret.and_then(|source| self.validate_secret_source(source, &mut unique_values));
+            validated_environments.webhook_secrets.extend(secret.map(|source| (name.clone(), source)));
             let trigger = environment.trigger.as_ref().and_then(|trigger| self.validate_trigger(trigger));
-            all.triggers.extend(trigger.map(|trigger| (name.clone(), trigger)));
-            all.ladder.push(Environment { policy, ..validated });
+            validated_environments.triggers.extend(trigger.map(|trigger| (name.clone(), trigger)));
+            validated_environments.ladder.push(Environment { policy, ..validated });
         }
-        self.check_nested_branches(&taken.branches);
-        all
+        self.check_nested_branches(&unique_values.branches);
+        validated_environments
     }
 
     /// Leaves the policy at its default; the caller validates it afterwards.
@@ -79,14 +79,14 @@ impl Validator<'_> {
         &mut self,
         file: &file::RawEnvironment,
         channel: Option<&str>,
-        taken: &mut UniqueValues,
+        unique_values: &mut UniqueValues,
     ) -> Environment {
-        self.check_environment_name(&file.name, taken);
+        self.check_environment_name(&file.name, unique_values);
         for alias in &file.aliases {
-            self.check_environment_name(alias, taken);
+            self.check_environment_name(alias, unique_values);
         }
         self.parse_text(&file.branch, scalar::parse_branch);
-        if let Some(first) = taken.branches.insert(file.branch.value.clone(), file.branch.position) {
+        if let Some(first) = unique_values.branches.insert(file.branch.value.clone(), file.branch.position) {
             let advice = format!("line {} has the same branch; each environment needs its own", first.line);
             self.add_problem(
                 file.branch.position,
@@ -121,9 +121,9 @@ impl Validator<'_> {
         }
     }
 
-    fn check_environment_name(&mut self, name: &Located<String>, taken: &mut UniqueValues) {
+    fn check_environment_name(&mut self, name: &Located<String>, unique_values: &mut UniqueValues) {
         self.parse_text(name, scalar::check_name);
-        if let Some(first) = taken.names.insert(name.value.to_ascii_lowercase(), name.position) {
+        if let Some(first) = unique_values.names.insert(name.value.to_ascii_lowercase(), name.position) {
             let advice = format!(
                 "line {} has the same name; names and aliases must be unique, without regard to case",
                 first.line
@@ -144,14 +144,14 @@ impl Validator<'_> {
 
     /// Git stores `release` as a file and `release/qa` in a directory of that name, so one repository cannot have both.
     fn check_nested_branches(&mut self, branches: &BTreeMap<String, Position>) {
-        for (branch, at) in branches {
+        for (branch, position) in branches {
             let outer = branch
                 .match_indices('/')
                 .map(|(slash, _)| &branch[..slash])
                 .find(|outer| branches.contains_key(*outer));
             if let Some(outer) = outer {
                 let advice = format!("rename one of them, for example this one to `{}`", branch.replace('/', "-"));
-                self.add_problem(*at, format!("Git cannot have both branches `{branch}` and `{outer}`"), advice);
+                self.add_problem(*position, format!("Git cannot have both branches `{branch}` and `{outer}`"), advice);
             }
         }
     }
@@ -169,11 +169,11 @@ impl Validator<'_> {
             ("rollback", file.rollback.as_ref().map(|rollback| rollback.position)),
             ("auto_rollback", file.auto_rollback.as_ref().map(|rollback| rollback.position)),
         ];
-        for (key, at) in settings {
-            if let Some(at) = at {
+        for (key, position) in settings {
+            if let Some(position) = position {
                 let message = format!("`{key}` has no effect on `{}`, the lowest environment", file.name.value);
                 self.add_problem(
-                    at,
+                    position,
                     message,
                     "remove it: pushes feed this environment, and nothing is promoted into it",
                 );
@@ -183,8 +183,9 @@ impl Validator<'_> {
 
     /// Settings without an effect because a setting that they depend on is missing.
     fn check_unused_settings(&mut self, file: &file::RawEnvironment) {
-        let waits = file.approvals.is_some() || matches!(file.promote, file::RawPromotionMethod::PullRequest);
-        if let Some(timeout) = file.approval_timeout.as_ref().filter(|_| !waits) {
+        let has_approval_stage =
+            file.approvals.is_some() || matches!(file.promote, file::RawPromotionMethod::PullRequest);
+        if let Some(timeout) = file.approval_timeout.as_ref().filter(|_| !has_approval_stage) {
             let message = "`approval_timeout` has no effect without `approvals` or `promote: pull_request`";
             self.add_problem(
                 timeout.position,
@@ -196,8 +197,8 @@ impl Validator<'_> {
 
     /// `stall_after` must be shorter than `deploy_timeout`, or the warning would never be shown.
     fn validate_stall_after(&mut self, file: &file::RawEnvironment, timeout: SignedDuration) -> SignedDuration {
-        let usual = Policy::default().stall_after.min(timeout / 3);
-        let Some(text) = &file.stall_after else { return usual };
+        let default = Policy::default().stall_after.min(timeout / 3);
+        let Some(text) = &file.stall_after else { return default };
         let given = self.parse_text(text, |text| scalar::parse_duration(text, MAX_TIMEOUT));
         if given.is_some_and(|given| given >= timeout) {
             let message = format!("`stall_after` of `{}` is not shorter than its `deploy_timeout`", file.name.value);
@@ -207,22 +208,22 @@ impl Validator<'_> {
                 "write a shorter duration, so that the card shows a warning before the change counts as stalled",
             );
         }
-        given.unwrap_or(usual)
+        given.unwrap_or(default)
     }
 
     fn validate_policy(
         &mut self,
         file: &file::RawEnvironment,
         timeout: SignedDuration,
-        taken: &mut UniqueValues,
+        unique_values: &mut UniqueValues,
     ) -> Policy {
-        let usual = Policy::default();
+        let default = Policy::default();
         let approval_timeout = file.approval_timeout.as_ref();
         Policy {
             approvals: file.approvals.as_ref().map(|approvals| self.validate_approvals(approvals)),
             approval_timeout: approval_timeout
                 .and_then(|text| self.parse_text(text, |text| scalar::parse_duration(text, MAX_APPROVAL_TIMEOUT)))
-                .unwrap_or(usual.approval_timeout),
+                .unwrap_or(default.approval_timeout),
             promoters: self.parse_texts(&file.promoters, scalar::parse_member),
             overriders: self.parse_texts(&file.overriders, scalar::parse_member),
             freezes: file.freezes.iter().filter_map(|freeze| self.validate_freeze(freeze)).collect(),
@@ -237,7 +238,7 @@ impl Validator<'_> {
                 .as_ref()
                 .and_then(|soak| self.parse_text(soak, |text| scalar::parse_duration(text, MAX_SOAK))),
             checks_required: file.checks == file::RawChecks::Required,
-            tag_template: file.tag.as_ref().and_then(|tag| self.validate_tag_template(tag, taken)),
+            tag_template: file.tag.as_ref().and_then(|tag| self.validate_tag_template(tag, unique_values)),
         }
     }
 
@@ -269,7 +270,7 @@ impl Validator<'_> {
         Some(Freeze { period: period?, timezone: timezone?, reason })
     }
 
-    fn validate_period(&mut self, from: FreezeBound, to: FreezeBound, at: Position) -> Option<Period> {
+    fn validate_period(&mut self, from: FreezeBound, to: FreezeBound, position: Position) -> Option<Period> {
         let (message, advice) = match (from, to) {
             (FreezeBound::Weekly(from), FreezeBound::Weekly(to)) if from != to => {
                 return Some(Period::Weekly { from, to });
@@ -287,16 +288,16 @@ impl Validator<'_> {
                 "write both like `Fri 16:00` (every week), or both like `2026-12-20 18:00` (once)",
             ),
         };
-        self.add_problem(at, message, advice);
+        self.add_problem(position, message, advice);
         None
     }
 
     fn validate_secret_source(
         &mut self,
         file: &Located<file::RawSecretSource>,
-        taken: &mut UniqueValues,
+        unique_values: &mut UniqueValues,
     ) -> Option<SecretSource> {
-        let (source, at) = match (&file.value.env, &file.value.file) {
+        let (source, position) = match (&file.value.env, &file.value.file) {
             (Some(name), None) => {
                 (SecretSource::Variable(self.parse_text(name, scalar::parse_variable_name)?), name.position)
             }
@@ -305,15 +306,15 @@ impl Validator<'_> {
             _ => return None,
         };
         if let SecretSource::Variable(name) = &source
-            && secrets::KNOWN_VARIABLES.iter().any(|(own, _)| *own == name.as_str())
+            && secrets::KNOWN_VARIABLES.iter().any(|(known, _)| *known == name.as_str())
         {
             let advice = "create a new secret for this environment, in another variable";
-            self.add_problem(at, format!("`{name}` is a variable of Gantry itself"), advice);
+            self.add_problem(position, format!("`{name}` is a variable of Gantry itself"), advice);
         }
-        if let Some(first) = taken.secrets.insert(source.clone(), at) {
+        if let Some(first) = unique_values.secrets.insert(source.clone(), position) {
             // Gantry identifies the environment of a report by the secret that verifies it.
             let advice = format!("line {} has the same secret; each environment needs its own", first.line);
-            self.add_problem(at, "two environments have the same webhook secret", advice);
+            self.add_problem(position, "two environments have the same webhook secret", advice);
         }
         Some(source)
     }
@@ -330,10 +331,10 @@ impl Validator<'_> {
         }
     }
 
-    fn validate_tag_template(&mut self, file: &Located<String>, taken: &mut UniqueValues) -> Option<String> {
+    fn validate_tag_template(&mut self, file: &Located<String>, unique_values: &mut UniqueValues) -> Option<String> {
         let tag = self.parse_text(file, scalar::parse_tag_template)?;
         if !tag.contains("{environment}")
-            && let Some(first) = taken.tags.insert(tag.clone(), file.position)
+            && let Some(first) = unique_values.tags.insert(tag.clone(), file.position)
         {
             let advice = format!("line {} has the same template; put `{{environment}}` into both", first.line);
             self.add_problem(file.position, "two environments would get the same tags", advice);

@@ -16,7 +16,7 @@ impl Validator<'_> {
         file: &[Located<file::RawAttributionRule>],
         catalogue: &Catalogue,
     ) -> Vec<AttributionRule> {
-        file.iter().map(|one| self.validate_attribution_rule(one, catalogue)).collect()
+        file.iter().map(|rule| self.validate_attribution_rule(rule, catalogue)).collect()
     }
 
     fn validate_attribution_rule(
@@ -24,12 +24,12 @@ impl Validator<'_> {
         file: &Located<file::RawAttributionRule>,
         catalogue: &Catalogue,
     ) -> AttributionRule {
-        let Located { value: rule, position: at } = file;
+        let Located { value: rule, position } = file;
         let [kind, namespace, name] = [&rule.kind, &rule.namespace, &rule.name]
             .map(|glob| glob.as_ref().and_then(|glob| self.parse_text(glob, scalar::parse_name_glob)));
         if rule.kind.is_none() && rule.namespace.is_none() && rule.name.is_none() {
             let advice = "add a `kind`, a `namespace` or a `name`; without them the rule would match every report";
-            self.add_problem(*at, "the rule names no object", advice);
+            self.add_problem(*position, "the rule names no object", advice);
         }
         if rule.artefacts.value.is_empty() {
             self.add_problem(
@@ -47,10 +47,10 @@ impl Validator<'_> {
         let mut environments = Vec::new();
         for text in file {
             match catalogue.ladder.find(&text.value) {
-                Some(rung) if environments.contains(&rung.name) => {
+                Some(environment) if environments.contains(&environment.name) => {
                     self.add_problem(text.position, format!("`{}` is listed twice", text.value), "keep one");
                 }
-                Some(rung) => environments.push(rung.name.clone()),
+                Some(environment) => environments.push(environment.name.clone()),
                 None => {
                     let advice = suggest_environment(&text.value, catalogue.ladder.environments());
                     self.add_problem(text.position, format!("`{}` is not an environment", text.value), advice);
@@ -66,7 +66,7 @@ impl Validator<'_> {
         environments: &[EnvironmentName],
         catalogue: &Catalogue,
     ) -> Vec<ArtefactName> {
-        let is_there = |artefact: &Artefact| {
+        let is_in_rule_environments = |artefact: &Artefact| {
             environments.is_empty() || environments.iter().any(|name| artefact.places.contains_key(name))
         };
         let mut artefacts = Vec::new();
@@ -76,17 +76,17 @@ impl Validator<'_> {
                 Some(artefact) if artefacts.contains(&artefact.name) => {
                     self.add_problem(text.position, format!("`{}` is listed twice", text.value), "keep one");
                 }
-                Some(artefact) if !is_there(artefact) => {
+                Some(artefact) if !is_in_rule_environments(artefact) => {
                     let message = format!("`{}` is in none of the rule's environments", text.value);
                     self.add_problem(text.position, message, "remove it here, or name an environment that runs it");
                 }
                 Some(artefact) => artefacts.push(artefact.name.clone()),
                 None => {
-                    let near =
+                    let nearest =
                         find_nearest(&text.value, catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()));
-                    let advice = near.map_or_else(
+                    let advice = nearest.map_or_else(
                         || "use the name of an artefact from the list `artefacts`".to_owned(),
-                        |near| format!("did you mean `{near}`?"),
+                        |nearest| format!("did you mean `{nearest}`?"),
                     );
                     self.add_problem(text.position, format!("`{}` is not an artefact", text.value), advice);
                 }
