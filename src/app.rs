@@ -73,13 +73,13 @@ impl App {
     pub async fn build(setup: Setup) -> Result<Self, AppError> {
         let Setup { config, secrets, clock, store } = setup;
         let config = Arc::new(config);
-        let needed = |secret: &Option<SecretString>, name: &str| {
-            let why = || {
+        let require_secret = |secret: &Option<SecretString>, name: &str| {
+            let missing = || {
                 AppError::MissingSecret(format!(
                     "`{name}` is not set, so Gantry cannot call Slack. Set it, or `{name}_FILE`."
                 ))
             };
-            secret.clone().ok_or_else(why)
+            secret.clone().ok_or_else(missing)
         };
         if secrets.slack_signing_secret.is_none() && secrets.slack_app_token.is_none() {
             return Err(AppError::MissingSecret(
@@ -89,16 +89,16 @@ impl App {
                     .to_owned(),
             ));
         }
-        let bot_token = needed(&secrets.slack_bot_token, "SLACK_BOT_TOKEN")?;
+        let bot_token = require_secret(&secrets.slack_bot_token, "SLACK_BOT_TOKEN")?;
 
         let auth = github::client::Auth::from(secrets.github_auth.clone());
-        let client = |error: &dyn std::fmt::Display| AppError::Client(error.to_string());
+        let to_client_error = |error: &dyn std::fmt::Display| AppError::Client(error.to_string());
         let slack = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, bot_token)
-            .map_err(|error| client(&error))?;
-        let github =
-            github::Client::new(&config.github.api_url, auth, clock.clone()).map_err(|error| client(&error))?;
+            .map_err(|error| to_client_error(&error))?;
+        let github = github::Client::new(&config.github.api_url, auth, clock.clone())
+            .map_err(|error| to_client_error(&error))?;
         let registry = registry::Client::new(&config.registry.mirrors, &secrets.registry_logins)
-            .map_err(|error| client(&error))?;
+            .map_err(|error| to_client_error(&error))?;
 
         let clients = ClusterClients::new(config.kubeconfig.clone());
         let doctor = Doctor {
@@ -127,18 +127,18 @@ impl App {
         });
         load_stored_state(&ctx).await?;
         warn_about_missing_secrets(&ctx.config, &secrets);
-        let answering = ctx.clone();
-        let answer: slack::receive::RequestHandler = Arc::new(move |incoming| {
-            let ctx = answering.clone();
+        let handler_context = ctx.clone();
+        let handler: slack::receive::RequestHandler = Arc::new(move |incoming| {
+            let ctx = handler_context.clone();
             Box::pin(async move { acknowledge(&ctx, incoming).await })
         });
         let cancel = CancellationToken::new();
         let readiness = Readiness::new(ctx.clone(), cancel.clone());
-        let router = build_router(&ctx, answer.clone(), &secrets).merge(readiness.clone().into_router());
+        let router = build_router(&ctx, handler.clone(), &secrets).merge(readiness.clone().into_router());
         let mut tasks = spawn_tasks(&ctx, &cancel);
         if let Some(token) = secrets.slack_app_token {
-            let (client, clock, standing) = (ctx.slack.clone(), ctx.clock.clone(), ctx.socket_status.clone());
-            let socket = slack::socket::Socket { client, token, clock, connection: standing, handler: answer };
+            let (client, clock, connection) = (ctx.slack.clone(), ctx.clock.clone(), ctx.socket_status.clone());
+            let socket = slack::socket::Socket { client, token, clock, connection, handler };
             tasks.spawn(socket.run(cancel.clone()));
         }
         Ok(Self { context: ctx, router, readiness, tasks, metrics: None, cancel })
@@ -184,25 +184,25 @@ impl App {
         until: impl Future<Output = ()>,
     ) -> Result<(), AppError> {
         let mut server = Server::start(listener, router);
-        let broken = tokio::select! {
+        let has_failed = tokio::select! {
             () = until => false,
             () = self.wait_for_failure() => true,
             () = server.wait_for_end() => true,
         };
-        if broken {
+        if has_failed {
             tracing::error!("a part of Gantry ended unexpectedly; shutting down, so that the process is restarted");
         } else {
             tracing::info!("shutting down; finishing open requests and tasks");
         }
-        let answered = async {
+        let close_server = async {
             if timeout(SHUTDOWN_TIMEOUT, server.close()).await.is_err() {
                 tracing::warn!("an open request was not finished in time, and was aborted at shutdown");
             }
         };
-        tokio::join!(answered, self.finish_tasks(SHUTDOWN_TIMEOUT));
+        tokio::join!(close_server, self.finish_tasks(SHUTDOWN_TIMEOUT));
         self.context.store.close().await;
         tracing::info!("shut down");
-        if broken { Err(AppError::Panicked) } else { Ok(()) }
+        if has_failed { Err(AppError::Panicked) } else { Ok(()) }
     }
 
     /// Stops the tasks, then closes the store. No accepted work is lost: unfinished work stays in the store.
@@ -225,8 +225,8 @@ impl App {
 
 /// Waits until one of the tasks panics. A task that ends normally is not a failure.
 async fn wait_for_panic(tasks: &mut JoinSet<()>) {
-    while let Some(ended) = tasks.join_next().await {
-        if ended.is_err() {
+    while let Some(result) = tasks.join_next().await {
+        if result.is_err() {
             return;
         }
     }
@@ -241,9 +241,9 @@ pub struct Server {
 
 impl Server {
     pub fn start(listener: TcpListener, router: Router) -> Self {
-        let over = CancellationToken::new();
-        let serving = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned());
-        Self { shutdown: over, task: tokio::spawn(serving.into_future()) }
+        let shutdown = CancellationToken::new();
+        let serving = axum::serve(listener, router).with_graceful_shutdown(shutdown.clone().cancelled_owned());
+        Self { shutdown, task: tokio::spawn(serving.into_future()) }
     }
 
     /// Waits until the server stops without `close`, and logs the result.
@@ -311,7 +311,7 @@ fn warn_about_missing_secrets(config: &Config, secrets: &Secrets) {
              GITHUB_TOKEN, or GITHUB_APP_ID, GITHUB_APP_PRIVATE_KEY and GITHUB_APP_INSTALLATION_ID"
         );
     }
-    for environment in config.catalogue.ladder.environments().iter().map(|rung| &rung.name) {
+    for environment in config.catalogue.ladder.environments().iter().map(|environment| &environment.name) {
         if config.webhook_secrets.contains_key(environment) && !secrets.webhook_secrets.contains_key(environment) {
             tracing::warn!(
                 %environment,
@@ -333,27 +333,27 @@ fn list_watched_namespaces(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>
     watched.into_iter().map(|(namespace, kinds)| (namespace, kinds.into_iter().collect())).collect()
 }
 
-fn build_router(ctx: &Context, answer: slack::receive::RequestHandler, secrets: &Secrets) -> Router {
+fn build_router(ctx: &Context, handler: slack::receive::RequestHandler, secrets: &Secrets) -> Router {
     let signing_secret = secrets.slack_signing_secret.as_ref();
-    let hearing = ctx.clone();
-    let keep: reports::receive::StoreWebhook = Arc::new(move |heard| {
-        let ctx = hearing.clone();
-        Box::pin(async move { store_webhook_event(&ctx, heard).await })
+    let webhook_context = ctx.clone();
+    let store_webhook: reports::receive::StoreWebhook = Arc::new(move |event| {
+        let ctx = webhook_context.clone();
+        Box::pin(async move { store_webhook_event(&ctx, event).await })
     });
     let config = ctx.config.clone();
-    let find: reports::receive::FindEnvironment =
+    let find_environment: reports::receive::FindEnvironment =
         Arc::new(move |name| config.catalogue.ladder.find(name).map(|environment| environment.name.clone()));
-    let doors = reports::receive::WebhookReceiver {
+    let receiver = reports::receive::WebhookReceiver {
         secrets: secrets.webhook_secrets.clone(),
         github_secret: secrets.github_webhook_secret.clone(),
-        find_environment: find,
-        store_webhook: keep,
+        find_environment,
+        store_webhook,
         dispositions: ctx.metrics.reports.clone(),
     };
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .merge(slack::receive::Receiver::new(signing_secret, ctx.clock.clone(), answer).into_router())
-        .merge(reports::receive::build_router(doors))
+        .merge(slack::receive::Receiver::new(signing_secret, ctx.clock.clone(), handler).into_router())
+        .merge(reports::receive::build_router(receiver))
 }
 
 #[cfg(test)]
@@ -370,13 +370,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_panic_is_the_end_of_all() {
+    async fn only_a_panic_of_a_task_counts_as_a_failure() {
         let mut tasks = JoinSet::new();
         tasks.spawn(async {});
-        let brief = Duration::from_millis(50);
-        assert!(timeout(brief, wait_for_panic(&mut tasks)).await.is_err(), "one that has nothing to do may end");
+        let short_time = Duration::from_millis(50);
+        assert!(timeout(short_time, wait_for_panic(&mut tasks)).await.is_err(), "a task may end normally");
         tasks.spawn(std::future::pending());
         tasks.spawn(async { panic!("a bug") });
-        timeout(Duration::from_secs(5), wait_for_panic(&mut tasks)).await.expect("it is noticed");
+        timeout(Duration::from_secs(5), wait_for_panic(&mut tasks)).await.expect("the panic is noticed");
     }
 }

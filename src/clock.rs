@@ -31,7 +31,7 @@ impl Clock {
         match &self.0 {
             #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system for the time")]
             ClockMode::System => Timestamp::now(),
-            ClockMode::Manual(hand) => *hand.borrow(),
+            ClockMode::Manual(time) => *time.borrow(),
         }
     }
 
@@ -50,10 +50,10 @@ impl Clock {
                     tokio::time::sleep(rest).await;
                 }
             }
-            ClockMode::Manual(hand) => {
-                let mut moved = hand.subscribe();
+            ClockMode::Manual(time) => {
+                let mut receiver = time.subscribe();
                 // The sender lives as long as `self`, so the wait can only end because the time was reached.
-                let _ = moved.wait_for(|now| *now >= until).await;
+                let _ = receiver.wait_for(|now| *now >= until).await;
             }
         }
     }
@@ -65,8 +65,8 @@ impl Clock {
 
     /// Moves a manual clock forward only: an earlier `to` has no effect.
     pub fn advance_to(&self, to: Timestamp) {
-        if let ClockMode::Manual(hand) = &self.0 {
-            hand.send_if_modified(|now| {
+        if let ClockMode::Manual(time) = &self.0 {
+            time.send_if_modified(|now| {
                 let forward = to > *now;
                 if forward {
                     *now = to;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_sleeper_wakes_only_when_the_hand_moves_far_enough() {
+    async fn a_sleep_ends_only_when_the_clock_reaches_its_end() {
         let clock = Clock::new_manual(Timestamp::UNIX_EPOCH);
         let sleeper = tokio::spawn({
             let clock = clock.clone();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hand_never_moves_back() {
+    fn a_manual_clock_never_moves_back() {
         let clock = Clock::new_manual(Timestamp::UNIX_EPOCH);
         clock.advance(SignedDuration::from_secs(5));
         clock.advance_to(Timestamp::UNIX_EPOCH);

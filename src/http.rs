@@ -25,8 +25,8 @@ pub fn refuse_request(status: StatusCode, sentence: &str) -> Response {
 /// Answers a panic, which is a bug in Gantry, with status 500; other requests are not affected. Not a layer of the
 /// router: that would box each request twice, and `list` is answered in a few microseconds.
 pub async fn catch_panic(work: impl Future<Output = Response>) -> Response {
-    let done = AssertUnwindSafe(work).catch_unwind().await;
-    done.unwrap_or_else(|_| {
+    let result = AssertUnwindSafe(work).catch_unwind().await;
+    result.unwrap_or_else(|_| {
         refuse_request(StatusCode::INTERNAL_SERVER_ERROR, "Gantry failed because of a bug. Please try again.")
     })
 }
@@ -47,15 +47,15 @@ pub async fn read_body(mut request: Request, limit: usize) -> Result<Bytes, Resp
         return Err(too_large());
     }
     DefaultBodyLimit::max(limit).apply(&mut request);
-    let reading = async {
+    let read = async {
         // The semaphore is never closed.
-        let _turn = BODY_READERS.acquire().await;
+        let _permit = BODY_READERS.acquire().await;
         Bytes::from_request(request, &()).await
     };
-    let Ok(read) = tokio::time::timeout(READ_TIMEOUT, reading).await else {
+    let Ok(result) = tokio::time::timeout(READ_TIMEOUT, read).await else {
         return Err(refuse_request(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."));
     };
-    read.map_err(|rejection| match rejection.status() {
+    result.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => too_large(),
         _ => refuse_request(StatusCode::BAD_REQUEST, "The body could not be read to its end."),
     })
@@ -66,9 +66,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_answered_and_not_passed_on() {
-        let broken = async { if true { panic!("a bug") } else { StatusCode::OK.into_response() } };
-        assert_eq!(catch_panic(broken).await.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    async fn a_panic_is_answered_with_status_500() {
+        let panicking = async { if true { panic!("a bug") } else { StatusCode::OK.into_response() } };
+        assert_eq!(catch_panic(panicking).await.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(catch_panic(async { StatusCode::OK.into_response() }).await.status(), StatusCode::OK);
     }
 }

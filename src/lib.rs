@@ -8,7 +8,8 @@
 //! - `domain` imports no sibling. It holds knowledge and decisions, without I/O. Its folders import one another in one
 //!   direction.
 //! - The `adapters` (`slack`, `github`, `cluster`, `controller`, `registry`, `reports`, `store`) import `domain`,
-//!   `clock`, `config`, `http` and `telemetry`, and never each other. A library's types stay in the folder that wraps it.
+//!   `clock`, `config`, `http` and `telemetry`, and never each other. The types of a library stay in the folder that
+//!   wraps it.
 //! - `workflow` imports all of these. It reads as `requests -> commands -> planning -> changes -> notifications`, and
 //!   `deployments` feed `facts`.
 //! - Only `app`, `main` and `sim` build clients.

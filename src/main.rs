@@ -94,9 +94,9 @@ fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let arguments = Arguments::parse();
     // Doctor prints the problems itself. Log lines of libraries would appear between its lines.
-    let quiet = matches!(arguments.command, CliCommand::Doctor { .. }).then(|| "off,gantry=error".to_owned());
-    telemetry::init_logging(config::read_process_variable("RUST_LOG").or(quiet).as_deref());
-    let done = match arguments.command {
+    let doctor_filter = matches!(arguments.command, CliCommand::Doctor { .. }).then(|| "off,gantry=error".to_owned());
+    telemetry::init_logging(config::read_process_variable("RUST_LOG").or(doctor_filter).as_deref());
+    let result = match arguments.command {
         CliCommand::Check { config } => check_config(&config),
         CliCommand::Schema { markdown } => print_schema(markdown),
         #[cfg(feature = "demo")]
@@ -107,7 +107,7 @@ fn main() -> ExitCode {
             Err(sentence) => Err(sentence),
         },
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             eprintln!("{sentence}");
@@ -119,16 +119,17 @@ fn main() -> ExitCode {
 fn run<T>(work: impl Future<Output = CliResult<T>>) -> CliResult<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("Cannot start threads: {error}."))?;
-    let done = runtime.block_on(work);
+    let result = runtime.block_on(work);
     // A DNS lookup runs in a blocking thread that cannot be interrupted. Do not wait for it.
     runtime.shutdown_background();
-    done
+    result
 }
 
 fn check_config(path: &Path) -> CliResult<()> {
     let config = load_config(path)?;
     let catalogue = &config.catalogue;
-    let environments: Vec<_> = catalogue.ladder.environments().iter().map(|rung| rung.name.as_str()).collect();
+    let environments: Vec<_> =
+        catalogue.ladder.environments().iter().map(|environment| environment.name.as_str()).collect();
     let artefacts = match catalogue.artefacts.len() {
         1 => "1 artefact".to_owned(),
         many => format!("{many} artefacts"),
@@ -176,7 +177,7 @@ async fn bind_listener(listen: SocketAddr, option: &str) -> CliResult<(TcpListen
 }
 
 async fn serve_bot(path: &Path, listen: SocketAddr, metrics: MetricsAddress) -> CliResult<()> {
-    let mut end = std::pin::pin!(listen_for_shutdown());
+    let mut shutdown = std::pin::pin!(listen_for_shutdown());
     let starting = async {
         let config = load_config(path)?;
         let secrets = Secrets::read(&config, config::read_process_variable).map_err(|wrong| wrong.join("\n"))?;
@@ -194,14 +195,14 @@ async fn serve_bot(path: &Path, listen: SocketAddr, metrics: MetricsAddress) -> 
     let (mut app, listener, metrics) = tokio::select! {
         started = starting => started?,
         // The start may still wait for the lock on the database, and has nothing to finish.
-        () = &mut end => return Ok(()),
+        () = &mut shutdown => return Ok(()),
     };
     if let Some((listener, bound)) = metrics {
         tracing::info!(%bound, "serving metrics");
         app.serve_metrics(listener);
     }
     let router = app.router();
-    app.serve(listener, router, end).await.map_err(|error| error.to_string())
+    app.serve(listener, router, shutdown).await.map_err(|error| error.to_string())
 }
 
 async fn run_doctor(path: &Path, url: Option<&str>) -> CliResult<ExitCode> {
@@ -220,27 +221,27 @@ async fn run_demo(listen: SocketAddr) -> CliResult<()> {
     use gantry::sim::demo::Demo;
     use gantry::sim::pace::Pace;
 
-    let end = listen_for_shutdown();
+    let shutdown = listen_for_shutdown();
     let (listener, bound) = bind_listener(listen, "--listen").await?;
     // A browser cannot open the unspecified address, which stands for all interfaces; localhost is one of them.
-    let reached = if bound.ip().is_unspecified() {
+    let reachable = if bound.ip().is_unspecified() {
         SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), bound.port())
     } else {
         bound
     };
-    let origin = format!("http://{reached}");
+    let origin = format!("http://{reachable}");
     let demo = Demo::build(Clock::new_system(), Pace::default(), &origin).await.map_err(|error| error.to_string())?;
     print_line(&format!("Gantry's demo is at {origin}/"))?;
     if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
         print_line("Open it in a browser. Ctrl-C ends it.")?;
     }
-    demo.serve(listener, end).await.map_err(|error| error.to_string())
+    demo.serve(listener, shutdown).await.map_err(|error| error.to_string())
 }
 
 /// Completes at Ctrl-C, or at the signal by which Kubernetes ends a pod. Listens from the call on and not from the
 /// first poll, so that a signal during the start also leads to an orderly end.
 fn listen_for_shutdown() -> impl Future<Output = ()> {
-    let heard = |kind: SignalKind| {
+    let wait_for_signal = |kind: SignalKind| {
         let signals = signal(kind);
         async move {
             match signals {
@@ -249,7 +250,8 @@ fn listen_for_shutdown() -> impl Future<Output = ()> {
             }
         }
     };
-    let (interrupted, terminated) = (heard(SignalKind::interrupt()), heard(SignalKind::terminate()));
+    let (interrupted, terminated) =
+        (wait_for_signal(SignalKind::interrupt()), wait_for_signal(SignalKind::terminate()));
     async move {
         tokio::select! {
             () = interrupted => {}

@@ -26,28 +26,28 @@ pub enum LogFormat {
 
 /// `filter` has the syntax of `RUST_LOG`. An invalid filter is reported in the log, and the default is used.
 pub fn init_logging(filter: Option<&str>) {
-    let shape = if std::io::stderr().is_terminal() { LogFormat::Plain } else { LogFormat::Json };
-    let wrong = filter.and_then(|filter| check_filter(filter).err());
-    let filter = filter.filter(|_| wrong.is_none());
+    let format = if std::io::stderr().is_terminal() { LogFormat::Plain } else { LogFormat::Json };
+    let filter_error = filter.and_then(|filter| check_filter(filter).err());
+    let filter = filter.filter(|_| filter_error.is_none());
     // A second call in one process (tests) keeps the first subscriber.
-    let _ = build_subscriber(filter, shape, std::io::stderr).try_init();
+    let _ = build_subscriber(filter, format, std::io::stderr).try_init();
     // A panic is a log line like any other, with the ids of its request or change.
     std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panic: this is a bug in Gantry")));
-    if let Some(why) = wrong {
+    if let Some(why) = filter_error {
         tracing::warn!(why, "RUST_LOG is invalid; using the default: {DEFAULT_FILTER}");
     }
 }
 
 /// All log lines of the process go through this subscriber.
-pub fn build_subscriber<W>(filter: Option<&str>, shape: LogFormat, writer: W) -> Box<dyn Subscriber + Send + Sync>
+pub fn build_subscriber<W>(filter: Option<&str>, format: LogFormat, writer: W) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let wanted =
+    let env_filter =
         EnvFilter::try_new(filter.unwrap_or(DEFAULT_FILTER)).unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
-    let filter = filter_fn(is_safe_to_log).and(wanted);
+    let filter = filter_fn(is_safe_to_log).and(env_filter);
     let registry = tracing_subscriber::registry();
-    match shape {
+    match format {
         LogFormat::Plain => {
             Box::new(registry.with(tracing_subscriber::fmt::layer().with_writer(writer).with_filter(filter)))
         }
@@ -92,9 +92,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
+    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Paper {
+    impl Write for LogBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().extend(bytes);
             Ok(bytes.len())
@@ -105,18 +105,18 @@ mod tests {
         }
     }
 
-    fn logged(filter: &str, work: impl FnOnce()) -> Vec<serde_json::Value> {
-        let paper = Paper::default();
-        let writer = paper.clone();
+    fn capture_log(filter: &str, work: impl FnOnce()) -> Vec<serde_json::Value> {
+        let buffer = LogBuffer::default();
+        let writer = buffer.clone();
         let subscriber = build_subscriber(Some(filter), LogFormat::Json, move || writer.clone());
         tracing::subscriber::with_default(subscriber, work);
-        let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     #[test]
-    fn the_fields_of_all_spans_stand_beside_those_of_the_line() {
-        let lines = logged("gantry=debug", || {
+    fn a_log_line_has_the_fields_of_its_spans() {
+        let lines = capture_log("gantry=debug", || {
             let request = tracing::info_span!("request", request.id = "r1", change.id = tracing::field::Empty);
             let _in = request.enter();
             request.record("change.id", "c1");
@@ -128,9 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn no_filter_makes_a_library_say_what_it_sends() {
+    fn no_filter_enables_debug_lines_of_libraries() {
         for filter in ["trace", "trace,hyper=trace", "hyper=trace,h2=debug,gantry=trace"] {
-            let lines = logged(filter, || {
+            let lines = capture_log(filter, || {
                 tracing::trace!(target: "hyper::proto", "Authorization: secret");
                 tracing::debug!(target: "h2::codec", "Authorization: secret");
                 tracing::debug!(target: "gantryish", "Authorization: secret");
@@ -143,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_would_silence_everything_is_not_understood() {
-        for right in [
+    fn a_filter_that_would_silence_everything_is_invalid() {
+        for valid in [
             "info",
             "warn,gantry=debug",
             "gantry",
@@ -154,15 +154,15 @@ mod tests {
             "gantry::adapters::github=trace,warn",
             "",
         ] {
-            assert_eq!(check_filter(right), Ok(()), "{right}");
+            assert_eq!(check_filter(valid), Ok(()), "{valid}");
         }
-        for wrong in ["verbose", "gantry=loud", "info,debgu"] {
-            assert!(check_filter(wrong).is_err(), "{wrong}");
+        for invalid in ["verbose", "gantry=loud", "info,debgu"] {
+            assert!(check_filter(invalid).is_err(), "{invalid}");
         }
     }
 
     #[test]
-    fn a_request_has_one_name_whoever_asks_for_it() {
+    fn a_request_id_depends_only_on_source_and_key() {
         let id = derive_request_id("slack_command", "13345224609.738474920");
         assert_eq!((id.len(), &id), (12, &derive_request_id("slack_command", "13345224609.738474920")));
         assert_ne!(id, derive_request_id("slack_event", "13345224609.738474920"));

@@ -24,16 +24,16 @@ pub async fn run_checks(
             return build_configuration_checks(&problems.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
     };
-    let (mut secrets, mut wrong) = Secrets::read_with_problems(&config, &read_variable);
-    let mut say = |error: &dyn std::fmt::Display| wrong.push(error.to_string());
+    let (mut secrets, mut found_problems) = Secrets::read_with_problems(&config, &read_variable);
+    let mut add_problem = |error: &dyn std::fmt::Display| found_problems.push(error.to_string());
 
     let slack = secrets.slack_bot_token.clone().and_then(|token| {
         let client = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, token);
-        client.map_err(|error| say(&error)).ok()
+        client.map_err(|error| add_problem(&error)).ok()
     });
     let new_github = |auth| github::Client::new(&config.github.api_url, auth, clock.clone());
     let github = new_github(secrets.github_auth.clone().into()).or_else(|error| {
-        say(&error);
+        add_problem(&error);
         secrets.github_auth = None;
         new_github(github::client::Auth::None)
     });
@@ -41,12 +41,12 @@ pub async fn run_checks(
     let (github, registry) = match (github, registry) {
         (Ok(github), Ok(registry)) => (github, registry),
         (github, registry) => {
-            github.err().iter().for_each(|error| say(error));
-            registry.err().iter().for_each(|error| say(error));
-            return build_configuration_checks(&wrong);
+            github.err().iter().for_each(|error| add_problem(error));
+            registry.err().iter().for_each(|error| add_problem(error));
+            return build_configuration_checks(&found_problems);
         }
     };
-    let mut checks = build_configuration_checks(&wrong);
+    let mut checks = build_configuration_checks(&found_problems);
     let doctor = Doctor {
         cluster_clients: ClusterClients::new(config.kubeconfig.clone()),
         config: Arc::new(config),

@@ -41,7 +41,7 @@ pub(super) fn build_router(ctx: Context, readiness: Readiness) -> Router {
 }
 
 async fn handle_scrape(State(MetricsState { context: ctx, readiness, started_at }): State<MetricsState>) -> Response {
-    let (backlog, missing) = tokio::join!(
+    let (backlog, unready_reasons) = tokio::join!(
         tokio::time::timeout(STORE_TIMEOUT, ctx.store.measure_backlog()),
         readiness.list_unready_reasons()
     );
@@ -52,7 +52,7 @@ async fn handle_scrape(State(MetricsState { context: ctx, readiness, started_at 
         "Start time of the process, in seconds since 1970",
         to_unix_seconds(started_at),
     );
-    let is_ready = if missing.is_empty() { 1.0 } else { 0.0 };
+    let is_ready = if unready_reasons.is_empty() { 1.0 } else { 0.0 };
     page.add_gauge("gantry_ready", "1 if Gantry can take requests, as /readyz reports", is_ready);
     add_change_metrics(&mut page, &ctx);
     add_request_metrics(&mut page, &ctx);
@@ -64,64 +64,70 @@ async fn handle_scrape(State(MetricsState { context: ctx, readiness, started_at 
 
 fn add_change_metrics(page: &mut MetricsPage, ctx: &Context) {
     let now = ctx.clock.now();
-    let mut open: BTreeMap<[&str; 2], Vec<SignedDuration>> = BTreeMap::new();
-    let all = ctx.open_changes.all();
+    let mut ages: BTreeMap<[&str; 2], Vec<SignedDuration>> = BTreeMap::new();
+    let changes = ctx.open_changes.all();
     for environment in ctx.config.catalogue.ladder.environments() {
         for stage in OPEN_STAGES {
-            open.entry([stage, environment.name.as_str()]).or_default();
+            ages.entry([stage, environment.name.as_str()]).or_default();
         }
     }
-    for change in &all {
-        let stands = |change: &Change| now.duration_since(change.stage_entered_at());
-        open.entry([change.stage.name(), change.plan.environment.as_str()]).or_default().push(stands(change));
+    for change in &changes {
+        let time_in_stage = |change: &Change| now.duration_since(change.stage_entered_at());
+        ages.entry([change.stage.name(), change.plan.environment.as_str()]).or_default().push(time_in_stage(change));
     }
-    let counted = open.iter().map(|(of, stand)| (*of, f64::from(u32::try_from(stand.len()).unwrap_or(u32::MAX))));
-    let by = ["stage", "environment"];
-    page.add_labelled_gauge("gantry_changes", "Changes that are in progress or still observed", by, counted);
-    let oldest = open
+    let counts =
+        ages.iter().map(|(labels, times)| (*labels, f64::from(u32::try_from(times.len()).unwrap_or(u32::MAX))));
+    let label_names = ["stage", "environment"];
+    page.add_labelled_gauge("gantry_changes", "Changes that are in progress or still observed", label_names, counts);
+    let oldest = ages
         .iter()
         .filter(|([stage, _], _)| OPEN_STAGES[..ACTIVE_STAGE_COUNT].contains(stage))
-        .map(|(of, stand)| (*of, stand.iter().max().map_or(0.0, SignedDuration::as_secs_f64)));
+        .map(|(labels, times)| (*labels, times.iter().max().map_or(0.0, SignedDuration::as_secs_f64)));
     let help = "Time that the oldest change has been in the stage; 0 if there is none";
-    page.add_labelled_gauge("gantry_change_oldest_seconds", help, by, oldest);
-    let measures = ctx.open_changes.metrics();
-    page.add_labelled_counter("gantry_changes_begun", "Changes that were begun or retried", &measures.begun);
+    page.add_labelled_gauge("gantry_change_oldest_seconds", help, label_names, oldest);
+    let metrics = ctx.open_changes.metrics();
+    page.add_labelled_counter("gantry_changes_begun", "Changes that were begun or retried", &metrics.begun);
     let help = "Changes that ended; a change that recovers is counted again as deployed";
-    page.add_labelled_counter("gantry_changes_ended", help, &measures.ended);
+    page.add_labelled_counter("gantry_changes_ended", help, &metrics.ended);
     let help = "Duration of the completed steps of changes";
-    page.add_labelled_histogram("gantry_change_step_duration_seconds", help, &measures.phase_durations);
+    page.add_labelled_histogram("gantry_change_step_duration_seconds", help, &metrics.phase_durations);
     let help = "Time from the request of a change until the cluster ran its version";
-    page.add_labelled_histogram("gantry_change_duration_seconds", help, &measures.total_durations);
+    page.add_labelled_histogram("gantry_change_duration_seconds", help, &metrics.total_durations);
 }
 
 fn add_request_metrics(page: &mut MetricsPage, ctx: &Context) {
-    let measures = &ctx.metrics;
-    page.add_labelled_counter("gantry_commands", "Answered commands, by verb", measures.commands());
-    page.add_labelled_counter("gantry_refusals", "Refusals, by rule", measures.refusals());
+    let metrics = &ctx.metrics;
+    page.add_labelled_counter("gantry_commands", "Answered commands, by verb", metrics.commands());
+    page.add_labelled_counter("gantry_refusals", "Refusals, by rule", metrics.refusals());
     let help = "Received webhooks, by sender and outcome";
-    page.add_labelled_counter("gantry_reports", help, measures.reports.counts());
+    page.add_labelled_counter("gantry_reports", help, metrics.reports.counts());
 }
 
 fn add_store_metrics(page: &mut MetricsPage, ctx: &Context, backlog: Option<Backlog>) {
-    let measures = ctx.store.metrics();
+    let metrics = ctx.store.metrics();
     let help = "Duration of a database commit, which may contain many writes";
-    page.add_latency_histogram("gantry_store_commit_duration_seconds", help, &measures.commit_durations);
-    page.add_counter("gantry_store_commit_failures", "Database commits that failed", &measures.failed_commits);
+    page.add_latency_histogram("gantry_store_commit_duration_seconds", help, &metrics.commit_durations);
+    page.add_counter("gantry_store_commit_failures", "Database commits that failed", &metrics.failed_commits);
     let readable = if backlog.is_some() { 1.0 } else { 0.0 };
     page.add_gauge("gantry_store_readable", "1 if the database answered this scrape in time", readable);
     let Some(Backlog { requests, webhooks, outbox }) = backlog else { return };
     let now = ctx.clock.now();
-    let depth = |waiting: &QueueDepth| f64::from(u32::try_from(waiting.count).unwrap_or(u32::MAX));
-    let age = |waiting: &QueueDepth| waiting.oldest.map_or(0.0, |oldest| now.duration_since(oldest).as_secs_f64());
-    let lines = [(["requests"], requests), (["webhooks"], webhooks)];
+    let depth = |queue: &QueueDepth| f64::from(u32::try_from(queue.count).unwrap_or(u32::MAX));
+    let age = |queue: &QueueDepth| queue.oldest.map_or(0.0, |oldest| now.duration_since(oldest).as_secs_f64());
+    let queues = [(["requests"], requests), (["webhooks"], webhooks)];
     let help = "Stored requests and webhooks that are not handled yet";
-    page.add_labelled_gauge("gantry_inbox_items", help, ["line"], lines.map(|(of, waiting)| (of, depth(&waiting))));
+    page.add_labelled_gauge(
+        "gantry_inbox_items",
+        help,
+        ["line"],
+        queues.map(|(labels, queue)| (labels, depth(&queue))),
+    );
     let help = "Age of the oldest stored request or webhook";
     page.add_labelled_gauge(
         "gantry_inbox_oldest_seconds",
         help,
         ["line"],
-        lines.map(|(of, waiting)| (of, age(&waiting))),
+        queues.map(|(labels, queue)| (labels, age(&queue))),
     );
     page.add_gauge("gantry_outbox_messages", "Messages that are not delivered to Slack yet", depth(&outbox));
     page.add_gauge("gantry_outbox_oldest_seconds", "Age of the oldest message that is not delivered", age(&outbox));
@@ -131,10 +137,10 @@ fn add_service_metrics(page: &mut MetricsPage, ctx: &Context) {
     let help = "Requests to GitHub, by the class of the response's status; none if there was no response";
     page.add_labelled_counter("gantry_github_requests", help, ctx.github.request_counts());
     // Unknown before GitHub's first answer, and where GitHub has no limits.
-    if let Some(left) = ctx.github.rate_limit_state() {
-        let requests = f64::from(u32::try_from(left.remaining).unwrap_or(u32::MAX));
+    if let Some(rate_limit) = ctx.github.rate_limit_state() {
+        let requests = f64::from(u32::try_from(rate_limit.remaining).unwrap_or(u32::MAX));
         page.add_gauge("gantry_github_rate_remaining", "Requests that GitHub still accepts in this hour", requests);
-        if let Some(resets_at) = left.resets_at {
+        if let Some(resets_at) = rate_limit.resets_at {
             let help = "End of this hour of GitHub's rate limit, in seconds since 1970";
             page.add_gauge("gantry_github_rate_reset_timestamp_seconds", help, to_unix_seconds(resets_at));
         }
@@ -150,19 +156,19 @@ fn add_service_metrics(page: &mut MetricsPage, ctx: &Context) {
 
 fn add_watch_metrics(page: &mut MetricsPage, ctx: &Context) {
     let watches = ctx.cluster_view.list_watch_health();
-    let by = ["context", "namespace", "kind"];
-    let of = |watch: &crate::adapters::cluster::WatchHealth| {
+    let label_names = ["context", "namespace", "kind"];
+    let build_labels = |watch: &crate::adapters::cluster::WatchHealth| {
         let context = watch.namespace.context.as_deref().unwrap_or("default").to_owned();
         [context, watch.namespace.name.to_string(), watch.kind.as_str().to_owned()]
     };
-    let silent = watches.iter().map(|watch| (of(watch), watch.silent_for.as_secs_f64()));
+    let ages = watches.iter().map(|watch| (build_labels(watch), watch.silent_for.as_secs_f64()));
     let help = "Time since the last message of the watch of a kind of workload in a namespace";
-    page.add_labelled_gauge("gantry_watch_age_seconds", help, by, silent);
-    let readable = watches.iter().map(|watch| (of(watch), if watch.is_readable { 1.0 } else { 0.0 }));
+    page.add_labelled_gauge("gantry_watch_age_seconds", help, label_names, ages);
+    let readable = watches.iter().map(|watch| (build_labels(watch), if watch.is_readable { 1.0 } else { 0.0 }));
     page.add_labelled_gauge(
         "gantry_watch_readable",
         "1 if the kind of workload can be read in the namespace",
-        by,
+        label_names,
         readable,
     );
 }

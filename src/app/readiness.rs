@@ -38,9 +38,9 @@ struct CachedStoreCheck {
 }
 
 impl Readiness {
-    /// Gantry is not ready any more once `ending` is cancelled.
-    pub(super) fn new(ctx: Context, ending: CancellationToken) -> Self {
-        Self { context: ctx, shutdown: ending, last_store_check: Arc::default() }
+    /// Gantry is not ready any more once `shutdown` is cancelled.
+    pub(super) fn new(ctx: Context, shutdown: CancellationToken) -> Self {
+        Self { context: ctx, shutdown, last_store_check: Arc::default() }
     }
 
     pub(super) fn into_router(self) -> Router {
@@ -49,33 +49,33 @@ impl Readiness {
 
     /// The reasons why Gantry is not ready, one sentence each. Empty if it is ready.
     pub(super) async fn list_unready_reasons(&self) -> Vec<String> {
-        let mut missing = Vec::new();
+        let mut reasons = Vec::new();
         if self.shutdown.is_cancelled() {
-            missing.push("Gantry is shutting down.".to_owned());
+            reasons.push("Gantry is shutting down.".to_owned());
         }
-        missing.extend(self.check_store().await);
-        missing
+        reasons.extend(self.check_store().await);
+        reasons
     }
 
     /// Writes a few bytes, because only a write detects a full disk or a file that another process has locked.
     async fn check_store(&self) -> Option<String> {
-        let mut looked = self.last_store_check.lock().await;
-        if let Some(known) = looked.as_ref().filter(|known| known.checked_at.elapsed() < STORE_CHECK_TTL) {
-            return known.problem.clone();
+        let mut last_check = self.last_store_check.lock().await;
+        if let Some(check) = last_check.as_ref().filter(|check| check.checked_at.elapsed() < STORE_CHECK_TTL) {
+            return check.problem.clone();
         }
-        let trouble = match timeout(STORE_TIMEOUT, self.context.store.test_write()).await {
+        let problem = match timeout(STORE_TIMEOUT, self.context.store.test_write()).await {
             Ok(Ok(())) => None,
             Ok(Err(error @ StoreError::Closed)) => Some(error.to_string()),
             Ok(Err(error)) => Some(format!("The store cannot be written. {error}")),
             Err(_) => Some(format!("The store was not written within {} ms.", STORE_TIMEOUT.as_millis())),
         };
-        *looked = Some(CachedStoreCheck { checked_at: Instant::now(), problem: trouble.clone() });
-        trouble
+        *last_check = Some(CachedStoreCheck { checked_at: Instant::now(), problem: problem.clone() });
+        problem
     }
 }
 
 async fn handle_readyz(State(readiness): State<Readiness>) -> Response {
-    let missing = readiness.list_unready_reasons().await;
+    let reasons = readiness.list_unready_reasons().await;
     let clusters: Vec<_> = readiness
         .context
         .cluster_view
@@ -85,9 +85,9 @@ async fn handle_readyz(State(readiness): State<Readiness>) -> Response {
             |(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe_reading(&reading) }),
         )
         .collect();
-    let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let slack = describe_slack_connection(&readiness.context.socket_status.current_state());
-    let body = json!({ "ready": missing.is_empty(), "missing": missing, "slack": slack, "clusters": clusters });
+    let body = json!({ "ready": reasons.is_empty(), "missing": reasons, "slack": slack, "clusters": clusters });
     (status, Json(body)).into_response()
 }
 

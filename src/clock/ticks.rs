@@ -40,8 +40,8 @@ impl GovernorInstant {
 impl Add<Nanos> for GovernorInstant {
     type Output = Self;
 
-    fn add(self, more: Nanos) -> Self {
-        Self(self.0.saturating_add(more.as_u64()))
+    fn add(self, duration: Nanos) -> Self {
+        Self(self.0.saturating_add(duration.as_u64()))
     }
 }
 

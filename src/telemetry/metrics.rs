@@ -17,7 +17,7 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 type Labels<const N: usize> = [(&'static str, String); N];
 
 fn build_labels<const N: usize>(names: [&'static str; N], values: [&str; N]) -> Labels<N> {
-    std::array::from_fn(|at| (names[at], values[at].to_owned()))
+    std::array::from_fn(|index| (names[index], values[index].to_owned()))
 }
 
 /// A counter that only grows, in one atomic. Clones share it.
@@ -112,8 +112,8 @@ impl MetricsPage {
         self.0.register(name, help, durations.family.clone());
     }
 
-    pub fn add_latency_histogram(&mut self, name: &str, help: &str, moments: &LatencyHistogram) {
-        self.0.register(name, help, moments.0.clone());
+    pub fn add_latency_histogram(&mut self, name: &str, help: &str, durations: &LatencyHistogram) {
+        self.0.register(name, help, durations.0.clone());
     }
 
     pub fn add_gauge(&mut self, name: &str, help: &str, value: f64) {
@@ -126,20 +126,27 @@ impl MetricsPage {
         &mut self,
         name: &str,
         help: &str,
-        by: [&'static str; N],
+        label_names: [&'static str; N],
         values: impl IntoIterator<Item = ([V; N], f64)>,
     ) {
         let family = Family::<Labels<N>, Gauge<f64, AtomicU64>>::default();
-        for (of, value) in values {
-            let of = std::array::from_fn(|at| (by[at], of[at].as_ref().to_owned()));
-            family.get_or_create(&of).set(value);
+        for (label_values, value) in values {
+            let label_values =
+                std::array::from_fn(|index| (label_names[index], label_values[index].as_ref().to_owned()));
+            family.get_or_create(&label_values).set(value);
         }
         self.0.register(name, help, family);
     }
 
     /// Shown as `<name>_info`.
-    pub fn add_info<const N: usize>(&mut self, name: &str, help: &str, by: [&'static str; N], values: [&str; N]) {
-        self.0.register(name, help, Info::new(build_labels(by, values)));
+    pub fn add_info<const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label_names: [&'static str; N],
+        values: [&str; N],
+    ) {
+        self.0.register(name, help, Info::new(build_labels(label_names, values)));
     }
 
     pub fn encode_text(&self) -> String {
