@@ -73,9 +73,9 @@ pub struct Identity {
 
 impl Identity {
     /// The address of a message for people. The result is that of `chat.getPermalink`, without a call for each message.
-    pub fn message_url(&self, place: &MessageLocation) -> Option<String> {
+    pub fn message_url(&self, location: &MessageLocation) -> Option<String> {
         let workspace = self.url.as_deref()?.trim_end_matches('/');
-        Some(format!("{workspace}/archives/{}/p{}", place.channel, place.ts.replace('.', "")))
+        Some(format!("{workspace}/archives/{}/p{}", location.channel, location.ts.replace('.', "")))
     }
 }
 
@@ -123,17 +123,17 @@ struct AuthTestResponse {
 impl Client {
     /// `api_url` is for example `https://slack.com/api`. Every `response_url` must have the origin `hooks_origin`.
     pub fn new(api_url: &str, hooks_origin: &str, token: SecretString) -> Result<Self, ClientError> {
-        let url = |what: &str, text: &str| {
+        let url = |key: &str, text: &str| {
             Url::parse(text)
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-                .ok_or_else(|| ClientError(format!("slack.{what} must be an http or https URL, not `{text}`.")))
+                .ok_or_else(|| ClientError(format!("slack.{key} must be an http or https URL, not `{text}`.")))
         };
         let api = url("api_url", api_url)?;
         let hooks_origin = url("hooks_origin", hooks_origin)?;
         let (api_origin, api_is_tls) = (api.origin(), api.scheme() == "https");
         let tls = build_tls_config(api_is_tls || hooks_origin.scheme() == "https")?;
-        let hooks = reqwest::Client::builder()
+        let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.clone())
             // A redirect could lead away from `hooks_origin`.
             .redirect(reqwest::redirect::Policy::none())
@@ -157,18 +157,17 @@ impl Client {
                 calls.ensure_counter([method, result]);
             }
         }
-        let inner =
-            Inner { api, token, http: hooks, hooks_origin, api_url, api_origin, api_is_tls, identity, tls, calls };
+        let inner = Inner { api, token, http, hooks_origin, api_url, api_origin, api_is_tls, identity, tls, calls };
         Ok(Self(Arc::new(inner)))
     }
 
     /// Sends one message once. If Slack refuses its blocks, sends the plain blocks or the text alone. A file is sent
     /// with the message only if both are one message to Slack: a text in a thread. Otherwise the caller sends the file
     /// later.
-    pub async fn send_message(&self, message: &Message, known: &PostedPlaces) -> Result<SendOutcome, SendError> {
+    pub async fn send_message(&self, message: &Message, posted: &PostedPlaces) -> Result<SendOutcome, SendError> {
         let text = limits::fit_text(&message.text);
         if let (Destination::Post { .. }, Some(file), PostedPlaces { message: None, thread: Some(thread) }) =
-            (&message.to, &message.file, known)
+            (&message.to, &message.file, posted)
             && message.blocks.is_empty()
         {
             self.share_file(file, &text, thread).await?;
@@ -180,18 +179,30 @@ impl Client {
             return Ok(SendOutcome { place: None, used_fallback: false, includes_file: false });
         }
         let full = limits::fit_blocks(&message.blocks);
-        match self.deliver_message(message, known, &text, &full).await {
+        match self.deliver_message(message, posted, &text, &full).await {
             Err(SendError::BlocksRefused) => {}
-            other => return other.map(|at| SendOutcome { place: at, used_fallback: false, includes_file: false }),
-        }
-        if let Some(plain) = &message.plain {
-            match self.deliver_message(message, known, &text, &limits::fit_blocks(plain)).await {
-                Err(SendError::BlocksRefused) => {}
-                other => return other.map(|at| SendOutcome { place: at, used_fallback: true, includes_file: false }),
+            other => {
+                return other.map(|location| SendOutcome {
+                    place: location,
+                    used_fallback: false,
+                    includes_file: false,
+                });
             }
         }
-        let at = self.deliver_message(message, known, &text, &[]).await?;
-        Ok(SendOutcome { place: at, used_fallback: true, includes_file: false })
+        if let Some(plain) = &message.plain {
+            match self.deliver_message(message, posted, &text, &limits::fit_blocks(plain)).await {
+                Err(SendError::BlocksRefused) => {}
+                other => {
+                    return other.map(|location| SendOutcome {
+                        place: location,
+                        used_fallback: true,
+                        includes_file: false,
+                    });
+                }
+            }
+        }
+        let location = self.deliver_message(message, posted, &text, &[]).await?;
+        Ok(SendOutcome { place: location, used_fallback: true, includes_file: false })
     }
 
     /// The number of calls by method and result.
@@ -208,11 +219,11 @@ impl Client {
 
     /// Calls Slack only once, because the identity of a token does not change.
     pub async fn fetch_identity(&self) -> Result<Identity, SendError> {
-        let ask = || async {
-            let me: AuthTestResponse = self.call_with_query("auth.test", vec![]).await?;
-            Ok(Identity { team: me.team_id, bot: PersonId::new(&me.user_id), url: me.url })
+        let fetch = || async {
+            let response: AuthTestResponse = self.call_with_query("auth.test", vec![]).await?;
+            Ok(Identity { team: response.team_id, bot: PersonId::new(&response.user_id), url: response.url })
         };
-        self.0.identity.get_or_try_init(ask).await.cloned()
+        self.0.identity.get_or_try_init(fetch).await.cloned()
     }
 
     /// The identity, if [`Client::fetch_identity`] has already fetched it. Makes no call.
@@ -221,9 +232,9 @@ impl Client {
     }
 
     /// The address of a message for people.
-    pub async fn fetch_permalink(&self, place: &MessageLocation) -> Result<String, SendError> {
-        let named = vec![("channel", Some(place.channel.as_str())), ("message_ts", Some(place.ts.as_str()))];
-        self.call_with_query::<PermalinkResponse>("chat.getPermalink", named).await.map(|found| found.permalink)
+    pub async fn fetch_permalink(&self, location: &MessageLocation) -> Result<String, SendError> {
+        let parameters = vec![("channel", Some(location.channel.as_str())), ("message_ts", Some(location.ts.as_str()))];
+        self.call_with_query::<PermalinkResponse>("chat.getPermalink", parameters).await.map(|found| found.permalink)
     }
 
     /// Opens a modal for the person of the interaction with the id `trigger`. Slack accepts it only for three seconds.
@@ -244,17 +255,17 @@ impl Client {
     async fn deliver_message(
         &self,
         message: &Message,
-        known: &PostedPlaces,
+        posted: &PostedPlaces,
         text: &str,
         blocks: &[Value],
     ) -> Result<Option<MessageLocation>, SendError> {
-        let thread = known.thread.as_ref().map(|parent| parent.ts.as_str());
-        match (&message.to, &known.message) {
-            (Destination::Post { .. } | Destination::Edit { .. }, Some(at)) => {
+        let thread = posted.thread.as_ref().map(|parent| parent.ts.as_str());
+        match (&message.to, &posted.message) {
+            (Destination::Post { .. } | Destination::Edit { .. }, Some(location)) => {
                 // Without `blocks` Slack would keep the old blocks, so an empty list is sent too.
-                let body = json!({ "channel": at.channel, "ts": at.ts, "text": text, "blocks": blocks });
+                let body = json!({ "channel": location.channel, "ts": location.ts, "text": text, "blocks": blocks });
                 self.call_with_json::<EmptyResponse>("chat.update", &body).await?;
-                Ok(Some(at.clone()))
+                Ok(Some(location.clone()))
             }
             (Destination::Home { .. }, _) => Ok(None),
             (Destination::Edit { key }, None) => {
@@ -262,7 +273,7 @@ impl Client {
             }
             (Destination::Post { channel, .. }, None) => {
                 // A reply in a thread goes to the channel of the thread, even if the message names another channel.
-                let channel = known.thread.as_ref().map_or(channel, |parent| &parent.channel);
+                let channel = posted.thread.as_ref().map_or(channel, |parent| &parent.channel);
                 self.post_message(channel, thread.map(|thread| (thread, message.broadcast)), text, blocks).await
             }
             (Destination::Reply { response_url, in_channel, replace }, _) => {
@@ -370,13 +381,14 @@ async fn with_timeout<T>(
 
 /// One configuration for both clients, so that the system's root certificates are in memory once, and only if needed.
 fn build_tls_config(needed: bool) -> Result<ClientConfig, ClientError> {
-    let failed =
+    let to_error =
         |error: &dyn std::fmt::Display| ClientError(format!("TLS for connections to Slack cannot be set up: {error}."));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(|e| failed(&e))?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| to_error(&e))?;
     let builder = if needed {
-        builder.with_native_roots().map_err(|e| failed(&e))?
+        builder.with_native_roots().map_err(|e| to_error(&e))?
     } else {
         builder.with_root_certificates(RootCertStore::empty())
     };

@@ -156,12 +156,12 @@ pub(super) fn parse_interaction(body: &[u8]) -> Result<IncomingRequest, String> 
 /// Parses an interaction from a socket, which sends the JSON without a form.
 pub(super) fn parse_interaction_payload(payload: &Value) -> Result<IncomingRequest, String> {
     // Gantry creates only buttons and modals. Other kinds, and kinds that Slack may add later, are ignored.
-    let submitted = match string_at(payload, "/type") {
+    let is_submission = match string_at(payload, "/type") {
         Some("block_actions") => false,
         Some("view_submission") => true,
         _ => return Ok(IncomingRequest::Ignored),
     };
-    let need = |pointer: &'static str| {
+    let require = |pointer: &'static str| {
         string_at(payload, pointer)
             .ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
     };
@@ -169,26 +169,26 @@ pub(super) fn parse_interaction_payload(payload: &Value) -> Result<IncomingReque
     let ephemeral = payload.pointer("/container/is_ephemeral").and_then(Value::as_bool).unwrap_or_default();
     let from = RequestOrigin {
         team: string_at(payload, "/team/id").or(string_at(payload, "/user/team_id")).unwrap_or_default().to_owned(),
-        person: PersonId::new(need("/user/id")?),
+        person: PersonId::new(require("/user/id")?),
         channel: channel.to_owned(),
         thread: string_at(payload, "/message/thread_ts").map(str::to_owned),
         response_url: string_at(payload, "/response_url").map(str::to_owned),
-        key: need("/trigger_id")?.to_owned(),
+        key: require("/trigger_id")?.to_owned(),
         // A direct conversation with Gantry is private, and so is a view, which belongs to no channel.
         private: ephemeral || channel.is_empty() || channel.starts_with('D'),
     };
-    if submitted {
+    if is_submission {
         let values = payload.pointer("/view/state/values").and_then(Value::as_object);
         let inputs = values.into_iter().flat_map(|blocks| blocks.values()).filter_map(Value::as_object);
-        let typed = inputs.flat_map(|inputs| inputs.values()).find_map(|input| string_at(input, "/value"));
+        let input_text = inputs.flat_map(|inputs| inputs.values()).find_map(|input| string_at(input, "/value"));
         return Ok(IncomingRequest::Submitted {
             from,
-            modal: need("/view/callback_id")?.to_owned(),
+            modal: require("/view/callback_id")?.to_owned(),
             about: string_at(payload, "/view/private_metadata").unwrap_or_default().to_owned(),
-            text: typed.unwrap_or_default().to_owned(),
+            text: input_text.unwrap_or_default().to_owned(),
         });
     }
-    let action = need("/actions/0/action_id")?;
+    let action = require("/actions/0/action_id")?;
     // Slack requires unique action ids, so buttons with the same action have a number, except the first.
     let action = action.split(ACTION_NUMBER_SEPARATOR).next().unwrap_or(action).to_owned();
     let value = string_at(payload, "/actions/0/value").unwrap_or_default().to_owned();
@@ -262,22 +262,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slash_command_of_its_own_is_the_verb() {
+    fn the_name_of_a_slash_command_becomes_the_verb() {
         let body = |command: &str| {
             format!(
                 "team_id=T&channel_id=C&user_id=U&command=%2F{command}&text=checkout+qa&trigger_id=1&response_url=https%3A%2F%2Fx"
             )
         };
-        for (command, typed) in [("promote", "promote checkout qa"), ("gantry", "checkout qa")] {
+        for (command, expected) in [("promote", "promote checkout qa"), ("gantry", "checkout qa")] {
             let Ok(IncomingRequest::Command { from, text }) = super::parse_command(body(command).as_bytes()) else {
                 panic!("a command")
             };
-            assert_eq!((text.as_str(), from.response_url.as_deref()), (typed, Some("https://x")));
+            assert_eq!((text.as_str(), from.response_url.as_deref()), (expected, Some("https://x")));
         }
     }
 
     #[test]
-    fn a_form_is_read_whatever_it_holds() {
+    fn forms_are_decoded() {
         let cases = [
             ("text=a+b%2Fc", "a b/c"),
             ("text=caf%C3%A9", "caf\u{e9}"),
@@ -290,19 +290,19 @@ mod tests {
             ("texts=1&text=2&%74ext=3", "2"),
             ("text=1&text=2", "2"),
         ];
-        for (form, typed) in cases {
+        for (form, expected) in cases {
             let body = format!("team_id=T&channel_id=C&user_id=U&command=%2Fgantry&trigger_id=1&{form}");
             let Ok(IncomingRequest::Command { text, .. }) = super::parse_command(body.as_bytes()) else {
                 panic!("{form}")
             };
-            assert_eq!(text, typed, "{form}");
+            assert_eq!(text, expected, "{form}");
         }
         assert_eq!(super::parse_command(b"ssl_check=1&token=x"), Ok(IncomingRequest::Ignored));
         assert!(super::parse_command(b"").is_err());
     }
 
     #[test]
-    fn a_mention_is_taken_out_wherever_it_stands() {
+    fn the_mention_of_the_bot_is_removed_at_any_position() {
         let cases = [
             ("<@U0GANTRY> list", " list"),
             ("list <@U0GANTRY>", "list "),
@@ -310,38 +310,38 @@ mod tests {
             ("<@U0", "<@U0"),
             ("list <@U1|qa>", "list <@U1|qa>"),
         ];
-        for (said, left) in cases {
-            assert_eq!(strip_mention(said), left);
+        for (text, expected) in cases {
+            assert_eq!(strip_mention(text), expected);
         }
     }
 
     #[test]
-    fn bots_edits_and_our_own_echo_are_ignored() {
+    fn messages_of_bots_and_edits_are_ignored() {
         let event = |extra: &str| {
             format!(
                 r#"{{"type":"event_callback","event_id":"E","team_id":"T","event":{{"type":"app_mention","channel":"C","text":"list"{extra}}}}}"#
             )
         };
-        let heard = |extra: &str| match super::parse_event(event(extra).as_bytes()) {
+        let is_handled = |extra: &str| match super::parse_event(event(extra).as_bytes()) {
             Ok(EventsApiBody::Incoming(incoming)) => *incoming != IncomingRequest::Ignored,
             _ => panic!("an event"),
         };
-        assert!(heard(r#","user":"U""#));
-        assert!(!heard(""));
-        assert!(!heard(r#","user":"U","bot_id":"B""#));
-        assert!(!heard(r#","user":"U","subtype":"message_changed""#));
+        assert!(is_handled(r#","user":"U""#));
+        assert!(!is_handled(""));
+        assert!(!is_handled(r#","user":"U","bot_id":"B""#));
+        assert!(!is_handled(r#","user":"U","subtype":"message_changed""#));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = super::parse_command(&body);
             let _ = super::parse_interaction(&body);
             let _ = super::parse_event(&body);
         }
 
         #[test]
-        fn any_json_is_answered(text in "[\\[\\]{}\":,a-z0-9]{0,80}") {
+        fn arbitrary_json_does_not_panic(text in "[\\[\\]{}\":,a-z0-9]{0,80}") {
             let _ = super::parse_interaction(format!("payload={text}").as_bytes());
             let _ = super::parse_event(text.as_bytes());
         }

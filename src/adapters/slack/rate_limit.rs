@@ -68,38 +68,38 @@ mod tests {
     }
 
     #[test]
-    fn after_the_burst_one_a_second_passes_and_the_clock_says_when() {
+    fn after_the_burst_one_message_per_second_is_allowed() {
         let clock = Clock::new_manual(start());
-        let mut pace = ChannelRateLimiter::new(clock.clone());
+        let mut limiter = ChannelRateLimiter::new(clock.clone());
         for _ in 0..BURST.get() {
-            assert_eq!(pace.try_acquire("C0DEPLOYS"), Ok(()));
+            assert_eq!(limiter.try_acquire("C0DEPLOYS"), Ok(()));
         }
         for _ in 0..3 {
-            let next = pace.try_acquire("C0DEPLOYS").expect_err("the burst is over");
+            let next = limiter.try_acquire("C0DEPLOYS").expect_err("the burst is over");
             assert_eq!(next, clock.now() + SignedDuration::from_secs(1));
             clock.advance(SignedDuration::from_millis(999));
-            assert_eq!(pace.try_acquire("C0DEPLOYS"), Err(next));
+            assert_eq!(limiter.try_acquire("C0DEPLOYS"), Err(next));
             clock.advance_to(next);
-            assert_eq!(pace.try_acquire("C0DEPLOYS"), Ok(()));
+            assert_eq!(limiter.try_acquire("C0DEPLOYS"), Ok(()));
         }
     }
 
     #[test]
     fn one_channel_does_not_slow_down_another() {
-        let mut pace = ChannelRateLimiter::new(Clock::new_manual(start()));
-        while pace.try_acquire("C0DEPLOYS").is_ok() {}
-        assert_eq!(pace.try_acquire("C0RELEASES"), Ok(()));
+        let mut limiter = ChannelRateLimiter::new(Clock::new_manual(start()));
+        while limiter.try_acquire("C0DEPLOYS").is_ok() {}
+        assert_eq!(limiter.try_acquire("C0RELEASES"), Ok(()));
     }
 
     #[test]
-    fn channels_that_fell_silent_are_forgotten() {
+    fn idle_channels_are_removed() {
         let clock = Clock::new_manual(start());
-        let mut pace = ChannelRateLimiter::new(clock.clone());
+        let mut limiter = ChannelRateLimiter::new(clock.clone());
         for person in 0..=MAX_TRACKED_CHANNELS {
-            assert_eq!(pace.try_acquire(&person.to_string()), Ok(()));
+            assert_eq!(limiter.try_acquire(&person.to_string()), Ok(()));
         }
         clock.advance(SignedDuration::from_mins(1));
-        assert_eq!(pace.try_acquire("C0DEPLOYS"), Ok(()));
-        assert!(pace.limiter.len() < 10, "{}", pace.limiter.len());
+        assert_eq!(limiter.try_acquire("C0DEPLOYS"), Ok(()));
+        assert!(limiter.limiter.len() < 10, "{}", limiter.limiter.len());
     }
 }

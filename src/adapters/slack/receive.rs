@@ -54,12 +54,12 @@ impl std::fmt::Debug for Receiver {
 
 impl Receiver {
     #[expect(clippy::missing_panics_doc, reason = "HMAC takes a key of any length")]
-    pub fn new(signing_secret: Option<&SecretString>, clock: Clock, answer: RequestHandler) -> Self {
+    pub fn new(signing_secret: Option<&SecretString>, clock: Clock, handler: RequestHandler) -> Self {
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
         let key = |secret: &SecretString| {
             <Hmac<Sha256> as Mac>::new_from_slice(secret.expose_secret().as_bytes()).expect("any length")
         };
-        Self { signing_key: signing_secret.map(key), clock, handler: answer }
+        Self { signing_key: signing_secret.map(key), clock, handler }
     }
 
     pub fn into_router(self) -> Router {
@@ -74,8 +74,8 @@ impl Receiver {
     async fn verify_request(&self, request: Request) -> Result<Bytes, Response> {
         let unsigned = || refuse_request(StatusCode::UNAUTHORIZED, "The request is not signed by Slack.");
         let Some(key) = &self.signing_key else {
-            let closed = "Slack reaches this Gantry by Socket Mode. For requests over HTTP, set SLACK_SIGNING_SECRET.";
-            return Err(refuse_request(StatusCode::UNAUTHORIZED, closed));
+            let message = "Slack reaches this Gantry by Socket Mode. For requests over HTTP, set SLACK_SIGNING_SECRET.";
+            return Err(refuse_request(StatusCode::UNAUTHORIZED, message));
         };
         // Refused before the body is read, so that unsigned requests use no memory.
         let (timestamp, signature) = parse_signature_headers(request.headers()).ok_or_else(unsigned)?;
@@ -152,7 +152,7 @@ async fn handle_event(State(receiver): State<Arc<Receiver>>, request: Request) -
                 ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response()
             }
             Ok(incoming::EventsApiBody::Incoming(incoming)) => handle_incoming(&receiver, Ok(*incoming)).await,
-            Err(wrong) => refuse_request(StatusCode::BAD_REQUEST, &wrong),
+            Err(problem) => refuse_request(StatusCode::BAD_REQUEST, &problem),
         }
     })
     .await
@@ -162,7 +162,7 @@ async fn handle_incoming(receiver: &Receiver, incoming: Result<IncomingRequest, 
     let incoming = match incoming {
         Ok(IncomingRequest::Ignored) => return StatusCode::OK.into_response(),
         Ok(incoming) => incoming,
-        Err(wrong) => return refuse_request(StatusCode::BAD_REQUEST, &wrong),
+        Err(problem) => return refuse_request(StatusCode::BAD_REQUEST, &problem),
     };
     match (receiver.handler)(incoming).await {
         Ack::Empty => StatusCode::OK.into_response(),

@@ -26,23 +26,23 @@ pub enum SignatureProbeResult {
 pub async fn probe_signature(url: &str, secret: &SecretString, clock: &Clock) -> SignatureProbeResult {
     send_handshake(url, secret, clock).await.unwrap_or_else(|error| {
         let mut cause: &dyn std::error::Error = &error;
-        while let Some(deeper) = cause.source() {
-            cause = deeper;
+        while let Some(source) = cause.source() {
+            cause = source;
         }
-        let why = if error.is_timeout() { "no answer in 6 s".to_owned() } else { cause.to_string() };
-        SignatureProbeResult::Unreachable(why)
+        let reason = if error.is_timeout() { "no answer in 6 s".to_owned() } else { cause.to_string() };
+        SignatureProbeResult::Unreachable(reason)
     })
 }
 
 async fn send_handshake(url: &str, secret: &SecretString, clock: &Clock) -> reqwest::Result<SignatureProbeResult> {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT).build()?;
-    let at = clock.now().as_second();
+    let timestamp = clock.now().as_second();
     let body = json!({ "type": "url_verification", "challenge": CHALLENGE, "token": "" }).to_string();
     let request = client
         .post(url)
         .header(header::CONTENT_TYPE, "application/json")
-        .header("x-slack-request-timestamp", at)
-        .header("x-slack-signature", sign_body(secret, at, &body))
+        .header("x-slack-request-timestamp", timestamp)
+        .header("x-slack-signature", sign_body(secret, timestamp, &body))
         .body(body);
     let mut response = request.send().await?;
     let mut received = Vec::new();
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_we_sign_ourselves_is_let_in_and_nothing_else() {
+    async fn only_a_request_with_the_right_secret_is_accepted() {
         let clock = Clock::new_manual(jiff::Timestamp::from_second(1_800_000_000).unwrap());
         let (ours, other) = (SecretString::from("ours"), SecretString::from("another"));
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -92,7 +92,7 @@ mod tests {
             probe_signature(&format!("http://{address}/endless"), &ours, &clock).await,
             SignatureProbeResult::Refused(200)
         );
-        assert!(begun.elapsed() < TIMEOUT, "it is not read to the end");
+        assert!(begun.elapsed() < TIMEOUT, "the answer is not read to its end");
         assert!(matches!(
             probe_signature("http://127.0.0.1:1/slack/events", &ours, &clock).await,
             SignatureProbeResult::Unreachable(_)

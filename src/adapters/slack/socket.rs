@@ -92,7 +92,7 @@ impl ConnectionWatch {
     fn mark_closed(&self, now: Timestamp, why: &str) {
         self.0.send_if_modified(|connection| {
             let since = match connection {
-                ConnectionState::Closed { why: known, .. } if known == why => return false,
+                ConnectionState::Closed { why: previous, .. } if previous == why => return false,
                 ConnectionState::Closed { since, .. } => *since,
                 _ => now,
             };
@@ -130,7 +130,7 @@ impl Socket {
     /// Runs until it is cancelled. Then it reads no more requests and answers those that it has read. Slack sends the
     /// others to another connection.
     pub async fn run(self, cancel: CancellationToken) {
-        let mut links = JoinSet::new();
+        let mut connections = JoinSet::new();
         let mut failures: u32 = 0;
         self.connection.0.send_replace(ConnectionState::Opening);
         while !cancel.is_cancelled() {
@@ -139,36 +139,37 @@ impl Socket {
                 opened = self.open_connection() => opened,
             };
             let pause = match opened {
-                Ok(link) => {
+                Ok(stream) => {
                     let since = self.clock.now();
                     self.connection.mark_open(since);
-                    let (leaves, mut left) = oneshot::channel();
-                    links.spawn(self.clone().read_connection(link, leaves, cancel.clone()));
-                    let left = loop {
+                    let (sender, mut receiver) = oneshot::channel();
+                    connections.spawn(self.clone().read_connection(stream, sender, cancel.clone()));
+                    let disconnection = loop {
                         tokio::select! {
                             () = cancel.cancelled() => break None,
-                            left = &mut left => break left.ok(),
+                            disconnection = &mut receiver => break disconnection.ok(),
                             // A connection's task has ended, normally or by a panic.
-                            Some(ended) = links.join_next() => resume_panic(ended),
+                            Some(ended) = connections.join_next() => resume_panic(ended),
                         }
                     };
                     if cancel.is_cancelled() {
                         break;
                     }
-                    let left =
-                        left.unwrap_or_else(|| Disconnection { had_requests: false, why: "it ended".to_owned() });
-                    tracing::debug!(why = left.why, "opening another Socket Mode connection to Slack");
-                    let settled = left.had_requests || self.clock.now().duration_since(since) >= STABLE_AFTER;
-                    failures = if settled { 0 } else { failures + 1 };
+                    let disconnection = disconnection
+                        .unwrap_or_else(|| Disconnection { had_requests: false, why: "it ended".to_owned() });
+                    tracing::debug!(why = disconnection.why, "opening another Socket Mode connection to Slack");
+                    let was_stable =
+                        disconnection.had_requests || self.clock.now().duration_since(since) >= STABLE_AFTER;
+                    failures = if was_stable { 0 } else { failures + 1 };
                     // The first failure is not reported: usually Slack only moves the connection to another machine.
                     if failures > 1 {
-                        self.connection.mark_closed(self.clock.now(), &left.why);
+                        self.connection.mark_closed(self.clock.now(), &disconnection.why);
                     }
                     backoff_delay(failures.saturating_sub(1))
                 }
-                Err(closed) => {
+                Err(error) => {
                     failures += 1;
-                    let (why, pause) = match closed {
+                    let (why, pause) = match error {
                         ConnectError::RateLimited(pause) => {
                             let pause = SignedDuration::try_from(pause).unwrap_or(MAX_RETRY_WAIT).min(MAX_RETRY_WAIT);
                             ("Slack asks us to wait".to_owned(), pause)
@@ -182,7 +183,7 @@ impl Socket {
                     pause
                 }
             };
-            while let Some(ended) = links.try_join_next() {
+            while let Some(ended) = connections.try_join_next() {
                 resume_panic(ended);
             }
             if pause > SignedDuration::ZERO {
@@ -192,16 +193,16 @@ impl Socket {
                 }
             }
         }
-        while let Some(ended) = links.join_next().await {
+        while let Some(ended) = connections.join_next().await {
             resume_panic(ended);
         }
     }
 
     /// Opens a connection and waits for Slack's hello.
     async fn open_connection(&self) -> Result<SocketStream, ConnectError> {
-        let mut link = self.client.connect_socket(&self.token).await?;
-        let greeted = async {
-            while let Some(message) = link.next().await {
+        let mut stream = self.client.connect_socket(&self.token).await?;
+        let wait_for_hello = async {
+            while let Some(message) = stream.next().await {
                 match message {
                     Ok(Message::Text(text)) => match parse_envelope(&text) {
                         Ok(Envelope::Hello) => return Ok(()),
@@ -216,33 +217,34 @@ impl Socket {
             }
             Err(ConnectError::Failed("the socket was closed before Slack said hello".to_owned()))
         };
-        let silent = |_| ConnectError::Failed(format!("Slack did not say hello within {} s", HELLO_TIMEOUT.as_secs()));
-        tokio::time::timeout(HELLO_TIMEOUT, greeted).await.map_err(silent)??;
-        Ok(link)
+        let to_timeout_error =
+            |_| ConnectError::Failed(format!("Slack did not say hello within {} s", HELLO_TIMEOUT.as_secs()));
+        tokio::time::timeout(HELLO_TIMEOUT, wait_for_hello).await.map_err(to_timeout_error)??;
+        Ok(stream)
     }
 
     /// Reads one connection to its end. `disconnected_sender` is notified as soon as a new connection is needed, which
     /// may be earlier.
     async fn read_connection(
         self,
-        mut link: SocketStream,
+        mut stream: SocketStream,
         disconnected_sender: oneshot::Sender<Disconnection>,
         cancel: CancellationToken,
     ) {
         let mut disconnected_sender = Some(disconnected_sender);
-        let mut useful = false;
+        let mut had_requests = false;
         let mut answers: JoinSet<Option<String>> = JoinSet::new();
         let mut last_received_at = self.clock.now();
         let mut pinged_at: Option<tokio::time::Instant> = None;
         let mut drain_deadline: Option<tokio::time::Instant> = None;
         let why = loop {
-            let silent = async {
+            let idle = async {
                 match pinged_at {
                     None => self.clock.sleep_until(last_received_at + IDLE_TIMEOUT).await,
                     Some(at) => tokio::time::sleep_until(at + PING_TIMEOUT).await,
                 }
             };
-            let gone = async {
+            let drained = async {
                 match drain_deadline {
                     None => std::future::pending().await,
                     Some(at) => tokio::time::sleep_until(at).await,
@@ -254,11 +256,11 @@ impl Socket {
                 Some(answered) = answers.join_next() => {
                     // A request that panicked is not acknowledged, so Slack sends it again.
                     let Some(ack) = answered.unwrap_or_default() else { continue };
-                    if let Err(why) = send_frame(&mut link, Message::text(ack)).await {
+                    if let Err(why) = send_frame(&mut stream, Message::text(ack)).await {
                         break why;
                     }
                 }
-                message = link.next(), if answers.len() < MAX_CONCURRENT_REQUESTS => {
+                message = stream.next(), if answers.len() < MAX_CONCURRENT_REQUESTS => {
                     (last_received_at, pinged_at) = (self.clock.now(), None);
                     let text = match message {
                         None => break "the socket was closed".to_owned(),
@@ -268,69 +270,69 @@ impl Socket {
                         Some(Ok(_)) => continue,
                     };
                     match parse_envelope(&text) {
-                        Ok(Envelope::Request { id, accepts_payload: takes_words, incoming }) => {
-                            useful = true;
-                            answers.spawn(answer_request(self.handler.clone(), id, takes_words, *incoming));
+                        Ok(Envelope::Request { id, accepts_payload, incoming }) => {
+                            had_requests = true;
+                            answers.spawn(answer_request(self.handler.clone(), id, accepts_payload, *incoming));
                         }
                         Ok(Envelope::Disconnect { reason }) => {
                             drain_deadline = drain_deadline.or_else(|| Some(tokio::time::Instant::now() + DRAIN_TIMEOUT));
-                            report_disconnection(&mut disconnected_sender, useful, &format!("Slack asks for another: {reason}"));
+                            report_disconnection(&mut disconnected_sender, had_requests, &format!("Slack asks for another: {reason}"));
                         }
                         Ok(Envelope::Hello | Envelope::Other) => {}
                         Err(wrong) => tracing::warn!(wrong, "a message from Slack's socket is unreadable"),
                     }
                 }
-                () = silent => {
+                () = idle => {
                     if pinged_at.is_some() {
                         break format!("nothing was heard of Slack for {} s", IDLE_TIMEOUT.as_secs());
                     }
                     pinged_at = Some(tokio::time::Instant::now());
-                    if let Err(why) = send_frame(&mut link, Message::Ping(Vec::new().into())).await {
+                    if let Err(why) = send_frame(&mut stream, Message::Ping(Vec::new().into())).await {
                         break why;
                     }
                 }
-                () = gone => break "it was asked to go".to_owned(),
+                () = drained => break "it was asked to go".to_owned(),
             }
         };
-        report_disconnection(&mut disconnected_sender, useful, &why);
+        report_disconnection(&mut disconnected_sender, had_requests, &why);
         let rest = async {
             while let Some(answered) = answers.join_next().await {
                 if let Some(ack) = answered.unwrap_or_default()
-                    && link.send(Message::text(ack)).await.is_err()
+                    && stream.send(Message::text(ack)).await.is_err()
                 {
                     return;
                 }
             }
-            let _ = link.close(None).await;
+            let _ = stream.close(None).await;
         };
         let _ = tokio::time::timeout(ACK_TIMEOUT, rest).await;
     }
 }
 
 async fn answer_request(
-    answer: RequestHandler,
+    handler: RequestHandler,
     id: String,
     accepts_payload: bool,
     incoming: IncomingRequest,
 ) -> Option<String> {
     let ack = match incoming {
         IncomingRequest::Ignored => Ack::Empty,
-        incoming => answer(incoming).await,
+        incoming => handler(incoming).await,
     };
     build_acknowledgement(&id, accepts_payload, &ack)
 }
 
-async fn send_frame(link: &mut SocketStream, message: Message) -> Result<(), String> {
-    match tokio::time::timeout(SEND_TIMEOUT, link.send(message)).await {
+async fn send_frame(stream: &mut SocketStream, message: Message) -> Result<(), String> {
+    match tokio::time::timeout(SEND_TIMEOUT, stream.send(message)).await {
         Ok(sent) => sent.map_err(|error| describe_socket_error(&error)),
         Err(_) => Err("Slack takes nothing from the socket any more".to_owned()),
     }
 }
 
-fn report_disconnection(leaves: &mut Option<oneshot::Sender<Disconnection>>, useful: bool, why: &str) {
-    if let Some(leaves) = leaves.take() {
+fn report_disconnection(sender: &mut Option<oneshot::Sender<Disconnection>>, had_requests: bool, why: &str) {
+    if let Some(sender) = sender.take() {
         // At shutdown the receiver is already dropped.
-        let _ = leaves.send(Disconnection { had_requests: useful, why: why.to_owned() });
+        let _ = sender.send(Disconnection { had_requests, why: why.to_owned() });
     }
 }
 
@@ -338,11 +340,11 @@ fn report_disconnection(leaves: &mut Option<oneshot::Sender<Disconnection>>, use
 /// not reconnect at the same time.
 fn backoff_delay(failures: u32) -> SignedDuration {
     let Some(doublings) = failures.checked_sub(1) else { return SignedDuration::ZERO };
-    let whole =
+    let full =
         i64::from(1_u32.checked_shl(doublings).map_or(MAX_BACKOFF_SECONDS, |seconds| seconds.min(MAX_BACKOFF_SECONDS)))
             * 1000;
-    let chance = std::hash::RandomState::new().hash_one(failures) % 1000;
-    SignedDuration::from_millis(whole - whole / 2 * i64::try_from(chance).unwrap_or_default() / 1000)
+    let random = std::hash::RandomState::new().hash_one(failures) % 1000;
+    SignedDuration::from_millis(full - full / 2 * i64::try_from(random).unwrap_or_default() / 1000)
 }
 
 #[cfg(test)]
@@ -350,12 +352,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_failure_waits_longer_up_to_a_minute_and_never_as_long_as_another() {
+    fn the_backoff_doubles_up_to_a_minute_and_has_jitter() {
         assert_eq!(backoff_delay(0), SignedDuration::ZERO);
-        for (failures, whole) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (40, 60), (u32::MAX, 60)] {
+        for (failures, full) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (40, 60), (u32::MAX, 60)] {
             for _ in 0..50 {
                 let pause = backoff_delay(failures).as_millis();
-                assert!((whole * 500..=whole * 1000).contains(&pause), "{failures}: {pause}");
+                assert!((full * 500..=full * 1000).contains(&pause), "{failures}: {pause}");
             }
         }
         assert!((0..20).map(|_| backoff_delay(7)).collect::<std::collections::BTreeSet<_>>().len() > 1);

@@ -50,8 +50,8 @@ pub(super) fn build_acknowledgement(id: &str, accepts_payload: bool, ack: &Ack) 
     let mut answer = json!({ "envelope_id": id });
     match ack {
         Ack::NotStored => return None,
-        Ack::Body(words) if accepts_payload => {
-            answer["payload"] = serde_json::from_slice(words).unwrap_or_default();
+        Ack::Body(body) if accepts_payload => {
+            answer["payload"] = serde_json::from_slice(body).unwrap_or_default();
         }
         Ack::Body(_) | Ack::Empty => {}
     }
@@ -77,14 +77,12 @@ mod tests {
             b"team_id=T&channel_id=C&user_id=U&command=%2Fpromote&text=checkout+qa&trigger_id=1&response_url=https%3A%2F%2Fx",
         );
         let envelope = parse_envelope(&command(r#","response_url":"https://x""#)).expect("an envelope");
-        let Envelope::Request { id, accepts_payload: takes_words, incoming } = envelope else {
-            panic!("a request: {envelope:?}")
-        };
-        assert_eq!((id.as_str(), takes_words, Ok(*incoming)), ("e1", true, by_form));
+        let Envelope::Request { id, accepts_payload, incoming } = envelope else { panic!("a request: {envelope:?}") };
+        assert_eq!((id.as_str(), accepts_payload, Ok(*incoming)), ("e1", true, by_form));
     }
 
     #[test]
-    fn whatever_is_not_ours_is_told_apart() {
+    fn other_envelopes_are_recognised() {
         let cases = [
             (r#"{"type":"hello","num_connections":1}"#, Ok(Envelope::Hello)),
             (r#"{"type":"disconnect","reason":"warning"}"#, Ok(Envelope::Disconnect { reason: "warning".to_owned() })),
@@ -103,23 +101,23 @@ mod tests {
                 Err("This is not a slash command: `team_id` is missing.".to_owned()),
             ),
         ];
-        for (text, read) in cases {
-            assert_eq!(parse_envelope(text), read, "{text}");
+        for (text, expected) in cases {
+            assert_eq!(parse_envelope(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn words_go_along_only_where_slack_takes_them_and_what_was_not_kept_is_not_acknowledged() {
-        let words = Ack::Body(br#"{"text":"yes"}"#.to_vec());
-        let told = |takes, ack: &Ack| build_acknowledgement("e1", takes, ack);
-        assert_eq!(told(true, &words).as_deref(), Some(r#"{"envelope_id":"e1","payload":{"text":"yes"}}"#));
-        assert_eq!(told(false, &words).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
-        assert_eq!(told(true, &Ack::Empty).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
-        assert_eq!(told(true, &Ack::NotStored), None);
+    fn an_acknowledgement_has_a_payload_only_if_slack_accepts_it() {
+        let body = Ack::Body(br#"{"text":"yes"}"#.to_vec());
+        let acknowledge = |accepts_payload, ack: &Ack| build_acknowledgement("e1", accepts_payload, ack);
+        assert_eq!(acknowledge(true, &body).as_deref(), Some(r#"{"envelope_id":"e1","payload":{"text":"yes"}}"#));
+        assert_eq!(acknowledge(false, &body).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
+        assert_eq!(acknowledge(true, &Ack::Empty).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
+        assert_eq!(acknowledge(true, &Ack::NotStored), None);
     }
 
     /// Arbitrary JSON for a field of an envelope.
-    fn anything() -> impl Strategy<Value = Value> {
+    fn arbitrary_json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
@@ -137,19 +135,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+        fn arbitrary_text_does_not_panic(text in "\\PC{0,200}") {
             let _ = parse_envelope(&text);
         }
 
         #[test]
-        fn any_envelope_is_read_or_refused(
+        fn arbitrary_envelopes_do_not_panic(
             kind in prop_oneof![
                 Just("slash_commands"), Just("interactive"), Just("events_api"), Just("hello"), Just("disconnect"), Just("x"),
             ],
-            id in anything(), payload in anything(), event in anything(), takes in anything(),
+            id in arbitrary_json(), payload in arbitrary_json(), event in arbitrary_json(), accepts_payload in arbitrary_json(),
         ) {
             for payload in [payload, json!({ "type": "event_callback", "event": event }), json!({ "type": "block_actions", "user": event })] {
-                let text = json!({ "type": kind, "envelope_id": id, "payload": payload, "accepts_response_payload": takes });
+                let text = json!({ "type": kind, "envelope_id": id, "payload": payload, "accepts_response_payload": accepts_payload });
                 let _ = parse_envelope(&text.to_string());
             }
         }

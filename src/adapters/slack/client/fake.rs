@@ -19,7 +19,7 @@ pub(crate) struct FakeSlack(Arc<Mutex<Inner>>);
 #[derive(Default)]
 struct Inner {
     address: String,
-    heard: Vec<FakeSlackCall>,
+    calls: Vec<FakeSlackCall>,
     answers: HashMap<String, VecDeque<FakeSlackResponse>>,
     hanging: Option<(String, Arc<Notify>)>,
     posts: u32,
@@ -79,14 +79,14 @@ impl FakeSlack {
     }
 
     pub(crate) fn recorded_calls(&self) -> Vec<FakeSlackCall> {
-        self.0.lock().unwrap().heard.clone()
+        self.0.lock().unwrap().calls.clone()
     }
 
     /// The recorded calls in the form `method channel: text`.
     pub(crate) fn format_calls(&self) -> Vec<String> {
-        let line = |heard: FakeSlackCall| {
-            let channel = heard.body["channel"].as_str().unwrap_or("-").to_owned();
-            format!("{} {channel}: {}", heard.method, heard.body["text"].as_str().unwrap_or("-"))
+        let line = |call: FakeSlackCall| {
+            let channel = call.body["channel"].as_str().unwrap_or("-").to_owned();
+            format!("{} {channel}: {}", call.method, call.body["text"].as_str().unwrap_or("-"))
         };
         self.recorded_calls().into_iter().map(line).collect()
     }
@@ -105,11 +105,11 @@ async fn handle_call(
     let token = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     let (scripted, hanging, posts) = {
         let mut inner = fake.0.lock().unwrap();
-        inner.heard.push(FakeSlackCall { method: method.clone(), body, text, query, token });
+        inner.calls.push(FakeSlackCall { method: method.clone(), body, text, query, token });
         let keys = [format!("{method} {channel}"), method.clone()];
         let scripted = keys.iter().find_map(|key| inner.answers.get_mut(key)?.pop_front());
         inner.posts += 1;
-        (scripted, inner.hanging.clone().filter(|(hangs, _)| *hangs == channel), inner.posts)
+        (scripted, inner.hanging.clone().filter(|(hanging_channel, _)| *hanging_channel == channel), inner.posts)
     };
     if let Some((_, release)) = hanging {
         release.notified().await;

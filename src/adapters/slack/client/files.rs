@@ -26,15 +26,15 @@ impl Client {
         parent: &MessageLocation,
     ) -> Result<(), SendError> {
         let length = file.text.len().to_string();
-        let named = vec![("filename", Some(file.name.as_str())), ("length", Some(length.as_str()))];
-        let room: UploadUrlResponse = self.call_with_query("files.getUploadURLExternal", named).await?;
-        let Some(url) = self.parse_upload_url(&room.upload_url) else {
+        let parameters = vec![("filename", Some(file.name.as_str())), ("length", Some(length.as_str()))];
+        let upload: UploadUrlResponse = self.call_with_query("files.getUploadURLExternal", parameters).await?;
+        let Some(url) = self.parse_upload_url(&upload.upload_url) else {
             return Err(SendError::FileRefused("the upload URL does not point to Slack".to_owned()));
         };
-        let put = self.0.http.post(url).header(CONTENT_TYPE, "text/plain; charset=utf-8").body(file.text.clone());
-        self.count_call("upload_url", response::check_upload_response(put.send().await))?;
+        let request = self.0.http.post(url).header(CONTENT_TYPE, "text/plain; charset=utf-8").body(file.text.clone());
+        self.count_call("upload_url", response::check_upload_response(request.send().await))?;
         let body = json!({
-            "files": [{ "id": room.file_id, "title": file.title }],
+            "files": [{ "id": upload.file_id, "title": file.title }],
             "channel_id": parent.channel, "thread_ts": parent.ts, "initial_comment": comment,
         });
         self.call_with_json::<EmptyResponse>("files.completeUploadExternal", &body).await.map(drop)
@@ -43,10 +43,10 @@ impl Client {
     /// The upload URL comes from the response. Only URLs of Slack are allowed, so that the text goes nowhere else.
     fn parse_upload_url(&self, text: &str) -> Option<Url> {
         let url = Url::parse(text).ok()?;
-        let slacks = url.scheme() == "https"
+        let is_slack = url.scheme() == "https"
             && url.port().is_none()
             && url.host_str().is_some_and(|host| host == "slack.com" || host.ends_with(".slack.com"));
-        let allowed = slacks || url.origin() == self.0.api_origin;
+        let allowed = is_slack || url.origin() == self.0.api_origin;
         (allowed && url.username().is_empty() && url.password().is_none()).then_some(url)
     }
 }
@@ -69,23 +69,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_announced_put_without_the_token_and_shared() {
+    async fn a_file_is_uploaded_without_the_token_and_shared() {
         let slack = FakeSlack::start().await;
         share(&slack).await.unwrap();
-        let heard = slack.recorded_calls();
-        let methods: Vec<_> = heard.iter().map(|heard| heard.method.as_str()).collect();
+        let calls = slack.recorded_calls();
+        let methods: Vec<_> = calls.iter().map(|call| call.method.as_str()).collect();
         assert_eq!(methods, ["files.getUploadURLExternal", "upload", "files.completeUploadExternal"]);
-        assert_eq!(heard[0].query, "filename=checkout+%26+co.diff&length=15");
-        assert_eq!((heard[1].text.as_str(), &heard[1].token), ("-old\n+нове\n", &None));
+        assert_eq!(calls[0].query, "filename=checkout+%26+co.diff&length=15");
+        assert_eq!((calls[1].text.as_str(), &calls[1].token), ("-old\n+нове\n", &None));
         let shared = json!({
             "files": [{ "id": "F0FILE", "title": "All of it" }],
             "channel_id": "C0DEPLOYS", "thread_ts": "7.0", "initial_comment": "what differs",
         });
-        assert_eq!(heard[2].body, shared);
+        assert_eq!(calls[2].body, shared);
     }
 
     #[tokio::test]
-    async fn the_text_goes_to_slack_and_to_nobody_else() {
+    async fn a_file_is_uploaded_to_slack_only() {
         let slack = FakeSlack::start().await;
         let address = slack.address();
         let port = address.rsplit(':').next().unwrap().to_owned();
@@ -102,20 +102,20 @@ mod tests {
             "file:///etc/passwd".to_owned(),
             "not a url".to_owned(),
         ] {
-            let room = json!({ "ok": true, "upload_url": elsewhere, "file_id": "F0FILE" });
-            slack.script_response("files.getUploadURLExternal", FakeSlackResponse::Json(room));
+            let response = json!({ "ok": true, "upload_url": elsewhere, "file_id": "F0FILE" });
+            slack.script_response("files.getUploadURLExternal", FakeSlackResponse::Json(response));
             let refused = share(&slack).await;
             assert!(matches!(&refused, Err(SendError::FileRefused(why)) if why.contains("Slack")), "{refused:?}");
         }
-        assert!(slack.recorded_calls().iter().all(|heard| heard.method == "files.getUploadURLExternal"));
+        assert!(slack.recorded_calls().iter().all(|call| call.method == "files.getUploadURLExternal"));
         let client = slack.client();
-        for slacks in ["https://files.slack.com/upload/v1/x", "https://slack.com/x", &format!("{address}/upload")] {
-            assert!(client.parse_upload_url(slacks).is_some(), "{slacks}");
+        for url in ["https://files.slack.com/upload/v1/x", "https://slack.com/x", &format!("{address}/upload")] {
+            assert!(client.parse_upload_url(url).is_some(), "{url}");
         }
     }
 
     #[tokio::test]
-    async fn each_step_says_whether_another_try_can_help() {
+    async fn each_step_reports_whether_another_attempt_can_succeed() {
         let slack = FakeSlack::start().await;
         let refused = |why: &str| Err(SendError::FileRefused(why.into()));
         for (step, answer, expected) in [
@@ -148,6 +148,6 @@ mod tests {
         }
         slack.script_response("upload", FakeSlackResponse::Redirect("/elsewhere"));
         assert!(matches!(share(&slack).await, Err(SendError::Transient(_))));
-        assert!(slack.recorded_calls().iter().all(|heard| heard.method != "elsewhere"));
+        assert!(slack.recorded_calls().iter().all(|call| call.method != "elsewhere"));
     }
 }

@@ -32,18 +32,18 @@ pub(super) fn fit_view(blocks: &[Value]) -> Vec<Value> {
     fit_to_limits(blocks, BLOCKS_IN_VIEW, usize::MAX)
 }
 
-fn fit_to_limits(blocks: &[Value], most: usize, most_letters: usize) -> Vec<Value> {
+fn fit_to_limits(blocks: &[Value], max_blocks: usize, max_characters: usize) -> Vec<Value> {
     let mut fitted: Vec<Value> = blocks.iter().cloned().map(fit_block).collect();
-    let cut = json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": "…" }] });
+    let ellipsis = json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": "…" }] });
     let mut kept = fitted.len();
     let mut total: usize = fitted.iter().map(count_characters).sum();
-    while kept > 1 && (total > most_letters || kept > most || (kept < fitted.len() && kept == most)) {
+    while kept > 1 && (total > max_characters || kept > max_blocks || (kept < fitted.len() && kept == max_blocks)) {
         kept -= 1;
         total -= count_characters(&fitted[kept]);
     }
     if kept < fitted.len() {
         fitted.truncate(kept);
-        fitted.push(cut);
+        fitted.push(ellipsis);
     }
     fitted
 }
@@ -127,18 +127,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_is_left_as_it_is() {
-        let fine = vec![
+    fn blocks_within_the_limits_are_unchanged() {
+        let blocks = vec![
             json!({ "type": "section", "text": { "type": "mrkdwn", "text": "a".repeat(SECTION) } }),
             json!({ "type": "actions", "elements": [{ "type": "button", "text": { "type": "plain_text", "text": "Promote" }, "value": "x" }] }),
             json!({ "type": "divider" }),
         ];
-        assert_eq!(fit_blocks(&fine), fine);
+        assert_eq!(fit_blocks(&blocks), blocks);
         assert_eq!(fit_text("short"), "short");
     }
 
     #[test]
-    fn a_cut_leaves_no_half_of_a_link_or_an_entity() {
+    fn truncation_removes_partial_links_and_entities() {
         assert_eq!(truncate_text("12345 <https://example.com|x>", 12).as_deref(), Some("12345 …"));
         assert_eq!(truncate_text("12345 &amp; more", 9).as_deref(), Some("12345 …"));
         assert_eq!(truncate_text("äöüß", 4), None);
@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_ever_too_long(lengths in prop::collection::vec(0_usize..4_000, 0..70), words in 0_usize..6_000) {
+        fn every_result_is_within_the_limits(lengths in prop::collection::vec(0_usize..4_000, 0..70), words in 0_usize..6_000) {
             let long: Vec<_> = lengths
                 .iter()
                 .map(|length| json!({ "type": "section", "text": { "type": "mrkdwn", "text": "é".repeat(*length) } }))

@@ -105,10 +105,10 @@ impl Client {
     async fn look_up_account(
         &self,
         method: &str,
-        by: Vec<(&str, Option<&str>)>,
+        parameters: Vec<(&str, Option<&str>)>,
     ) -> Result<Option<SlackAccount>, SendError> {
         let team = self.fetch_identity().await?.team;
-        match self.call_with_query::<UserResponse>(method, by).await {
+        match self.call_with_query::<UserResponse>(method, parameters).await {
             Ok(UserResponse { user }) => Ok(Some(SlackAccount {
                 role: derive_role(&user, &team),
                 id: PersonId::new(&user.id),
@@ -126,13 +126,13 @@ impl Client {
 }
 
 fn derive_role(user: &SlackUser, team: &str) -> Role {
-    let ours = user.team_id.as_deref().is_none_or(|of| of == team)
-        || user.enterprise_user.as_ref().is_some_and(|enterprise| enterprise.teams.iter().any(|of| of == team));
+    let is_in_team = user.team_id.as_deref().is_none_or(|id| id == team)
+        || user.enterprise_user.as_ref().is_some_and(|enterprise| enterprise.teams.iter().any(|id| id == team));
     if user.deleted {
         Role::Deactivated
     } else if user.is_bot || user.id == "USLACKBOT" {
         Role::Bot
-    } else if user.is_stranger || !ours {
+    } else if user.is_stranger || !is_in_team {
         Role::Stranger
     } else if user.is_restricted || user.is_ultra_restricted {
         Role::Guest

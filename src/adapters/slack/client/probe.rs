@@ -77,12 +77,12 @@ impl Client {
         let mut joined = Vec::new();
         let mut cursor = String::new();
         for _ in 0..MAX_PAGES {
-            let named = vec![
+            let parameters = vec![
                 ("types", Some("public_channel,private_channel")),
                 ("limit", Some(PAGE_SIZE)),
                 ("cursor", Some(cursor.as_str()).filter(|cursor| !cursor.is_empty())),
             ];
-            let page: ConversationsResponse = self.call_with_query("users.conversations", named).await?;
+            let page: ConversationsResponse = self.call_with_query("users.conversations", parameters).await?;
             joined.extend(page.channels);
             cursor = page.response_metadata.next_cursor;
             if cursor.is_empty() {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_manifest_tells_the_scopes() {
+    fn the_required_scopes_come_from_the_manifest() {
         let scopes = required_scopes();
         assert!(
             scopes.contains(&"chat:write".to_owned()) && scopes.contains(&"channels:read".to_owned()),

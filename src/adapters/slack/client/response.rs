@@ -64,8 +64,8 @@ pub(super) fn from_api_error(method: &str, error: SlackClientError) -> SendError
         SlackClientError::HttpError(error) => from_http_status(method, error.status_code.as_u16()),
         // Slack has performed the call, but its answer is unreadable. Another attempt would send the message twice.
         SlackClientError::ProtocolError(error) => {
-            let why = format!("{method} was answered by something unreadable: {}", error.json_error);
-            if method.starts_with("files.") { SendError::FileRefused(why) } else { SendError::Permanent(why) }
+            let reason = format!("{method} was answered by something unreadable: {}", error.json_error);
+            if method.starts_with("files.") { SendError::FileRefused(reason) } else { SendError::Permanent(reason) }
         }
         // The text contains only the kind of failure, never the request.
         other => SendError::Transient(format!("{method} failed: {other}")),
@@ -79,15 +79,15 @@ pub(super) fn check_upload_response(answer: Result<reqwest::Response, reqwest::E
         429 => Err(SendError::RateLimited { retry_after: parse_retry_after(&answer), is_workspace_wide: true }),
         _ if status.is_success() => Ok(()),
         status => Err(match from_http_status("the upload URL", status) {
-            SendError::Permanent(why) => SendError::FileRefused(why),
+            SendError::Permanent(reason) => SendError::FileRefused(reason),
             other => other,
         }),
     }
 }
 
-fn from_transport_error(what: &str, error: reqwest::Error) -> SendError {
+fn from_transport_error(call: &str, error: reqwest::Error) -> SendError {
     // The URL is a permission, so it must not appear in logs or in the ledger.
-    SendError::Transient(format!("{what} failed: {}", error.without_url()))
+    SendError::Transient(format!("{call} failed: {}", error.without_url()))
 }
 
 fn parse_retry_after(answer: &reqwest::Response) -> Duration {
@@ -206,9 +206,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_code_means_what_the_outbox_must_do() {
+    fn error_codes_map_to_send_errors() {
         let unwritable = |code: &str| SendError::ChannelUnwritable { code: code.into() };
-        for (code, meaning) in [
+        for (code, expected) in [
             ("not_in_channel", unwritable("not_in_channel")),
             ("is_archived", unwritable("is_archived")),
             ("restricted_action_read_only_channel", unwritable("restricted_action_read_only_channel")),
@@ -221,12 +221,12 @@ mod tests {
             ),
             ("ratelimited", SendError::RateLimited { retry_after: DEFAULT_RETRY_AFTER, is_workspace_wide: false }),
         ] {
-            assert_eq!(from_error_code("chat.postMessage", code), meaning);
+            assert_eq!(from_error_code("chat.postMessage", code), expected);
         }
         for code in ["invalid_auth", "missing_scope"] {
-            let no = from_error_code("chat.update", code);
-            assert_eq!(no.to_string(), format!("chat.update: {code}: check SLACK_BOT_TOKEN and its scopes"));
-            assert_eq!(no.name(), "unauthorised");
+            let error = from_error_code("chat.update", code);
+            assert_eq!(error.to_string(), format!("chat.update: {code}: check SLACK_BOT_TOKEN and its scopes"));
+            assert_eq!(error.name(), "unauthorised");
         }
         assert_eq!(from_error_code("users.lookupByEmail", "users_not_found").name(), "not_found");
         let refused = |code: &str| SendError::FileRefused(code.into());

@@ -30,52 +30,52 @@ fn place(channel: &str, ts: &str) -> MessageLocation {
 }
 
 #[tokio::test]
-async fn a_post_carries_text_and_blocks_and_unfurls_nothing() {
+async fn a_post_has_text_and_blocks_and_unfurls_nothing() {
     let slack = FakeSlack::start().await;
     let sent = slack.client().send_message(&post(), &PostedPlaces::default()).await.unwrap();
     assert_eq!(
         sent,
         SendOutcome { place: Some(place("C-#deploys", "1.0")), used_fallback: false, includes_file: false }
     );
-    let heard = &slack.recorded_calls()[0];
-    assert_eq!(heard.method, "chat.postMessage");
-    assert_eq!(heard.token.as_deref(), Some("Bearer xoxb-secret"));
+    let call = &slack.recorded_calls()[0];
+    assert_eq!(call.method, "chat.postMessage");
+    assert_eq!(call.token.as_deref(), Some("Bearer xoxb-secret"));
     let expected = json!({
         "channel": "#deploys", "text": "checkout 1.4 runs", "blocks": [{ "type": "divider" }],
         "unfurl_links": false, "unfurl_media": false,
     });
-    assert_eq!(heard.body, expected);
+    assert_eq!(call.body, expected);
 }
 
 #[tokio::test]
-async fn a_known_message_is_edited_and_a_thread_is_answered_where_it_stands() {
+async fn a_posted_message_is_edited_and_a_reply_goes_to_the_channel_of_its_thread() {
     let slack = FakeSlack::start().await;
     let client = slack.client();
-    let at = place("C0DEPLOYS", "7.0");
+    let location = place("C0DEPLOYS", "7.0");
     let no_blocks = Message { blocks: vec![], ..post() };
-    client.send_message(&no_blocks, &PostedPlaces { message: Some(at.clone()), thread: None }).await.unwrap();
-    client.send_message(&post(), &PostedPlaces { message: None, thread: Some(at.clone()) }).await.unwrap();
-    let (loud, nowhere) = (post().with_broadcast(), PostedPlaces::default());
-    client.send_message(&loud, &PostedPlaces { message: None, thread: Some(at) }).await.unwrap();
-    client.send_message(&loud, &nowhere).await.unwrap();
-    let heard = slack.recorded_calls();
+    client.send_message(&no_blocks, &PostedPlaces { message: Some(location.clone()), thread: None }).await.unwrap();
+    client.send_message(&post(), &PostedPlaces { message: None, thread: Some(location.clone()) }).await.unwrap();
+    let (broadcast, nowhere) = (post().with_broadcast(), PostedPlaces::default());
+    client.send_message(&broadcast, &PostedPlaces { message: None, thread: Some(location) }).await.unwrap();
+    client.send_message(&broadcast, &nowhere).await.unwrap();
+    let calls = slack.recorded_calls();
     let edit = json!({ "channel": "C0DEPLOYS", "ts": "7.0", "text": "checkout 1.4 runs", "blocks": [] });
-    assert_eq!((heard[0].method.as_str(), &heard[0].body), ("chat.update", &edit));
-    assert_eq!((&heard[1].body["channel"], &heard[1].body["thread_ts"]), (&json!("C0DEPLOYS"), &json!("7.0")));
-    let to_all: Vec<_> = heard.iter().map(|call| call.body["reply_broadcast"] == true).collect();
+    assert_eq!((calls[0].method.as_str(), &calls[0].body), ("chat.update", &edit));
+    assert_eq!((&calls[1].body["channel"], &calls[1].body["thread_ts"]), (&json!("C0DEPLOYS"), &json!("7.0")));
+    let to_all: Vec<_> = calls.iter().map(|call| call.body["reply_broadcast"] == true).collect();
     assert_eq!(to_all, [false, false, true, false], "only from a thread");
 }
 
 #[tokio::test]
-async fn a_response_url_gets_no_token_and_must_point_to_the_hooks() {
+async fn a_response_url_gets_no_token_and_must_have_the_hooks_origin() {
     let slack = FakeSlack::start().await;
     let client = slack.client();
     let hook = format!("{}/hook", slack.address());
     client.send_message(&person(None, Some(hook)), &PostedPlaces::default()).await.unwrap();
-    let heard = &slack.recorded_calls()[0];
-    assert_eq!((heard.method.as_str(), heard.token.as_deref()), ("hook", None));
-    assert_eq!(heard.body["response_type"], "ephemeral");
-    assert_eq!(heard.body["replace_original"], true);
+    let call = &slack.recorded_calls()[0];
+    assert_eq!((call.method.as_str(), call.token.as_deref()), ("hook", None));
+    assert_eq!(call.body["response_type"], "ephemeral");
+    assert_eq!(call.body["replace_original"], true);
 
     let port = slack.address().rsplit(':').next().unwrap().to_owned();
     for elsewhere in [
@@ -93,7 +93,7 @@ async fn a_response_url_gets_no_token_and_must_point_to_the_hooks() {
             "{elsewhere}: {refused:?}"
         );
     }
-    assert_eq!(slack.recorded_calls().len(), 1, "nobody else was asked");
+    assert_eq!(slack.recorded_calls().len(), 1, "no other request was sent");
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_redirect_of_a_response_url_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_spent_response_url_is_told_apart_from_an_outage() {
+async fn a_spent_response_url_is_not_an_outage() {
     let slack = FakeSlack::start().await;
     for (answer, spent) in [
         (FakeSlackResponse::Status(404, r#"{"ok":false,"error":"expired_url"}"#), true),
@@ -130,7 +130,7 @@ async fn a_spent_response_url_is_told_apart_from_an_outage() {
 }
 
 #[tokio::test]
-async fn a_person_is_told_in_the_channel_and_else_directly() {
+async fn a_private_message_is_ephemeral_in_a_channel_and_otherwise_direct() {
     let slack = FakeSlack::start().await;
     let client = slack.client();
     for (channel, expected) in [
@@ -145,7 +145,7 @@ async fn a_person_is_told_in_the_channel_and_else_directly() {
 }
 
 #[tokio::test]
-async fn refused_blocks_are_said_plainly_and_at_last_in_text_alone() {
+async fn refused_blocks_fall_back_to_plain_blocks_and_then_to_text() {
     let slack = FakeSlack::start().await;
     let plain = vec![json!({ "type": "section", "text": { "type": "mrkdwn", "text": "plain" } })];
     let table = Message { blocks: vec![json!({ "type": "table", "rows": [] })], plain: Some(plain.clone()), ..post() };
@@ -160,7 +160,7 @@ async fn refused_blocks_are_said_plainly_and_at_last_in_text_alone() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_says_how_long_and_whether_for_all() {
+async fn a_rate_limit_has_a_duration_and_a_scope() {
     let slack = FakeSlack::start().await;
     let client = slack.client();
     slack.script_response("chat.postMessage", FakeSlackResponse::RetryAfter(7));
@@ -170,8 +170,8 @@ async fn a_rate_limit_says_how_long_and_whether_for_all() {
     };
     assert_eq!(client.send_message(&post(), &PostedPlaces::default()).await, Err(limited(7, false)));
     slack.script_response("chat.update", FakeSlackResponse::RetryAfter(9));
-    let known = PostedPlaces { message: Some(place("C0DEPLOYS", "7.0")), thread: None };
-    assert_eq!(client.send_message(&post(), &known).await, Err(limited(9, true)));
+    let posted = PostedPlaces { message: Some(place("C0DEPLOYS", "7.0")), thread: None };
+    assert_eq!(client.send_message(&post(), &posted).await, Err(limited(9, true)));
 }
 
 #[tokio::test]
@@ -183,16 +183,16 @@ async fn errors_never_show_the_token_or_the_response_url() {
     assert!(!error.to_string().contains("secret"), "{error}");
 
     let closed = Client::new("http://127.0.0.1:1/api", "http://127.0.0.1:1", "xoxb-secret".to_owned().into()).unwrap();
-    let error = closed.send_message(&post(), &PostedPlaces::default()).await.expect_err("nobody listens");
+    let error = closed.send_message(&post(), &PostedPlaces::default()).await.expect_err("no server listens");
     assert!(matches!(&error, SendError::Transient(why) if !why.contains("secret")), "{error:?}");
     let hook = person(None, Some("http://127.0.0.1:1/secret".into()));
-    let error = closed.send_message(&hook, &PostedPlaces::default()).await.expect_err("nobody listens");
+    let error = closed.send_message(&hook, &PostedPlaces::default()).await.expect_err("no server listens");
     assert!(matches!(&error, SendError::Transient(why) if !why.contains("secret")), "{error:?}");
     assert!(!format!("{closed:?}").contains("secret"));
 }
 
 #[tokio::test]
-async fn a_person_has_the_role_that_slack_tells() {
+async fn the_role_of_a_person_comes_from_slacks_flags() {
     let slack = FakeSlack::start().await;
     slack.script_response(
         "auth.test",
@@ -216,11 +216,11 @@ async fn a_person_has_the_role_that_slack_tells() {
     slack.script_response("users.info", FakeSlackResponse::Code("user_not_found"));
     assert_eq!(client.fetch_role(&PersonId::new("U0NOBODY")).await, Ok(Role::Stranger));
     assert_eq!(client.fetch_identity().await.unwrap().bot, PersonId::new("U0GANTRY"));
-    assert_eq!(slack.recorded_calls().iter().filter(|heard| heard.method == "auth.test").count(), 1);
+    assert_eq!(slack.recorded_calls().iter().filter(|call| call.method == "auth.test").count(), 1);
 }
 
 #[test]
-fn an_address_that_is_no_url_is_refused_by_name() {
+fn an_invalid_api_url_is_refused() {
     let refused = Client::new("slack.com", "https://hooks.slack.com", "x".to_owned().into()).expect_err("no URL");
     assert_eq!(refused.to_string(), "slack.api_url must be an http or https URL, not `slack.com`.");
 }

@@ -58,7 +58,7 @@ impl<'a> ApprovalSubject<'a> {
 
     /// The value of the buttons: the change, and the commit that the person has seen.
     pub(super) fn encode_button_value(&self) -> Option<String> {
-        self.commit.map(|shown| format!("{}:{shown}", self.id))
+        self.commit.map(|commit| format!("{}:{commit}", self.id))
     }
 }
 
@@ -85,11 +85,11 @@ pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<B
     let mut lines = Mrkdwn::default();
     if let Some(frozen) = change.pull_request_branch() {
         lines = match (&frozen.pull, change.commit_to_approve()) {
-            (Some(pull), Some(shown)) => lines
+            (Some(pull), Some(commit)) => lines
                 .raw(":twisted_rightwards_arrows: pull request ")
                 .link(&pull.url, &format!("#{}", pull.number))
                 .raw(", frozen at ")
-                .code(shown.short()),
+                .code(commit.short()),
             _ => lines.raw(":hourglass_flowing_sand: making the frozen branch and its pull request"),
         };
     }
@@ -114,8 +114,8 @@ pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<B
             awaiting
                 .waits_for
                 .iter()
-                .filter(|waits| **waits != MergeCondition::Mergeability)
-                .map(|waits| describe_merge_condition(&change.into(), waits)),
+                .filter(|condition| **condition != MergeCondition::Mergeability)
+                .map(|condition| describe_merge_condition(&change.into(), condition)),
         )
         .chain(awaiting.ignored.iter().map(|ignored| describe_ignored_review(change, ignored)))
         .collect();
@@ -159,7 +159,7 @@ pub(super) fn build_approve_button(change: &ApprovalSubject<'_>, value: String) 
         .raw(" goes to ")
         .bold(change.environment.as_str())
         .raw(", frozen at ")
-        .code(change.commit.map_or("", |shown| shown.short()))
+        .code(change.commit.map_or("", |commit| commit.short()))
         .raw(".");
     let confirm = ConfirmDialog { title: "Approve this change?", text, confirm_label: "Approve", deny_label: "Back" };
     button("Approve", APPROVE, value).primary().with_confirm(confirm)
@@ -177,14 +177,12 @@ pub(super) fn describe_open_conditions(change: &ApprovalSubject<'_>, approval: &
         0 => text,
         _ => text.name_people(&approval.asked).raw(", not of ").person(change.requester).raw("."),
     };
-    let text = approval
-        .approved_by
-        .iter()
-        .take(MAX_NAMES)
-        .enumerate()
-        .fold(text, |text, (at, person)| text.raw(if at == 0 { " Approved by " } else { ", " }).person(person));
+    let text =
+        approval.approved_by.iter().take(MAX_NAMES).enumerate().fold(text, |text, (index, person)| {
+            text.raw(if index == 0 { " Approved by " } else { ", " }).person(person)
+        });
     let text = if approval.approved_by.is_empty() { text } else { text.raw(".") };
-    let own = approval.waits_for.iter().filter(|waits| match waits {
+    let own_conditions = approval.waits_for.iter().filter(|condition| match condition {
         MergeCondition::Mergeability
         | MergeCondition::Locked { .. }
         | MergeCondition::Frozen { .. }
@@ -198,7 +196,8 @@ pub(super) fn describe_open_conditions(change: &ApprovalSubject<'_>, approval: &
         | MergeCondition::RightLost
         | MergeCondition::RightsUnknown { .. } => true,
     });
-    own.fold(text, |text, waits| text.raw("\n").append(&describe_merge_condition(change, waits)).raw("."))
+    own_conditions
+        .fold(text, |text, condition| text.raw("\n").append(&describe_merge_condition(change, condition)).raw("."))
 }
 
 /// The answer to a person who approved somewhere else than on the card.
@@ -206,10 +205,10 @@ pub fn render_approved(change: &Change) -> Rendered {
     render_sentence(Mrkdwn::new("Approved: ").append(&format_headline(change)).raw(", <{link}|follow it here>."))
 }
 
-pub(super) fn describe_merge_condition(change: &ApprovalSubject<'_>, waits: &MergeCondition) -> Mrkdwn {
+pub(super) fn describe_merge_condition(change: &ApprovalSubject<'_>, condition: &MergeCondition) -> Mrkdwn {
     let text = Mrkdwn::new(":hourglass_flowing_sand: ");
     let stop = Mrkdwn::new(":no_entry: ");
-    match waits {
+    match condition {
         MergeCondition::ChecksRunning { names } => append_names(text.raw("checks are still running: "), names),
         MergeCondition::ChecksRed { names } => {
             append_names(stop.raw("checks are red: "), names).raw(". Repair them, or run them again on GitHub")
@@ -395,19 +394,19 @@ pub fn parse_modal_metadata(metadata: &str) -> Option<(&str, &str)> {
     metadata.split_once(' ')
 }
 
-fn append_mentions(text: Mrkdwn, who: &[MemberLabel]) -> Mrkdwn {
+fn append_mentions(text: Mrkdwn, members: &[MemberLabel]) -> Mrkdwn {
     let mut text = text;
-    for (at, one) in who.iter().take(MAX_NAMES).enumerate() {
-        text = if at > 0 { text.raw(", ") } else { text };
-        text = text.mention(one);
+    for (index, member) in members.iter().take(MAX_NAMES).enumerate() {
+        text = if index > 0 { text.raw(", ") } else { text };
+        text = text.mention(member);
     }
     text
 }
 
 fn append_names(text: Mrkdwn, names: &[String]) -> Mrkdwn {
     let mut text = text;
-    for (at, name) in names.iter().take(MAX_NAMES).enumerate() {
-        text = if at > 0 { text.raw(", ") } else { text };
+    for (index, name) in names.iter().take(MAX_NAMES).enumerate() {
+        text = if index > 0 { text.raw(", ") } else { text };
         text = text.code(&truncate_middle(name, 80));
     }
     match names.len().saturating_sub(MAX_NAMES) {

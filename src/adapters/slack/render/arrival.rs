@@ -14,25 +14,25 @@ const MAX_NAME: usize = 60;
 const MAX_PATH: usize = 120;
 
 pub fn render_arrival(arrival: &Arrival) -> Rendered {
-    let (light, words) = match &arrival.outcome {
+    let (emoji, verb) = match &arrival.outcome {
         ArrivalOutcome::Running { .. } => (":large_green_circle: ", " runs in "),
         ArrivalOutcome::Failed { .. } => (":red_circle: ", " failed in "),
     };
-    let head = Mrkdwn::new(light)
+    let head = Mrkdwn::new(emoji)
         .bold(arrival.artefact.as_str())
         .raw(" ")
         .code(arrival.version.label())
-        .raw(words)
+        .raw(verb)
         .bold(arrival.environment.as_str());
-    let text = format!("{} {}{}{}", arrival.artefact, arrival.version.label(), words, arrival.environment);
+    let text = format!("{} {}{}{}", arrival.artefact, arrival.version.label(), verb, arrival.environment);
     let text = Mrkdwn::default().plain(&text).into_string();
 
     let mut blocks = vec![section(head.raw("\n").append(&format_commit(arrival)))];
     if let ArrivalOutcome::Failed { reason } = &arrival.outcome {
         blocks.push(section(Mrkdwn::new("*Why:* ").plain(&truncate_middle(reason, MAX_REASON))));
     }
-    if let Some(why) = arrival.provenance.git_mismatch() {
-        blocks.push(section(warn_not_from_git(why)));
+    if let Some(mismatch) = arrival.provenance.git_mismatch() {
+        blocks.push(section(warn_not_from_git(mismatch)));
     }
     blocks.push(context(suggest_next_step(arrival)));
     if let (ArrivalOutcome::Running { .. }, Some(_)) = (&arrival.outcome, &arrival.next_environment) {
@@ -68,9 +68,9 @@ pub fn render_authors_found(arrival: &Arrival) -> Rendered {
 }
 
 /// The version that Git specifies, and the next step.
-pub(super) fn warn_not_from_git(why: &GitMismatch) -> Mrkdwn {
+pub(super) fn warn_not_from_git(mismatch: &GitMismatch) -> Mrkdwn {
     let text = Mrkdwn::new(":warning: not from Git: ");
-    match why {
+    match mismatch {
         GitMismatch::NotInBranch { branch, commit } => text
             .code(&truncate_middle(branch, MAX_NAME))
             .raw(" does not contain ")
@@ -84,10 +84,10 @@ pub(super) fn warn_not_from_git(why: &GitMismatch) -> Mrkdwn {
             .raw(" away from ")
             .code(&truncate_middle(branch, MAX_NAME))
             .raw(". Let the controller put back what Git says, or release it and promote it again."),
-        GitMismatch::NotInManifest { file, specified: says } => text
+        GitMismatch::NotInManifest { file, specified } => text
             .code(&truncate_middle(file, MAX_PATH))
             .raw(" says ")
-            .code(&truncate_middle(says.label(), MAX_NAME))
+            .code(&truncate_middle(specified.label(), MAX_NAME))
             .raw(". Write this version there, or let the controller put back what Git says."),
     }
 }
@@ -128,8 +128,8 @@ fn format_commit(arrival: &Arrival) -> Mrkdwn {
         (None, None) => Mrkdwn::new("its image does not tell which commit it was built from"),
     };
     match &arrival.outcome {
-        ArrivalOutcome::Running { rollout_duration: Some(took) } => {
-            let (count, unit) = humanize_duration(*took);
+        ArrivalOutcome::Running { rollout_duration: Some(duration) } => {
+            let (count, unit) = humanize_duration(*duration);
             line.raw(" \u{b7} rolled out in ").plain(&format!("{count} {unit}"))
         }
         _ => line,
@@ -140,8 +140,8 @@ fn format_commit(arrival: &Arrival) -> Mrkdwn {
 fn suggest_next_step(arrival: &Arrival) -> Mrkdwn {
     let artefact = arrival.artefact.as_str();
     match (&arrival.outcome, &arrival.next_environment) {
-        (ArrivalOutcome::Running { .. }, Some(above)) => {
-            Mrkdwn::new("Next: ").code(&format!("/promote {artefact} {above}"))
+        (ArrivalOutcome::Running { .. }, Some(next_environment)) => {
+            Mrkdwn::new("Next: ").code(&format!("/promote {artefact} {next_environment}"))
         }
         (ArrivalOutcome::Running { .. }, None) => {
             Mrkdwn::new("That was the last rung: ").code(&format!("/list {artefact}")).raw(" shows it everywhere.")

@@ -21,39 +21,39 @@ const MAX_FULL_REASON: usize = 600;
 /// A section must stay below 3000 characters.
 const MAX_SECTION: usize = 2800;
 
-pub fn render_arrival_batch(wave: &ArrivalBatch) -> Rendered {
-    let count = wave.count_by_state();
-    let light = match (count.failed, count.rolling_out) {
+pub fn render_arrival_batch(batch: &ArrivalBatch) -> Rendered {
+    let count = batch.count_by_state();
+    let emoji = match (count.failed, count.rolling_out) {
         (1.., _) => ":red_circle: ",
         (0, 1..) => ":large_yellow_circle: ",
         (0, 0) => ":large_green_circle: ",
     };
-    let arrive = match (wave.members.len(), wave.is_over()) {
+    let verb = match (batch.members.len(), batch.is_over()) {
         (1, true) => " artefact arrived in ",
         (1, false) => " artefact arrives in ",
         (_, true) => " artefacts arrived in ",
         (_, false) => " artefacts arrive in ",
     };
-    let number = wave.members.len().to_string();
+    let number = batch.members.len().to_string();
     let parts = [
         (count.running, "run"),
         (count.rolling_out, "roll out"),
         (count.failed, "failed"),
         (count.replaced, "replaced by something newer"),
     ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    let stand = parts.collect::<Vec<_>>().join(", ");
-    let head = Mrkdwn::new(light).bold(&number).raw(arrive).bold(wave.environment.as_str()).raw(": ").plain(&stand);
-    let text = Mrkdwn::default().plain(&format!("{number}{arrive}{}: {stand}", wave.environment)).into_string();
+    let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, label)| format!("{count} {label}"));
+    let summary = parts.collect::<Vec<_>>().join(", ");
+    let head = Mrkdwn::new(emoji).bold(&number).raw(verb).bold(batch.environment.as_str()).raw(": ").plain(&summary);
+    let text = Mrkdwn::default().plain(&format!("{number}{verb}{}: {summary}", batch.environment)).into_string();
 
-    let common = wave.common_commit();
+    let common = batch.common_commit();
     let head = match common {
-        Some(one) => head.raw("\n").append(&format_commit(one)),
+        Some(commit) => head.raw("\n").append(&format_commit(commit)),
         None => head,
     };
     let mut blocks = vec![section(head)];
-    blocks.extend(render_member_lines(wave, common.is_some()));
-    blocks.push(context(suggest_next_step(wave)));
+    blocks.extend(render_member_lines(batch, common.is_some()));
+    blocks.push(context(suggest_next_step(batch)));
     Rendered { text, blocks }
 }
 
@@ -66,8 +66,8 @@ fn format_commit(commit: &Commit) -> Mrkdwn {
         .plain(&truncate_middle(&commit.author, MAX_NAME))
 }
 
-fn render_member_lines(wave: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
-    let members = wave.sort_by_urgency();
+fn render_member_lines(batch: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
+    let members = batch.sort_by_urgency();
     let mut blocks = Vec::new();
     let mut text = Mrkdwn::default();
     for member in members.iter().take(MAX_LINES) {
@@ -82,7 +82,7 @@ fn render_member_lines(wave: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
     }
     let more = members.len().saturating_sub(MAX_LINES);
     if more > 0 {
-        let list = format!("/list {}", wave.environment);
+        let list = format!("/list {}", batch.environment);
         blocks
             .push(section(Mrkdwn::default().plain(&format!("and {more} more: ")).code(&list).raw(" shows them all.")));
     }
@@ -90,23 +90,23 @@ fn render_member_lines(wave: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
 }
 
 fn format_member(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
-    let (light, stands) = match &member.state {
+    let (emoji, state_text) = match &member.state {
         BatchedArrivalState::RollingOut => (":large_yellow_circle: ", " rolls out"),
         BatchedArrivalState::Running => (":large_green_circle: ", " runs"),
         BatchedArrivalState::Failed { .. } => (":red_circle: ", " failed: "),
         BatchedArrivalState::Replaced => (":white_circle: ", " was replaced by something newer"),
     };
-    let mut line = Mrkdwn::new(light)
+    let mut line = Mrkdwn::new(emoji)
         .bold(&truncate_middle(member.artefact.as_str(), MAX_NAME))
         .raw(" ")
         .code(&truncate_middle(member.version.label(), MAX_VERSION))
-        .raw(stands);
+        .raw(state_text);
     if let BatchedArrivalState::Failed { reason } = &member.state {
         line = line.plain(&truncate_middle(reason, MAX_REASON));
     }
     line = match (&member.commit, &member.version.commit) {
         _ if one_commit => line,
-        (Some(known), _) => line.raw(" \u{b7} ").append(&format_commit(known)),
+        (Some(commit), _) => line.raw(" \u{b7} ").append(&format_commit(commit)),
         (None, Some(sha)) => line.raw(" \u{b7} commit ").code(sha.short()),
         (None, None) => line,
     };
@@ -114,20 +114,20 @@ fn format_member(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
 }
 
 /// The next step for the reader.
-fn suggest_next_step(wave: &ArrivalBatch) -> Mrkdwn {
-    let list = format!("/list {}", wave.environment);
-    let failed = wave.members.iter().find(|member| matches!(member.state, BatchedArrivalState::Failed { .. }));
-    match (failed, &wave.next_environment) {
-        (Some(_), _) if wave.is_first_environment => {
-            Mrkdwn::new("Next: push a repair to ").code(&wave.branch).raw("; ").code(&list).raw(" shows what runs.")
+fn suggest_next_step(batch: &ArrivalBatch) -> Mrkdwn {
+    let list = format!("/list {}", batch.environment);
+    let failed = batch.members.iter().find(|member| matches!(member.state, BatchedArrivalState::Failed { .. }));
+    match (failed, &batch.next_environment) {
+        (Some(_), _) if batch.is_first_environment => {
+            Mrkdwn::new("Next: push a repair to ").code(&batch.branch).raw("; ").code(&list).raw(" shows what runs.")
         }
         (Some(member), _) => Mrkdwn::new("Next: ")
-            .code(&format!("/rollback {} {}", member.artefact, wave.environment))
+            .code(&format!("/rollback {} {}", member.artefact, batch.environment))
             .raw("; ")
             .code(&list)
             .raw(" shows what runs."),
-        (None, Some(above)) if wave.is_over() => Mrkdwn::new("Next: ")
-            .code(&format!("/promote <artefact> {above}"))
+        (None, Some(next_environment)) if batch.is_over() => Mrkdwn::new("Next: ")
+            .code(&format!("/promote <artefact> {next_environment}"))
             .raw("; ")
             .code(&list)
             .raw(" shows them all."),
@@ -172,8 +172,8 @@ pub fn render_recovery(member: &BatchedArrival, environment: &EnvironmentName) -
     Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
-fn format_member_name(light: &'static str, member: &BatchedArrival) -> Mrkdwn {
-    Mrkdwn::new(light)
+fn format_member_name(emoji: &'static str, member: &BatchedArrival) -> Mrkdwn {
+    Mrkdwn::new(emoji)
         .bold(&truncate_middle(member.artefact.as_str(), MAX_NAME))
         .raw(" ")
         .code(&truncate_middle(member.version.label(), MAX_VERSION))

@@ -145,11 +145,11 @@ pub fn context(text: Mrkdwn) -> Block {
 /// get a number.
 pub fn actions(mut buttons: Vec<Button>) -> Block {
     // From the last button backwards, because a numbered id no longer equals the others.
-    for at in (1..buttons.len()).rev() {
-        let id = &buttons[at].action_id;
-        let before = buttons[..at].iter().filter(|button| button.action_id == *id).count();
+    for index in (1..buttons.len()).rev() {
+        let id = &buttons[index].action_id;
+        let before = buttons[..index].iter().filter(|button| button.action_id == *id).count();
         if before > 0 {
-            buttons[at].action_id = format!("{id}{ACTION_NUMBER_SEPARATOR}{before}").into();
+            buttons[index].action_id = format!("{id}{ACTION_NUMBER_SEPARATOR}{before}").into();
         }
     }
     Block::Actions { elements: buttons }
@@ -169,18 +169,19 @@ pub fn rich_text(pieces: Vec<StyledText>) -> Block {
     Block::RichText { elements: [RichTextSection { elements: pieces }] }
 }
 
-fn truncate_mrkdwn(text: Mrkdwn, most: usize) -> MrkdwnText {
+fn truncate_mrkdwn(text: Mrkdwn, max: usize) -> MrkdwnText {
     let mut text = text.into_string();
     // A text has at most as many characters as bytes.
-    if text.len() > most
-        && text.chars().count() > most
-        && let Some((end, _)) = text.char_indices().nth(most - 1)
+    if text.len() > max
+        && text.chars().count() > max
+        && let Some((end, _)) = text.char_indices().nth(max - 1)
     {
         text.truncate(end);
         // Slack would show half of a mark as raw text, so an unclosed mark is removed.
-        let cut = |open: char, close: char| text.rfind(open).filter(|at| !text[*at..].contains(close));
-        if let Some(at) = cut('<', '>').into_iter().chain(cut('&', ';')).min() {
-            text.truncate(at);
+        let find_unclosed =
+            |open: char, close: char| text.rfind(open).filter(|position| !text[*position..].contains(close));
+        if let Some(position) = find_unclosed('<', '>').into_iter().chain(find_unclosed('&', ';')).min() {
+            text.truncate(position);
         }
         text.push('\u{2026}');
     }
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_written_as_slack_documents_it() {
+    fn blocks_serialise_as_slack_documents_them() {
         let blocks = [
             (
                 section(Mrkdwn::new("a \"b\"")),

@@ -31,16 +31,18 @@ pub fn render_card(change: &Change, next: Option<&EnvironmentName>) -> Rendered 
     blocks.extend(stall_diagnosis::describe_stall(change).map(section));
     blocks.extend(suggest_next_step(change, next).map(context));
     blocks.extend(render_buttons(change));
-    let asked = Mrkdwn::new("asked by ");
-    let asked = match change.plan.rollback_details() {
+    let requested_by = Mrkdwn::new("asked by ");
+    let requested_by = match change.plan.rollback_details() {
         // An automatic rollback was requested by no person; the requester of the promotion is notified.
-        Some(rollback) if rollback.automatic => {
-            asked.raw("the rule of ").bold(change.plan.environment.as_str()).raw(", for ").person(&change.requester)
-        }
-        _ => asked.person(&change.requester),
+        Some(rollback) if rollback.automatic => requested_by
+            .raw("the rule of ")
+            .bold(change.plan.environment.as_str())
+            .raw(", for ")
+            .person(&change.requester),
+        _ => requested_by.person(&change.requester),
     };
     blocks.push(context(
-        asked.raw(" \u{b7} ").date_time(change.asked_at).raw(" \u{b7} change ").code(&change.id.to_short_id()),
+        requested_by.raw(" \u{b7} ").date_time(change.asked_at).raw(" \u{b7} change ").code(&change.id.to_short_id()),
     ));
     Rendered { text: head.into_string(), blocks }
 }
@@ -52,15 +54,16 @@ pub fn render_all_commits(change: &Change) -> Option<Rendered> {
         return None;
     }
     let (shown, all) = (plan.drift.commits.iter().map(Commit::count_commits).sum(), plan.drift.commits_in_all);
-    let what = if plan.is_rollback() { "that are lost by this rollback" } else { "of this change" };
+    let description = if plan.is_rollback() { "that are lost by this rollback" } else { "of this change" };
     let text = if all > shown {
-        format!("The newest {shown} of {all} commits {what}")
+        format!("The newest {shown} of {all} commits {description}")
     } else {
-        format!("All {all} commits {what}")
+        format!("All {all} commits {description}")
     };
     let mut blocks = vec![section(Mrkdwn::default().plain(&text).raw(":"))];
-    blocks
-        .extend(plan.drift.commits.chunks(MAX_COMMITS).map(|some| section(format_commit_lines(some, &Authors::new()))));
+    blocks.extend(
+        plan.drift.commits.chunks(MAX_COMMITS).map(|chunk| section(format_commit_lines(chunk, &Authors::new()))),
+    );
     Some(Rendered { text, blocks })
 }
 
@@ -83,17 +86,17 @@ pub fn render_subscriber_card(change: &Change) -> Rendered {
     let head = format_headline(change);
     let mut blocks = vec![section(Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&head))];
     blocks.extend(render_problem(change));
-    let way = Mrkdwn::new("<{link}|The card> follows it.");
+    let link = Mrkdwn::new("<{link}|The card> follows it.");
     let also = &change.plan.also;
     blocks.push(context(match also.split_first() {
-        None => way,
+        None => link,
         Some((first, rest)) => {
-            let along = way.raw(" Along with it moves ").bold(first.artefact.as_str());
-            let along =
-                rest.iter().take(MAX_COMMITS).fold(along, |text, also| text.raw(", ").bold(also.artefact.as_str()));
+            let text = link.raw(" Along with it moves ").bold(first.artefact.as_str());
+            let text =
+                rest.iter().take(MAX_COMMITS).fold(text, |text, also| text.raw(", ").bold(also.artefact.as_str()));
             match rest.len().saturating_sub(MAX_COMMITS) {
-                0 => along.raw("."),
-                left => along.plain(&format!(" and {left} more.")),
+                0 => text.raw("."),
+                left => text.plain(&format!(" and {left} more.")),
             }
         }
     }));
@@ -119,14 +122,15 @@ fn mention_authors(stage: &Stage, before: &Stage) -> Mrkdwn {
 
 /// The reason for a delay or for the end of the change.
 fn render_problem(change: &Change) -> Option<Block> {
-    let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON));
-    let still = |text: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(text, MAX_REASON)).raw(" I keep trying.");
+    let describe_reason = |text: &str| Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON));
+    let describe_trouble =
+        |text: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(text, MAX_REASON)).raw(" I keep trying.");
     match &change.stage {
         Stage::Merging(MergeState { trouble: Some(trouble), .. })
         | Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), .. })
-        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => Some(section(still(&trouble.why))),
+        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => Some(section(describe_trouble(&trouble.why))),
         Stage::Failed { reason, deploying, .. } if change.plan.is_rollback() => {
-            let text = why(reason);
+            let text = describe_reason(reason);
             Some(section(match &deploying.runs_as {
                 Some(runs) => {
                     text.raw("\n*Now:* the cluster is told to run ").code(runs).raw(", and that does not run well.")
@@ -134,15 +138,15 @@ fn render_problem(change: &Change) -> Option<Block> {
                 None => text.raw("\n*Now:* nothing of it runs."),
             }))
         }
-        Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => Some(section(why(reason))),
-        Stage::Errored { why: error, .. } => Some(section(why(error))),
+        Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => Some(section(describe_reason(reason))),
+        Stage::Errored { why: error, .. } => Some(section(describe_reason(error))),
         Stage::Stalled { runs, deploying, .. } => {
             let waited = format_elapsed(deploying.merged_at, deploying.deadline);
             let text = match runs {
                 Some(runs) => format!("After {waited} the cluster runs {runs}."),
                 None => format!("After {waited} nothing of it runs in the cluster."),
             };
-            Some(section(why(&text)))
+            Some(section(describe_reason(&text)))
         }
         Stage::Conflicted { files, .. } => {
             let text = Mrkdwn::new("*Why:* both sides changed ");
@@ -179,14 +183,14 @@ pub(super) fn suggest_next_step(change: &Change, next: Option<&EnvironmentName>)
     let plan = &change.plan;
     let (artefact, environment, branch) = (&plan.artefact, &plan.environment, &plan.branch);
     if let Some(deploying) = change.stage.deploying()
-        && let Some(fate) = describe_rollback_outcome(deploying)
+        && let Some(rollback_outcome) = describe_rollback_outcome(deploying)
     {
-        return Some(fate);
+        return Some(rollback_outcome);
     }
     if plan.is_rollback() {
         return suggest_after_rollback(change);
     }
-    let again = format!("/promote {artefact} {environment}");
+    let command = format!("/promote {artefact} {environment}");
     Some(match &change.stage {
         Stage::Deployed { .. } => Mrkdwn::new("Next: ").code(&format!("/promote {artefact} {}", next?)),
         Stage::Failed { .. } => Mrkdwn::new(
@@ -200,18 +204,20 @@ pub(super) fn suggest_next_step(change: &Change, next: Option<&EnvironmentName>)
             .raw(" into what is to be promoted, resolve it there and push; once that runs in ")
             .plain(plan.seen_in.as_str())
             .raw(", ")
-            .code(&again),
-        Stage::Errored { .. } => Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there."),
+            .code(&command),
+        Stage::Errored { .. } => {
+            Mrkdwn::new("Next: once that is repaired, ").code(&command).raw(" goes on from there.")
+        }
         Stage::Cancelled { by: CancelledBy::Person(by), .. } => {
-            Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was merged. Again: ").code(&again)
+            Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was merged. Again: ").code(&command)
         }
         Stage::Cancelled { by: CancelledBy::Github { .. }, .. } => {
-            Mrkdwn::new("Its pull request was closed on GitHub; nothing was merged. Again: ").code(&again)
+            Mrkdwn::new("Its pull request was closed on GitHub; nothing was merged. Again: ").code(&command)
         }
         Stage::Rejected { by, .. } => {
-            Mrkdwn::new("Rejected by ").person(by).raw("; nothing was merged. Once that is settled: ").code(&again)
+            Mrkdwn::new("Rejected by ").person(by).raw("; nothing was merged. Once that is settled: ").code(&command)
         }
-        Stage::Expired { .. } => Mrkdwn::new("Nothing was merged. Again: ").code(&again),
+        Stage::Expired { .. } => Mrkdwn::new("Nothing was merged. Again: ").code(&command),
         Stage::Superseded { by, deploying: Some(_), .. } => {
             Mrkdwn::new("It was merged, and is taken back by change ").code(&by.to_short_id())
         }
@@ -244,7 +250,7 @@ fn describe_rollback_outcome(deploying: &DeployState) -> Option<Mrkdwn> {
 fn suggest_after_rollback(change: &Change) -> Option<Mrkdwn> {
     let plan = &change.plan;
     let (artefact, environment) = (&plan.artefact, &plan.environment);
-    let again = format!("/rollback {artefact} {environment}");
+    let command = format!("/rollback {artefact} {environment}");
     let from = plan.from.as_ref().map_or("it", |from| from.label());
     Some(match &change.stage {
         Stage::Deployed { .. } => Mrkdwn::new("Quarantined: ")
@@ -264,18 +270,18 @@ fn suggest_after_rollback(change: &Change) -> Option<Mrkdwn> {
             "Next: look at CI and at the controller. It is still watched: should it come to run, this turns green.",
         ),
         Stage::Errored { .. } | Stage::Conflicted { .. } => {
-            Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there.")
+            Mrkdwn::new("Next: once that is repaired, ").code(&command).raw(" goes on from there.")
         }
         Stage::Cancelled { by: CancelledBy::Person(by), .. } => {
-            Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was taken back. Again: ").code(&again)
+            Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was taken back. Again: ").code(&command)
         }
         Stage::Cancelled { by: CancelledBy::Github { .. }, .. } => {
-            Mrkdwn::new("Its pull request was closed on GitHub; nothing was taken back. Again: ").code(&again)
+            Mrkdwn::new("Its pull request was closed on GitHub; nothing was taken back. Again: ").code(&command)
         }
         Stage::Rejected { by, .. } => {
-            Mrkdwn::new("Rejected by ").person(by).raw("; nothing was taken back. Again: ").code(&again)
+            Mrkdwn::new("Rejected by ").person(by).raw("; nothing was taken back. Again: ").code(&command)
         }
-        Stage::Expired { .. } => Mrkdwn::new("Nothing was taken back. Again: ").code(&again),
+        Stage::Expired { .. } => Mrkdwn::new("Nothing was taken back. Again: ").code(&command),
         Stage::Superseded { by, .. } => Mrkdwn::new("It goes on as change ").code(&by.to_short_id()),
         Stage::AwaitingApproval(_) | Stage::Merging(_) | Stage::Deploying(_) => return None,
     })

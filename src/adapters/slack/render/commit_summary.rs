@@ -21,23 +21,23 @@ pub type Authors = BTreeMap<String, PersonId>;
 /// A line for each commit.
 pub(super) fn format_commit_lines(commits: &[Commit], authors: &Authors) -> Mrkdwn {
     let mut text = Mrkdwn::default();
-    for (at, one) in commits.iter().enumerate() {
-        text = if at > 0 { text.raw("\n") } else { text };
-        text = text.append(&format_commit(one, authors));
+    for (index, commit) in commits.iter().enumerate() {
+        text = if index > 0 { text.raw("\n") } else { text };
+        text = text.append(&format_commit(commit, authors));
     }
     text
 }
 
 /// The number of commits, and the newest of them.
-pub(super) fn format_commits(drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
+pub(super) fn format_commits(drift: &CommitSummary, max: usize, authors: &Authors) -> Mrkdwn {
     let head = Mrkdwn::default().plain(&format!("{}:", format_count(drift.commits_in_all, "commit"))).raw("\n");
-    let shown = &drift.commits[..most.min(drift.commits.len())];
+    let shown = &drift.commits[..max.min(drift.commits.len())];
     append_remaining(head.append(&format_commit_lines(shown, authors)), drift.commits_in_all, shown)
 }
 
 /// The hotfixes, below the sentence `head`.
-pub(super) fn format_hotfixes(head: Mrkdwn, drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
-    let shown = &drift.hotfixes[..most.min(drift.hotfixes.len())];
+pub(super) fn format_hotfixes(head: Mrkdwn, drift: &CommitSummary, max: usize, authors: &Authors) -> Mrkdwn {
+    let shown = &drift.hotfixes[..max.min(drift.hotfixes.len())];
     append_remaining(head.raw("\n").append(&format_commit_lines(shown, authors)), drift.hotfixes_in_all, shown)
 }
 
@@ -48,8 +48,8 @@ fn append_remaining(text: Mrkdwn, count: u64, shown: &[Commit]) -> Mrkdwn {
     }
 }
 
-pub(super) fn format_count(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+pub(super) fn format_count(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `12 files, +120 −30`, and how many of the files concern the artefact, if not all do. `None` if no file is known.
@@ -63,21 +63,21 @@ pub(super) fn format_file_count(count: &FileSummary) -> Option<Mrkdwn> {
     Some(match count.concern {
         Some(0) => text.raw(", of which none concerns it"),
         Some(1) => text.raw(", of which 1 concerns it"),
-        Some(some) => text.plain(&format!(", of which {some} concern it")),
+        Some(concerned) => text.plain(&format!(", of which {concerned} concern it")),
         None => text,
     })
 }
 
 /// The files that changed most, a line each.
-pub(super) fn list_most_changed(count: &FileSummary, most: usize) -> Mrkdwn {
+pub(super) fn list_most_changed(count: &FileSummary, max: usize) -> Mrkdwn {
     let mut text = Mrkdwn::default();
-    for (at, file) in count.most.iter().take(most).enumerate() {
-        text = if at > 0 { text.raw("\n") } else { text };
+    for (index, file) in count.most.iter().take(max).enumerate() {
+        text = if index > 0 { text.raw("\n") } else { text };
         let lines = format!(" +{} \u{2212}{}", file.additions, file.deletions);
         text = text.raw("\u{2022} ").code(&truncate_middle(&file.path, MAX_PATH)).plain(&lines);
     }
     let all = count.concern.unwrap_or(count.files);
-    match all.saturating_sub(count.most.len().min(most) as u64) {
+    match all.saturating_sub(count.most.len().min(max) as u64) {
         0 => text,
         left => text.raw("\n").plain(&format!("and {left} more")),
     }

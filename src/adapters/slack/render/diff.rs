@@ -66,34 +66,34 @@ pub fn render_artefact_diff(
         return RenderedDiff { rendered: Rendered { text, blocks: vec![section(head)] }, is_truncated: false };
     }
     let mut blocks = vec![section(head), section(describe_sides(diff, now))];
-    if let DiffResult::Different { drift, upper_is_newer: newer, .. } = &diff.result {
+    if let DiffResult::Different { drift, upper_is_newer, .. } = &diff.result {
         blocks.extend(render_commits(drift, authors));
-        blocks.extend(render_hotfixes(diff, drift, *newer, ladder, authors));
+        blocks.extend(render_hotfixes(diff, drift, *upper_is_newer, ladder, authors));
         blocks.extend(render_files(drift));
     }
-    let (texts, cut) = render_texts(diff.manifest_diff.iter().chain(code.unwrap_or_default()));
+    let (texts, is_truncated) = render_texts(diff.manifest_diff.iter().chain(code.unwrap_or_default()));
     blocks.extend(texts);
     blocks.extend(suggest_next_step(diff).map(section));
     blocks.extend(render_buttons(diff, code.is_some()));
-    RenderedDiff { rendered: Rendered { text, blocks }, is_truncated: cut }
+    RenderedDiff { rendered: Rendered { text, blocks }, is_truncated }
 }
 
 /// The part of the texts that fits into a message, and whether some of it is left out.
 fn render_texts<'a>(all: impl Iterator<Item = &'a ManifestDiff>) -> (Vec<Block>, bool) {
-    let (mut blocks, mut left, mut cut) = (Vec::new(), text_diff::MAX_CHARACTERS, false);
+    let (mut blocks, mut remaining, mut is_truncated) = (Vec::new(), text_diff::MAX_CHARACTERS, false);
     for ManifestDiff { file, difference } in all {
-        if left < MIN_TEXT || blocks.len() >= MAX_TEXTS {
-            cut = true;
+        if remaining < MIN_TEXT || blocks.len() >= MAX_TEXTS {
+            is_truncated = true;
             break;
         }
-        let shown = text_diff::render_text_diff(difference, left);
-        left = left.saturating_sub(count_characters(difference));
-        cut |= shown.is_truncated;
+        let shown = text_diff::render_text_diff(difference, remaining);
+        remaining = remaining.saturating_sub(count_characters(difference));
+        is_truncated |= shown.is_truncated;
         let counts = format!(" +{} \u{2212}{}", difference.added, difference.removed);
         blocks.push(context(Mrkdwn::default().code(&truncate_middle(file, MAX_PATH)).plain(&counts)));
         blocks.extend(shown.blocks);
     }
-    (blocks, cut)
+    (blocks, is_truncated)
 }
 
 fn count_characters(difference: &LineDiff) -> usize {
@@ -188,8 +188,8 @@ fn format_headline(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
 /// For each of the two environments: the running version, and the state in Git.
 fn describe_sides(diff: &Diff, now: Timestamp) -> Mrkdwn {
     let mut text = Mrkdwn::default();
-    for (at, side) in [&diff.source, &diff.target].into_iter().enumerate() {
-        text = if at > 0 { text.raw("\n") } else { text };
+    for (index, side) in [&diff.source, &diff.target].into_iter().enumerate() {
+        text = if index > 0 { text.raw("\n") } else { text };
         text = text.bold(side.environment.as_str()).raw(" runs ").append(&describe_running_version(side, now));
         text = text.append(&describe_git_state(side));
     }
@@ -243,9 +243,9 @@ fn describe_git_state(side: &DiffSide) -> Mrkdwn {
                 UndeployedCommits::Diverged => text.raw(", which is not what runs"),
             }
         }
-        GitState::Manifest { file, specified: says, is_running: runs } => {
-            let text = text.code(file).raw(" says ").code(says.label());
-            if *runs { text } else { text.raw(", :hourglass_flowing_sand: not deployed") }
+        GitState::Manifest { file, specified, is_running } => {
+            let text = text.code(file).raw(" says ").code(specified.label());
+            if *is_running { text } else { text.raw(", :hourglass_flowing_sand: not deployed") }
         }
         GitState::Unreadable { file, why } => {
             text.code(file).raw(" cannot be read: ").plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
@@ -257,14 +257,14 @@ fn render_commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
     if drift.commits.is_empty() {
         return Vec::new();
     }
-    let (mut sections, mut room, mut read) = (vec![Mrkdwn::default()], MAX_COMMITS_TEXT, 0);
+    let (mut sections, mut remaining, mut shown) = (vec![Mrkdwn::default()], MAX_COMMITS_TEXT, 0);
     for commit in &drift.commits {
         let line = commit_summary::format_commit_lines(std::slice::from_ref(commit), authors);
         let length = line.as_str().chars().count() + 1;
-        if length > room {
+        if length > remaining {
             break;
         }
-        (room, read) = (room - length, read + commit.count_commits());
+        (remaining, shown) = (remaining - length, shown + commit.count_commits());
         match sections.last_mut() {
             Some(last) if last.as_str().chars().count() + length < MAX_SECTION => {
                 let before = std::mem::take(last);
@@ -274,7 +274,7 @@ fn render_commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
         }
     }
     let mut blocks: Vec<Block> = sections.into_iter().map(section).collect();
-    let left = drift.commits_in_all.saturating_sub(read);
+    let left = drift.commits_in_all.saturating_sub(shown);
     let more = if left > 0 { Mrkdwn::default().plain(&format!("and {left} more")) } else { Mrkdwn::default() };
     let more = match &drift.url {
         Some(url) if left > 0 => more.raw(" \u{b7} ").link(url, "all of them on GitHub"),
@@ -291,18 +291,18 @@ fn render_commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
 fn render_hotfixes(
     diff: &Diff,
     drift: &CommitSummary,
-    newer: bool,
+    upper_is_newer: bool,
     ladder: &Ladder,
     authors: &Authors,
 ) -> Option<Block> {
     if drift.hotfixes.is_empty() && !drift.hotfixes_cut {
         return None;
     }
-    let turned = diff.is_source_above(ladder);
-    let (upper, lower) = if turned { (&diff.source, &diff.target) } else { (&diff.target, &diff.source) };
+    let is_source_above = diff.is_source_above(ladder);
+    let (upper, lower) = if is_source_above { (&diff.source, &diff.target) } else { (&diff.target, &diff.source) };
     let count = drift.hotfixes_in_all;
     let text = Mrkdwn::new(":warning: ");
-    let text = if newer {
+    let text = if upper_is_newer {
         text.plain(&format_count(count, "commit"))
             .raw(if count == 1 { " is only in " } else { " are only in " })
             .bold(upper.environment.as_str())
@@ -343,7 +343,7 @@ fn suggest_next_step(diff: &Diff) -> Option<Mrkdwn> {
     }
     let upper = match &diff.result {
         DiffResult::NotRunning(name) => name,
-        between => between.behind_environment()?,
+        result => result.behind_environment()?,
     };
     let text = Mrkdwn::new("Next: ").code(&command).raw(", as ").bold(environment.as_str()).raw(" comes before ");
     Some(text.bold(upper.as_str()))

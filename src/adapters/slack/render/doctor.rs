@@ -17,39 +17,40 @@ const MAX_REPAIR: usize = 230;
 
 /// One line for each check with a problem; healthy checks are counted. `checks` are in the order of services.
 pub fn render_doctor(checks: &[HealthCheck], now: Timestamp) -> Rendered {
-    let (well, ill): (Vec<&HealthCheck>, Vec<&HealthCheck>) =
+    let (healthy, problems): (Vec<&HealthCheck>, Vec<&HealthCheck>) =
         checks.iter().partition(|check| check.health == Health::Good);
-    let head = match ill.len() {
+    let head = match problems.len() {
         0 => Mrkdwn::new("All that I looked at is well."),
         1 => Mrkdwn::new("One thing needs a look:"),
-        ill => Mrkdwn::default().plain(&format!("{ill} things need a look:")),
+        problems => Mrkdwn::default().plain(&format!("{problems} things need a look:")),
     };
     let mut blocks = vec![section(head.clone())];
-    let (mut shown, mut room) = (0, MAX_CHARACTERS);
+    let (mut shown, mut remaining) = (0, MAX_CHARACTERS);
     // The worst problems come first.
-    let mut worst = ill.clone();
+    let mut worst = problems.clone();
     worst.sort_by_key(|check| std::cmp::Reverse(check.health));
     for check in worst.iter().take(MAX_CHECKS) {
         let line = format_check(check, now);
-        let Some(left) = room.checked_sub(line.as_str().chars().count()) else { break };
-        room = left;
+        let Some(left) = remaining.checked_sub(line.as_str().chars().count()) else { break };
+        remaining = left;
         shown += 1;
         blocks.push(section(line));
     }
-    if shown < ill.len() {
-        blocks.push(context(Mrkdwn::default().plain(&format!("and {} more", ill.len() - shown))));
+    if shown < problems.len() {
+        blocks.push(context(Mrkdwn::default().plain(&format!("and {} more", problems.len() - shown))));
     }
-    if !well.is_empty() {
-        blocks.push(context(summarize_healthy(&well)));
+    if !healthy.is_empty() {
+        blocks.push(context(summarize_healthy(&healthy)));
     }
     Rendered { text: head.into_string(), blocks }
 }
 
 /// `23 checks are well: Slack 6, GitHub 9 ...`
-fn summarize_healthy(well: &[&HealthCheck]) -> Mrkdwn {
-    let services = well.chunk_by(|one, next| one.service == next.service);
+fn summarize_healthy(healthy: &[&HealthCheck]) -> Mrkdwn {
+    let services = healthy.chunk_by(|one, next| one.service == next.service);
     let services: Vec<String> = services.map(|all| format!("{} {}", all[0].service.name(), all.len())).collect();
-    let head = if well.len() == 1 { "One check is well".to_owned() } else { format!("{} checks are well", well.len()) };
+    let head =
+        if healthy.len() == 1 { "One check is well".to_owned() } else { format!("{} checks are well", healthy.len()) };
     Mrkdwn::new(":white_check_mark: ").plain(&format!("{head}: {}", services.join(", ")))
 }
 
@@ -62,11 +63,11 @@ fn format_check(check: &HealthCheck, now: Timestamp) -> Mrkdwn {
     let mut line = Mrkdwn::new(mark).plain(&truncate_middle(&check.summary, MAX_SUBJECT));
     if let Some(last) = check.last_seen_at {
         let (count, unit) = humanize_duration(now.duration_since(last));
-        let said = if check.health == Health::Good { "" } else { "last " };
-        line = line.raw(", ").plain(&format!("{said}{count} {unit} ago"));
+        let prefix = if check.health == Health::Good { "" } else { "last " };
+        line = line.raw(", ").plain(&format!("{prefix}{count} {unit} ago"));
     }
     line = match &check.reason {
-        Some(why) => line.raw(": ").plain(&truncate_middle(why, MAX_REASON)),
+        Some(reason) => line.raw(": ").plain(&truncate_middle(reason, MAX_REASON)),
         None => line.raw("."),
     };
     match &check.repair {
@@ -85,27 +86,27 @@ mod tests {
     use crate::adapters::slack::render::serialize_blocks;
     use crate::domain::doctor::Service;
 
-    fn check(health: Health, what: &str, why: Option<&str>) -> HealthCheck {
+    fn check(health: Health, summary: &str, reason: Option<&str>) -> HealthCheck {
         HealthCheck {
             service: Service::Slack,
             health,
-            summary: what.to_owned(),
-            last_seen_at: why.map(|_| Timestamp::UNIX_EPOCH),
-            reason: why.map(str::to_owned),
-            repair: why.map(|_| "Repair it.".to_owned()),
+            summary: summary.to_owned(),
+            last_seen_at: reason.map(|_| Timestamp::UNIX_EPOCH),
+            reason: reason.map(str::to_owned),
+            repair: reason.map(|_| "Repair it.".to_owned()),
         }
     }
 
     fn lines(checks: &[HealthCheck]) -> Vec<String> {
-        let said = render_doctor(checks, Timestamp::UNIX_EPOCH + SignedDuration::from_mins(2));
+        let rendered = render_doctor(checks, Timestamp::UNIX_EPOCH + SignedDuration::from_mins(2));
         let text = |block: &Value| {
             block["text"]["text"].as_str().or(block["elements"][0]["text"].as_str()).unwrap().to_owned()
         };
-        serialize_blocks(&said.blocks).iter().map(text).collect()
+        serialize_blocks(&rendered.blocks).iter().map(text).collect()
     }
 
     #[test]
-    fn each_line_begins_with_its_mark_and_ends_with_what_to_do_and_what_is_well_is_counted() {
+    fn problems_have_a_mark_and_advice_and_healthy_checks_are_counted() {
         let checks = [
             check(Health::Warning, "3 x Flux Kustomization flux-system/<!channel> for qa", Some("It applied nothing.")),
             check(Health::Bad, "GitHub rejects the credentials", None),
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn however_much_there_is_and_whatever_it_says_slack_takes_it() {
+    fn many_long_checks_stay_within_slacks_limits() {
         let long = "&".repeat(2_000);
         let hostile = HealthCheck { repair: Some(long.clone()), ..check(Health::Warning, &long, Some(&long)) };
         let small = check(Health::Warning, "x", Some("y"));
@@ -140,27 +141,27 @@ mod tests {
             assert!(lines.len() <= 23, "{}", lines.len());
             assert!(lines.iter().all(|line| line.chars().count() <= 3_000));
             assert!(lines.iter().map(|line| line.chars().count()).sum::<usize>() < 12_000);
-            let told = lines.len() - 3;
-            assert_eq!(lines[lines.len() - 2], format!("and {} more", 500 - told));
-            assert!(told >= 3, "{told}");
+            let shown = lines.len() - 3;
+            assert_eq!(lines[lines.len() - 2], format!("and {} more", 500 - shown));
+            assert!(shown >= 3, "{shown}");
         }
     }
 
     proptest! {
         #[test]
-        fn whatever_the_checks_say_each_line_fits(
+        fn arbitrary_checks_stay_within_slacks_limits(
             checks in prop::collection::vec((0..3_u8, ".{0,400}", prop::option::of(".{0,600}"), prop::option::of(".{0,600}")), 0..60)
         ) {
-            let check = |(health, what, why, repair): (u8, String, Option<String>, Option<String>)| {
+            let check = |(health, summary, reason, repair): (u8, String, Option<String>, Option<String>)| {
                 let health = [Health::Good, Health::Warning, Health::Bad][usize::from(health)];
-                HealthCheck { service: Service::GitHub, health, summary: what, last_seen_at: None, reason: why, repair }
+                HealthCheck { service: Service::GitHub, health, summary, last_seen_at: None, reason, repair }
             };
             let checks: Vec<HealthCheck> = checks.into_iter().map(check).collect();
-            let ill = checks.iter().filter(|check| check.health != Health::Good).count();
+            let problems = checks.iter().filter(|check| check.health != Health::Good).count();
             let lines = lines(&checks);
             prop_assert!(lines.len() <= 23 && lines.iter().all(|line| line.chars().count() <= 3_000));
             prop_assert!(lines.iter().map(|line| line.chars().count()).sum::<usize>() < 13_000);
-            prop_assert_eq!(lines[0] == "All that I looked at is well.", ill == 0);
+            prop_assert_eq!(lines[0] == "All that I looked at is well.", problems == 0);
         }
     }
 }

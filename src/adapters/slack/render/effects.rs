@@ -15,9 +15,9 @@ use crate::domain::rules::rollback::{HealthyPeriod, RollbackEvidence};
 const MAX_REASON: usize = 500;
 
 /// The two versions, the commits between them, and the other artefacts that move.
-pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
+pub(super) fn render_effects(plan: &Plan, max_commits: usize) -> Vec<Block> {
     if plan.is_rollback() {
-        return render_rollback_effects(plan, most);
+        return render_rollback_effects(plan, max_commits);
     }
     let from = match &plan.from {
         Some(from) => Mrkdwn::default().code(from.label()),
@@ -40,7 +40,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
     let line = line.append(&describe_evidence(plan));
     // For delivery by manifest, the commits between two images may be unknown.
     let line = if plan.drift.commits_in_all > 0 && !plan.drift.commits.is_empty() {
-        line.raw("\n").append(&commit_summary::format_commits(&plan.drift, most, &Authors::new()))
+        line.raw("\n").append(&commit_summary::format_commits(&plan.drift, max_commits, &Authors::new()))
     } else {
         line
     };
@@ -69,7 +69,7 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
                 .code(&plan.branch)
                 .raw(": they stay there, and are not below"),
         };
-        blocks.push(section(commit_summary::format_hotfixes(head, &plan.drift, most, &Authors::new())));
+        blocks.push(section(commit_summary::format_hotfixes(head, &plan.drift, max_commits, &Authors::new())));
     }
     if let Some(overridden) = &plan.overridden {
         blocks.push(section(gate::format_override_line(overridden)));
@@ -81,12 +81,15 @@ pub(super) fn render_effects(plan: &Plan, most: usize) -> Vec<Block> {
 /// The other artefacts that move with the requested one.
 pub(super) fn render_co_deployed(plan: &Plan) -> Option<Block> {
     let (first, rest) = plan.also.split_first()?;
-    let one = |also: &CoDeployed| {
+    let format_artefact = |also: &CoDeployed| {
         let name = Mrkdwn::default().bold(also.artefact.as_str());
         if also.changes { name } else { name.raw(" (only built anew)") }
     };
     let head = Mrkdwn::new(":twisted_rightwards_arrows: Moves as well, as it is in the same repository: ");
-    Some(section(rest.iter().fold(head.append(&one(first)), |text, also| text.raw(", ").append(&one(also)))))
+    Some(section(
+        rest.iter()
+            .fold(head.append(&format_artefact(first)), |text, also| text.raw(", ").append(&format_artefact(also))),
+    ))
 }
 
 /// The evidence for a version: its time without failure in the environment below, and the results of CI.
@@ -103,7 +106,7 @@ fn describe_evidence(plan: &Plan) -> Mrkdwn {
 }
 
 /// The two versions of a rollback, the source of the older one, and the other artefacts that move.
-pub(super) fn render_rollback_effects(plan: &Plan, most: usize) -> Vec<Block> {
+pub(super) fn render_rollback_effects(plan: &Plan, max_commits: usize) -> Vec<Block> {
     let Some(rollback) = plan.rollback_details() else { return Vec::new() };
     let from = plan.from.as_ref().map_or("unknown", Version::label);
     let line = Mrkdwn::default().code(from).raw(" \u{2192} ").code(plan.version.label());
@@ -122,7 +125,11 @@ pub(super) fn render_rollback_effects(plan: &Plan, most: usize) -> Vec<Block> {
     blocks.push(section(match plan.drift.commits_in_all {
         0 if plan.drift.url.is_some() => Mrkdwn::new("*Lost by it:* no commit, only merges"),
         0 => Mrkdwn::new("What is lost by it cannot be told: the commits are not known."),
-        _ => Mrkdwn::new("*Lost by it:* ").append(&commit_summary::format_commits(&plan.drift, most, &Authors::new())),
+        _ => Mrkdwn::new("*Lost by it:* ").append(&commit_summary::format_commits(
+            &plan.drift,
+            max_commits,
+            &Authors::new(),
+        )),
     }));
     blocks.extend(render_image_warning(plan));
     blocks.extend(rollback.locks.iter().map(|lock| section(describe_bypassed_lock(lock))));

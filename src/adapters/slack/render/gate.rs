@@ -31,8 +31,8 @@ pub(super) fn format_override_line(overridden: &GateOverride) -> Mrkdwn {
 
 fn describe_override(overridden: &GateOverride) -> Mrkdwn {
     let mut text = Mrkdwn::new("overrides ");
-    for (at, gate) in overridden.gates.iter().enumerate() {
-        text = if at > 0 { text.raw(", ") } else { text };
+    for (index, gate) in overridden.gates.iter().enumerate() {
+        text = if index > 0 { text.raw(", ") } else { text };
         text = match gate {
             Gate::Lock { by, .. } => text.raw("the lock of ").person(by),
             Gate::Freeze => text.raw("the freeze"),

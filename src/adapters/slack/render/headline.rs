@@ -48,7 +48,7 @@ pub(super) fn format_headline(change: &Change) -> Mrkdwn {
         Stage::Deploying(deploying) => {
             let line = name.raw(": deploying to ").bold(environment);
             match &deploying.rollout {
-                Some(now) => line.plain(&format!(", {} of {} ready", now.ready, now.wanted)),
+                Some(progress) => line.plain(&format!(", {} of {} ready", progress.ready, progress.wanted)),
                 None => line,
             }
         }
@@ -91,7 +91,7 @@ fn format_rollback_headline(change: &Change) -> Mrkdwn {
         Stage::AwaitingApproval(_) => here.raw(": waiting for what the rules ask for"),
         Stage::Merging(_) => here.raw(": on its way"),
         Stage::Deploying(deploying) => match &deploying.rollout {
-            Some(now) => here.plain(&format!(": rolling out, {} of {} ready", now.ready, now.wanted)),
+            Some(progress) => here.plain(&format!(": rolling out, {} of {} ready", progress.ready, progress.wanted)),
             None => here.raw(": rolling out"),
         },
         Stage::Deployed { ready, deploying, .. } => {

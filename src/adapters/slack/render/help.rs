@@ -22,7 +22,7 @@ pub fn render_welcome(catalogue: &Catalogue) -> Rendered {
     let examples = [Verb::List, Verb::Promote, Verb::Diff].map(|verb| {
         let entry = verb.spec();
         // The longest example names the most arguments.
-        let example = entry.examples.iter().filter(|example| !example.contains("--")).max_by_key(|it| it.len());
+        let example = entry.examples.iter().filter(|example| !example.contains("--")).max_by_key(|text| text.len());
         (format_command(entry, &fill_placeholders(example.unwrap_or(&entry.usage), catalogue)), entry.summary)
     });
     let lines = examples.iter().fold(Mrkdwn::default(), |lines, (example, summary)| {
@@ -38,14 +38,14 @@ fn render_overview(catalogue: &Catalogue) -> Rendered {
         lines = lines.raw("\n\u{2022} ").code(&format_command(entry, entry.usage)).raw(" ").raw(entry.summary);
     }
     let ladder = describe_ladder(catalogue);
-    let ways = Mrkdwn::new("In a thread: ")
+    let hints = Mrkdwn::new("In a thread: ")
         .code("@gantry list")
         .raw(". More about one: ")
         .code("/gantry help promote")
         .raw(".");
     let text =
         "I understand: ".to_owned() + &COMMANDS.iter().map(|entry| entry.names[0]).collect::<Vec<_>>().join(", ");
-    Rendered { text, blocks: vec![section(lines), context(ladder), context(ways)] }
+    Rendered { text, blocks: vec![section(lines), context(ladder), context(hints)] }
 }
 
 fn render_verb_help(entry: &'static CommandSpec, catalogue: &Catalogue) -> Rendered {
@@ -55,40 +55,40 @@ fn render_verb_help(entry: &'static CommandSpec, catalogue: &Catalogue) -> Rende
     Rendered { text: format!("{usage}: {}", entry.summary), blocks }
 }
 
-pub fn render_misunderstanding(what: &CommandParseError, catalogue: &Catalogue) -> Rendered {
-    let (sentence, entry) = match what {
-        CommandParseError::UnknownVerb { word, suggestion: meant } => {
+pub fn render_misunderstanding(error: &CommandParseError, catalogue: &Catalogue) -> Rendered {
+    let (sentence, entry) = match error {
+        CommandParseError::UnknownVerb { word, suggestion } => {
             let sentence = Mrkdwn::new("I do not know ").code(word).raw(". ");
-            match meant.and_then(|meant| COMMANDS.iter().find(|entry| entry.names.contains(&meant))) {
+            match suggestion.and_then(|suggestion| COMMANDS.iter().find(|entry| entry.names.contains(&suggestion))) {
                 Some(entry) => (sentence.raw("Did you mean ").code(entry.names[0]).raw("?"), Some(entry)),
                 None => (sentence.raw("This is what I understand:"), None),
             }
         }
-        CommandParseError::UnknownArtefact { word, suggestion: meant } => {
+        CommandParseError::UnknownArtefact { word, suggestion } => {
             let sentence = Mrkdwn::new("There is no artefact ").code(word).raw(". ");
-            let sentence = match meant {
-                Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
+            let sentence = match suggestion {
+                Some(suggestion) => sentence.raw("Did you mean ").code(suggestion.as_str()).raw("?"),
                 None => sentence.raw("There ").append(&list_artefacts(catalogue)),
             };
             return render_sentence(sentence);
         }
-        CommandParseError::UnknownEnvironment { verb, word, suggestion: meant } => {
+        CommandParseError::UnknownEnvironment { verb, word, suggestion } => {
             let sentence = Mrkdwn::new("There is no environment ").code(word).raw(". ");
-            let sentence = match meant {
-                Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
+            let sentence = match suggestion {
+                Some(suggestion) => sentence.raw("Did you mean ").code(suggestion.as_str()).raw("?"),
                 None => sentence.append(&describe_ladder(catalogue)),
             };
             (sentence, Some(verb.spec()))
         }
-        CommandParseError::MissingArgument { verb, argument: what } => (
-            Mrkdwn::default().code(verb.name()).raw(" needs ").raw(choose_article(what)).raw(what).raw("."),
+        CommandParseError::MissingArgument { verb, argument } => (
+            Mrkdwn::default().code(verb.name()).raw(" needs ").raw(choose_article(argument)).raw(argument).raw("."),
             Some(verb.spec()),
         ),
-        CommandParseError::RepeatedArgument { verb, argument: what, word } => (
+        CommandParseError::RepeatedArgument { verb, argument, word } => (
             Mrkdwn::default()
                 .code(verb.name())
                 .raw(" takes one ")
-                .raw(what)
+                .raw(argument)
                 .raw(" at a time: send ")
                 .code(word)
                 .raw(" as a command of its own."),
@@ -98,10 +98,10 @@ pub fn render_misunderstanding(what: &CommandParseError, catalogue: &Catalogue) 
             Mrkdwn::new("I do not know what ").code(word).raw(" means in ").code(verb.name()).raw("."),
             Some(verb.spec()),
         ),
-        CommandParseError::UnknownFlag { verb, word, suggestion: meant } => {
+        CommandParseError::UnknownFlag { verb, word, suggestion } => {
             let sentence = Mrkdwn::default().code(verb.name()).raw(" has no ").code(&format!("--{word}")).raw(".");
-            let sentence = match meant {
-                Some(meant) => sentence.raw(" Did you mean ").code(&format!("--{meant}")).raw("?"),
+            let sentence = match suggestion {
+                Some(suggestion) => sentence.raw(" Did you mean ").code(&format!("--{suggestion}")).raw("?"),
                 None => sentence,
             };
             (sentence, Some(verb.spec()))
@@ -123,8 +123,8 @@ fn render_sentence(sentence: Mrkdwn) -> Rendered {
     Rendered { text, blocks: vec![section(sentence)] }
 }
 
-fn choose_article(what: &str) -> &'static str {
-    match what {
+fn choose_article(noun: &str) -> &'static str {
+    match noun {
         "artefact" | "environment" => "an ",
         "change" | "reason" => "a ",
         _ => "",
@@ -148,7 +148,7 @@ fn format_examples(entry: &CommandSpec, catalogue: &Catalogue) -> Mrkdwn {
 /// An example with existing names.
 fn fill_placeholders(example: &str, catalogue: &Catalogue) -> String {
     let environments = catalogue.ladder.environments();
-    let name = |at: usize| environments.get(at).map_or("qa", |environment| environment.name.as_str());
+    let name = |index: usize| environments.get(index).map_or("qa", |environment| environment.name.as_str());
     let artefact = catalogue.artefacts.first().map_or("checkout", |artefact| artefact.name.as_str());
     example.replace("{artefact}", artefact).replace("{environment}", name(1)).replace("{below}", name(0))
 }

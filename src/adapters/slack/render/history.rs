@@ -29,7 +29,7 @@ pub fn render_history(
     count: Option<u32>,
     page: Page<HistoryEntry>,
     links: &HashMap<MessageKey, String, impl BuildHasher>,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
     now: Timestamp,
 ) -> Rendered {
     if page.is_empty() {
@@ -41,12 +41,12 @@ pub fn render_history(
             .raw(" do not fit into one message: *Earlier* shows the next.")
     });
     let request = |cursor| PageRequest::History { filter: filter.clone(), count, cursor };
-    let items = page.map(|happening| {
-        let address = happening.message_key.as_ref().and_then(|key| links.get(key));
-        let (first, rest) = format_item(&happening, address, now);
-        PageItem { cursor: happening.position, first, rest }
+    let items = page.map(|entry| {
+        let address = entry.message_key.as_ref().and_then(|key| links.get(key));
+        let (first, rest) = format_item(&entry, address, now);
+        PageItem { cursor: entry.position, first, rest }
     });
-    render_page(format_title(filter), items, note, whom, request)
+    render_page(format_title(filter), items, note, viewer, request)
 }
 
 fn format_title(filter: &ListFilter) -> Mrkdwn {
@@ -60,40 +60,41 @@ fn format_title(filter: &ListFilter) -> Mrkdwn {
     }
 }
 
-fn render_empty(filter: &ListFilter, beside: bool) -> Rendered {
-    let text = format_title(filter).raw(if beside { ": nothing more." } else { ": nothing yet that I know of." });
+fn render_empty(filter: &ListFilter, has_other_pages: bool) -> Rendered {
+    let text =
+        format_title(filter).raw(if has_other_pages { ": nothing more." } else { ": nothing yet that I know of." });
     let next = match &filter.artefact {
-        _ if beside => Mrkdwn::new("Next: ").code("/gantry history").raw(" shows the newest."),
+        _ if has_other_pages => Mrkdwn::new("Next: ").code("/gantry history").raw(" shows the newest."),
         Some(artefact) => Mrkdwn::new("Next: ").code(&format!("/list {artefact}")).raw(" shows what of it runs where."),
         None => Mrkdwn::new("Next: ").code("/list").raw(" shows what runs where."),
     };
     Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
 }
 
-fn format_item(happening: &HistoryEntry, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
-    let details = |by: Mrkdwn| vec![append_message_link(by.date_time(happening.at), address)];
+fn format_item(entry: &HistoryEntry, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+    let details = |by: Mrkdwn| vec![append_message_link(by.date_time(entry.at), address)];
     let by = |person: Option<&PersonId>| match person {
         Some(person) => Mrkdwn::new("by ").person(person).raw(" "),
         None => Mrkdwn::default(),
     };
-    match &happening.event {
+    match &entry.event {
         HistoryEvent::Change(change) => format_change(change, address, now),
-        HistoryEvent::Arrival(arrived) => format_arrival(arrived, happening.at, address),
-        HistoryEvent::Locked(it) => {
+        HistoryEvent::Arrival(arrived) => format_arrival(arrived, entry.at, address),
+        HistoryEvent::Locked(locked) => {
             let text = Mrkdwn::new(":lock: ")
-                .append(&lock::format_lock_scope(it))
+                .append(&lock::format_lock_scope(locked))
                 .raw(" locked")
-                .append(&format_reason(&it.reason));
-            (text, details(by(Some(&it.by))))
+                .append(&format_reason(&locked.reason));
+            (text, details(by(Some(&locked.by))))
         }
-        HistoryEvent::Unlocked { lock: it, by: person } => {
-            let text = Mrkdwn::new(":unlock: ").append(&lock::format_lock_scope(it)).raw(" unlocked, after ");
-            (text.plain(&format_elapsed(it.since, happening.at)), details(by(person.as_ref())))
+        HistoryEvent::Unlocked { lock: locked, by: person } => {
+            let text = Mrkdwn::new(":unlock: ").append(&lock::format_lock_scope(locked)).raw(" unlocked, after ");
+            (text.plain(&format_elapsed(locked.since, entry.at)), details(by(person.as_ref())))
         }
-        HistoryEvent::TakenOver { lock: it, from } => {
-            let text = Mrkdwn::new(":lock: the lock on ").append(&lock::format_lock_scope(it)).raw(" taken over");
+        HistoryEvent::TakenOver { lock: locked, from } => {
+            let text = Mrkdwn::new(":lock: the lock on ").append(&lock::format_lock_scope(locked)).raw(" taken over");
             let text = from.iter().fold(text, |text, from| text.raw(" from ").person(from));
-            (text.append(&format_reason(&it.reason)), details(by(Some(&it.by))))
+            (text.append(&format_reason(&locked.reason)), details(by(Some(&locked.by))))
         }
         HistoryEvent::Released { artefact, environment, version, by: person } => {
             let text = Mrkdwn::new(":leftwards_arrow_with_hook: ")
@@ -181,19 +182,19 @@ fn format_failure_reason(change: &Change) -> Option<Mrkdwn> {
 }
 
 fn format_arrival(arrived: &ArrivalRecord, at: Timestamp, address: Option<&String>) -> (Mrkdwn, Vec<Mrkdwn>) {
-    let ArrivalRecord { artefact, environment, details: told } = arrived;
-    let text = Mrkdwn::new(if told.failed.is_some() { ":red_circle: " } else { ":inbox_tray: " });
-    let text = text.bold(artefact.as_str()).raw(" ").code(&shorten_label(&told.version));
-    let text = match (&told.failed, told.took) {
+    let ArrivalRecord { artefact, environment, details } = arrived;
+    let text = Mrkdwn::new(if details.failed.is_some() { ":red_circle: " } else { ":inbox_tray: " });
+    let text = text.bold(artefact.as_str()).raw(" ").code(&shorten_label(&details.version));
+    let text = match (&details.failed, details.took) {
         (Some(reason), _) => text.raw(" failed in ").bold(environment.as_str()).append(&format_reason(reason)),
-        (None, Some(took)) => {
-            let (count, unit) = humanize_duration(took);
+        (None, Some(duration)) => {
+            let (count, unit) = humanize_duration(duration);
             text.raw(" came to ").bold(environment.as_str()).plain(&format!(", rolled out in {count} {unit}"))
         }
         (None, None) => text.raw(" came to ").bold(environment.as_str()),
     };
     let line = append_message_link(Mrkdwn::new("without a change of mine ").date_time(at), address);
-    let line = match (&told.commit, &told.version.commit) {
+    let line = match (&details.commit, &details.version.commit) {
         (Some(commit), _) => line
             .raw(" \u{b7} commit ")
             .link(&commit.url, commit.sha.short())

@@ -84,9 +84,9 @@ fn push_waiting(blocks: &mut Vec<Block>, home: &HomeContent<'_>) {
     push_remaining(blocks, home.waiting.len());
 }
 
-fn push_changes(blocks: &mut Vec<Block>, changes: &[&Change], home: &HomeContent<'_>, none: &'static str) {
+fn push_changes(blocks: &mut Vec<Block>, changes: &[&Change], home: &HomeContent<'_>, empty_text: &'static str) {
     if changes.is_empty() {
-        blocks.push(context(Mrkdwn::new(none)));
+        blocks.push(context(Mrkdwn::new(empty_text)));
     }
     blocks.extend(changes.iter().take(MAX_CHANGES).map(|change| render_change(change, home)));
     push_remaining(blocks, changes.len());
@@ -158,19 +158,19 @@ mod tests {
     }
 
     #[test]
-    fn however_much_there_is_a_view_holds_it() {
+    fn many_changes_stay_within_the_limit_of_a_view() {
         let change = sample::change();
         let many = vec![&change; 40];
-        let said = render_home(&sample_home(many.clone(), many.clone(), many));
-        assert!(said.blocks.len() <= 100, "{}", said.blocks.len());
-        assert_eq!(said.text, "40 changes wait for your approval.");
-        assert!(format!("{:?}", said.blocks).contains("and 30 more: "), "what is left out is counted");
+        let rendered = render_home(&sample_home(many.clone(), many.clone(), many));
+        assert!(rendered.blocks.len() <= 100, "{}", rendered.blocks.len());
+        assert_eq!(rendered.text, "40 changes wait for your approval.");
+        assert!(format!("{:?}", rendered.blocks).contains("and 30 more: "), "omitted changes are counted");
     }
 
     #[test]
-    fn where_nothing_is_it_says_so() {
-        let said = render_home(&sample_home(Vec::new(), Vec::new(), Vec::new()));
-        let text = format!("{:?}", said.blocks);
+    fn an_empty_home_has_sentences_for_each_section() {
+        let rendered = render_home(&sample_home(Vec::new(), Vec::new(), Vec::new()));
+        let text = format!("{:?}", rendered.blocks);
         for sentence in ["Nothing.", "You have asked for nothing", "Nobody else has anything under way"] {
             assert!(text.contains(sentence), "{sentence}: {text}");
         }

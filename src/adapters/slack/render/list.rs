@@ -20,7 +20,7 @@ const MAX_CELL_REASON: usize = 24;
 const MAX_LINE_VERSION: usize = 60;
 const MAX_LINE_REASON: usize = 120;
 
-pub fn render_list(listing: &Listing, whom: Viewer<'_>, now: Timestamp) -> Rendered {
+pub fn render_list(listing: &Listing, viewer: Viewer<'_>, now: Timestamp) -> Rendered {
     let lines = build_rows(listing, now);
     let head = format_headline(listing);
     let text = format_fallback_text(&head, &lines);
@@ -29,7 +29,7 @@ pub fn render_list(listing: &Listing, whom: Viewer<'_>, now: Timestamp) -> Rende
     if lines.len() > 1 {
         blocks.push(table(lines));
     }
-    push_footer(&mut blocks, listing, whom);
+    push_footer(&mut blocks, listing, viewer);
     Rendered { text, blocks }
 }
 
@@ -148,8 +148,8 @@ fn describe_cell(cell: &ListCell, now: Timestamp, version: usize, reason: usize)
 }
 
 /// Shortens a reason from the cluster, and replaces the characters that escaping would make up to five times as long.
-fn sanitize_reason(words: &str, most: usize) -> String {
-    truncate_middle(words, most).replace('<', "\u{2039}").replace('>', "\u{203a}").replace('&', "+")
+fn sanitize_reason(reason: &str, max: usize) -> String {
+    truncate_middle(reason, max).replace('<', "\u{2039}").replace('>', "\u{203a}").replace('&', "+")
 }
 
 /// The first rows as text, for notifications and screen readers.
@@ -167,27 +167,27 @@ fn format_fallback_text(head: &Mrkdwn, lines: &[TableRow]) -> String {
     text.into_string()
 }
 
-fn push_footer(blocks: &mut Vec<Block>, listing: &Listing, whom: Viewer<'_>) {
-    let any = |marked: fn(&ListCell) -> bool| match &listing.layout {
-        ListLayout::Grid { lines, .. } => lines.iter().flat_map(|(_, cells)| cells).flatten().any(marked),
-        ListLayout::Lines(lines) => lines.iter().any(|(_, _, cell)| marked(cell)),
+fn push_footer(blocks: &mut Vec<Block>, listing: &Listing, viewer: Viewer<'_>) {
+    let has_cell = |is_marked: fn(&ListCell) -> bool| match &listing.layout {
+        ListLayout::Grid { lines, .. } => lines.iter().flat_map(|(_, cells)| cells).flatten().any(is_marked),
+        ListLayout::Lines(lines) => lines.iter().any(|(_, _, cell)| is_marked(cell)),
     };
-    if any(|cell| cell.is_behind == Some(true)) {
+    if has_cell(|cell| cell.is_behind == Some(true)) {
         blocks.push(context(Mrkdwn::new("\u{2b06} behind: the environment below runs something newer.")));
     }
-    if any(|cell| cell.not_from_git) {
+    if has_cell(|cell| cell.not_from_git) {
         let legend =
             "\u{26a0} not from Git: the branch or the manifest of the environment does not explain this version.";
         blocks.push(context(Mrkdwn::new(legend)));
     }
-    if let Viewer::Channel { shared_by: Some(person) } = whom {
+    if let Viewer::Channel { shared_by: Some(person) } = viewer {
         blocks.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
     }
     let request = |page: usize| PageRequest::List { filter: listing.filter.clone(), page };
     let earlier = (listing.page > 0).then(|| request(listing.page - 1));
     let later = (listing.page + 1 < listing.page_count).then(|| request(listing.page + 1));
-    let mut buttons = build_page_buttons(whom, earlier.as_ref(), later.as_ref());
-    if let Viewer::Person = whom {
+    let mut buttons = build_page_buttons(viewer, earlier.as_ref(), later.as_ref());
+    if let Viewer::Person = viewer {
         buttons.push(button("Share", SHARE_LIST, request(listing.page).to_button_value()));
     }
     if !buttons.is_empty() {

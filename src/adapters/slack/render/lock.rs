@@ -21,12 +21,12 @@ pub fn render_lock_announcement(lock: &Lock) -> Rendered {
         .raw(" locked ")
         .append(&format_lock_scope(lock))
         .append(&format_reason(lock));
-    let what = Mrkdwn::new("Nobody can change it until ");
-    let what = match lock.until {
-        Some(until) => what.date_time(until),
-        None => what.raw("somebody unlocks it"),
+    let note = Mrkdwn::new("Nobody can change it until ");
+    let note = match lock.until {
+        Some(until) => note.date_time(until),
+        None => note.raw("somebody unlocks it"),
     };
-    render_with_blocks(text, vec![context(what.raw(": ").code(&format_unlock_command(lock)))])
+    render_with_blocks(text, vec![context(note.raw(": ").code(&format_unlock_command(lock)))])
 }
 
 /// The answer to the person who set the lock.
@@ -40,8 +40,8 @@ pub fn render_locked(lock: &Lock) -> Rendered {
 }
 
 /// The answer if the environment is already locked. For another person's lock, it has a button to take the lock over.
-pub fn render_already_locked(lock: &Lock, by_whoever_asks: bool) -> Rendered {
-    if by_whoever_asks {
+pub fn render_already_locked(lock: &Lock, is_own: bool) -> Rendered {
+    if is_own {
         let text = Mrkdwn::new("You have locked ")
             .append(&format_lock_scope(lock))
             .append(&format_period(lock))
@@ -165,7 +165,7 @@ pub fn render_locks(locks: &[Lock], environment: Option<&EnvironmentName>) -> Re
     let count = locks.len();
     let head =
         Mrkdwn::default().plain(&format!("{count} {} in force:", if count == 1 { "lock is" } else { "locks are" }));
-    let one = |lock: &Lock| {
+    let render_lock = |lock: &Lock| {
         let line = format_lock_scope(lock)
             .raw(" by ")
             .person(&lock.by)
@@ -173,7 +173,7 @@ pub fn render_locks(locks: &[Lock], environment: Option<&EnvironmentName>) -> Re
             .append(&format_reason(lock));
         section(line.raw(" To end it: ").code(&format_unlock_command(lock)))
     };
-    let mut blocks: Vec<Block> = locks.iter().take(MAX_LOCKS).map(one).collect();
+    let mut blocks: Vec<Block> = locks.iter().take(MAX_LOCKS).map(render_lock).collect();
     if count > MAX_LOCKS {
         let narrow = format!("/gantry locks {}", first.environment);
         let more =
@@ -194,15 +194,16 @@ pub fn render_already_yours(lock: &Lock) -> Rendered {
     render_with_blocks(text, vec![context(Mrkdwn::new("To end it: ").code(&format_unlock_command(lock)))])
 }
 
-/// The answer to a person without the right. `who` are the people that have it.
-pub fn render_not_permitted(environment: &EnvironmentName, who: &[MemberLabel]) -> Rendered {
-    let text = Mrkdwn::new("Only ").name_people(who).raw(" may lock and unlock ").bold(environment.as_str()).raw(".");
+/// The answer to a person without the right. `permitted` are the people that have it.
+pub fn render_not_permitted(environment: &EnvironmentName, permitted: &[MemberLabel]) -> Rendered {
+    let text =
+        Mrkdwn::new("Only ").name_people(permitted).raw(" may lock and unlock ").bold(environment.as_str()).raw(".");
     render_with_blocks(text, vec![context(Mrkdwn::new("Next: ask one of them."))])
 }
 
 /// The answer if the right of the requester cannot be checked. The request is refused.
-pub fn render_permission_unknown(environment: &EnvironmentName, why: &str) -> Rendered {
-    let text = Mrkdwn::default().plain(why).raw(", so ").bold(environment.as_str()).raw(" stays as it is.");
+pub fn render_permission_unknown(environment: &EnvironmentName, reason: &str) -> Rendered {
+    let text = Mrkdwn::default().plain(reason).raw(", so ").bold(environment.as_str()).raw(" stays as it is.");
     render_with_blocks(
         text,
         vec![context(Mrkdwn::new("Next: try again in a minute; if it stays so, ask whoever runs me."))],
@@ -251,8 +252,8 @@ pub(super) fn format_unlock_command(lock: &Lock) -> String {
     }
 }
 
-fn render_with_blocks(text: Mrkdwn, more: Vec<Block>) -> Rendered {
+fn render_with_blocks(text: Mrkdwn, extra: Vec<Block>) -> Rendered {
     let mut blocks = vec![section(text.clone())];
-    blocks.extend(more);
+    blocks.extend(extra);
     Rendered { text: text.into_string(), blocks }
 }

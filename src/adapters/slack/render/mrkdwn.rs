@@ -76,15 +76,15 @@ impl Mrkdwn {
     /// Appends people as the rules name them. Groups are named and not mentioned, because a mention would notify all
     /// members.
     #[must_use]
-    pub fn name_people(self, all: &[MemberLabel]) -> Self {
+    pub fn name_people(self, members: &[MemberLabel]) -> Self {
         let mut text = self;
-        for (index, called) in all.iter().enumerate() {
+        for (index, member) in members.iter().enumerate() {
             text = match index {
                 0 => text,
-                last if last + 1 == all.len() => text.raw(" and "),
+                last if last + 1 == members.len() => text.raw(" and "),
                 _ => text.raw(", "),
             };
-            text = match called {
+            text = match member {
                 MemberLabel::Group { handle, .. } | MemberLabel::Handle(handle) => text.plain("@").plain(handle),
                 MemberLabel::Person(person) => text.person(person),
                 MemberLabel::Team(team) => text.raw("the GitHub team ").code(team),
@@ -96,8 +96,8 @@ impl Mrkdwn {
 
     /// Appends a mention of people who must act. It notifies all members of a Slack group.
     #[must_use]
-    pub fn mention(mut self, who: &MemberLabel) -> Self {
-        match who {
+    pub fn mention(mut self, member: &MemberLabel) -> Self {
+        match member {
             MemberLabel::Group { id, handle } => {
                 self.0.push_str("<!subteam^");
                 self.0.extend(id.chars().filter(char::is_ascii_alphanumeric));
@@ -113,8 +113,8 @@ impl Mrkdwn {
     /// Appends a link, or the text alone if the URL is not an HTTP URL.
     #[must_use]
     pub fn link(mut self, url: &str, text: &str) -> Self {
-        let web = url.starts_with("https://") || url.starts_with("http://");
-        if !web || url.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '|')) {
+        let is_http = url.starts_with("https://") || url.starts_with("http://");
+        if !is_http || url.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '|')) {
             return self.plain(text);
         }
         self.0.push('<');
@@ -169,18 +169,18 @@ pub(super) fn is_hidden(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Shortens to `most` characters and keeps both ends, because a tag often ends with its commit.
-pub fn truncate_middle(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
+/// Shortens to `max` characters and keeps both ends, because a tag often ends with its commit.
+pub fn truncate_middle(text: &str, max: usize) -> std::borrow::Cow<'_, str> {
     // A text has at most as many characters as bytes.
-    if text.len() <= most {
+    if text.len() <= max {
         return text.into();
     }
     let count = text.chars().count();
-    if count <= most {
+    if count <= max {
         return text.into();
     }
-    let tail = most / 2;
-    let head = most.saturating_sub(tail + 1);
+    let tail = max / 2;
+    let head = max.saturating_sub(tail + 1);
     let first: String = text.chars().take(head).collect();
     let last: String = text.chars().skip(count - tail).collect();
     format!("{first}\u{2026}{last}").into()
@@ -226,20 +226,20 @@ mod tests {
     }
 
     #[test]
-    fn people_are_named_without_calling_whole_groups() {
+    fn people_are_named_without_mentioning_groups() {
         let group = MemberLabel::Group { id: "S0RELEASE".to_owned(), handle: "release-managers".to_owned() };
         let team = MemberLabel::Team("acme/release".to_owned());
-        let named = |all: &[MemberLabel]| Mrkdwn::default().name_people(all).into_string();
+        let render = |members: &[MemberLabel]| Mrkdwn::default().name_people(members).into_string();
         assert_eq!(
-            named(&[group, MemberLabel::Person(PersonId::new("U0BOB")), team]),
+            render(&[group, MemberLabel::Person(PersonId::new("U0BOB")), team]),
             "@release-managers, <@U0BOB> and the GitHub team `acme/release`"
         );
-        assert_eq!(named(&[MemberLabel::Handle("x<!here>".to_owned())]), "@x&lt;!here&gt;");
-        assert_eq!(named(&[MemberLabel::Everyone]), "members of this workspace");
+        assert_eq!(render(&[MemberLabel::Handle("x<!here>".to_owned())]), "@x&lt;!here&gt;");
+        assert_eq!(render(&[MemberLabel::Everyone]), "members of this workspace");
     }
 
     #[test]
-    fn a_link_leads_only_to_the_web() {
+    fn only_http_urls_become_links() {
         let link = |url| Mrkdwn::default().link(url, "a<b").into_string();
         assert_eq!(link("https://example.com/?a=1&b=2"), "<https://example.com/?a=1&amp;b=2|a&lt;b>");
         for url in ["javascript:alert(1)", "https://x|y>", "https://x y", "!channel"] {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_said_in_one_unit() {
+    fn a_duration_is_shown_in_one_unit() {
         let cases = [
             (0, (0, "s")),
             (59, (59, "s")),
@@ -265,13 +265,13 @@ mod tests {
             (172_800, (2, "d")),
             (-5, (0, "s")),
         ];
-        for (seconds, said) in cases {
-            assert_eq!(humanize_duration(SignedDuration::from_secs(seconds)), said);
+        for (seconds, expected) in cases {
+            assert_eq!(humanize_duration(SignedDuration::from_secs(seconds)), expected);
         }
     }
 
     #[test]
-    fn no_character_that_needs_an_escape_is_overlooked() {
+    fn every_character_is_escaped_as_expected() {
         for c in '\0'..=char::MAX {
             let escaped = Mrkdwn::default().code(&c.to_string());
             let inside = escaped.as_str().trim_matches('`');
@@ -292,7 +292,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn escaped_text_has_no_bracket(text in "\\PC{0,60}") {
+        fn escaped_text_has_no_angle_bracket(text in "\\PC{0,60}") {
             prop_assert!(!Mrkdwn::default().plain(&text).as_str().contains(['<', '>']));
             prop_assert!(truncate_middle(&text, 16).chars().count() <= 16);
         }

@@ -65,33 +65,33 @@ pub struct PageAction {
 impl PageAction {
     /// `None` for other buttons.
     pub fn parse(action: &str, value: &str) -> Option<Self> {
-        let way = match action {
+        let mode = match action {
             EARLIER | LATER | LIST_EARLIER | LIST_LATER => PageMode::Private,
             OPEN_EARLIER | OPEN_LATER | LIST_OPEN_EARLIER | LIST_OPEN_LATER => PageMode::Public,
             SHARE_LIST => PageMode::Share,
             _ => return None,
         };
-        Some(Self { request: PageRequest::parse(value)?, mode: way })
+        Some(Self { request: PageRequest::parse(value)?, mode })
     }
 }
 
 impl PageRequest {
     pub(super) fn to_button_value(&self) -> String {
-        let named = |filter: &ListFilter| {
+        let format_filter = |filter: &ListFilter| {
             let artefact = filter.artefact.as_ref().map_or("", |name| name.as_str());
             let environment = filter.environment.as_ref().map_or("", |name| name.as_str());
             [artefact, "|", environment].concat()
         };
         match self {
             // Every list has one, and `concat` is faster than `format!`.
-            Self::List { filter, page } => ["list|", &page.to_string(), "|", &named(filter)].concat(),
+            Self::List { filter, page } => ["list|", &page.to_string(), "|", &format_filter(filter)].concat(),
             Self::Status { filter, cursor } => {
-                format!("status|{}|{}", format_cursor(cursor, ChangeId::to_string), named(filter))
+                format!("status|{}|{}", format_cursor(cursor, ChangeId::to_string), format_filter(filter))
             }
             Self::History { filter, count, cursor } => {
                 let count = count.map(|count| count.to_string()).unwrap_or_default();
                 let cursor = format_cursor(cursor, |LedgerPosition(number)| number.to_string());
-                format!("history|{count}|{cursor}|{}", named(filter))
+                format!("history|{count}|{cursor}|{}", format_filter(filter))
             }
             Self::Diff { source, target, page } => format!("diff|{page}|{source}|{target}"),
         }
@@ -99,8 +99,8 @@ impl PageRequest {
 
     /// Parses the value of a button. `None` for a forged value.
     fn parse(value: &str) -> Option<Self> {
-        let (what, rest) = value.split_once('|')?;
-        Some(match what {
+        let (kind, rest) = value.split_once('|')?;
+        Some(match kind {
             "list" => {
                 let (page, names) = rest.split_once('|')?;
                 Self::List { filter: parse_filter(names)?, page: page.parse().ok()? }
@@ -157,11 +157,11 @@ fn parse_cursor<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Curs
 
 /// The buttons for the neighbouring pages, if there are any.
 pub(super) fn build_page_buttons(
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
     earlier: Option<&PageRequest>,
     later: Option<&PageRequest>,
 ) -> Vec<Button> {
-    let (to_earlier, to_later) = match whom {
+    let (to_earlier, to_later) = match viewer {
         Viewer::Person => (EARLIER, LATER),
         Viewer::Channel { shared_by: None } => (OPEN_EARLIER, OPEN_LATER),
         // A shared message stays as the person saw it.
@@ -185,7 +185,7 @@ pub(super) fn render_page<C: Copy>(
     head: Mrkdwn,
     page: Page<PageItem<C>>,
     note: Option<Mrkdwn>,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
     request: impl Fn(Cursor<C>) -> PageRequest,
 ) -> Rendered {
     let sections = page.map(|item| {
@@ -193,11 +193,11 @@ pub(super) fn render_page<C: Copy>(
         (item.cursor, item.first, text)
     });
     let sections = sections.truncate_to_fit(MAX_CHARACTERS, |(_, _, text)| text.as_str().chars().count());
-    let beside = |there: bool, item: Option<&(C, Mrkdwn, Mrkdwn)>, cursor: fn(C) -> Cursor<C>| {
-        item.filter(|_| there).map(|(at, ..)| request(cursor(*at)))
+    let neighbour_request = |exists: bool, item: Option<&(C, Mrkdwn, Mrkdwn)>, cursor: fn(C) -> Cursor<C>| {
+        item.filter(|_| exists).map(|(position, ..)| request(cursor(*position)))
     };
-    let earlier = beside(sections.has_earlier, sections.oldest(), Cursor::Earlier);
-    let later = beside(sections.has_later, sections.newest(), Cursor::Later);
+    let earlier = neighbour_request(sections.has_earlier, sections.oldest(), Cursor::Earlier);
+    let later = neighbour_request(sections.has_later, sections.newest(), Cursor::Later);
     let mut text = head.clone();
     let mut blocks = vec![section(head)];
     for (_, first, whole) in sections.items() {
@@ -207,7 +207,7 @@ pub(super) fn render_page<C: Copy>(
         blocks.push(section(whole.clone()));
     }
     blocks.extend(note.map(context));
-    let buttons = build_page_buttons(whom, earlier.as_ref(), later.as_ref());
+    let buttons = build_page_buttons(viewer, earlier.as_ref(), later.as_ref());
     if !buttons.is_empty() {
         blocks.push(actions(buttons));
     }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_button_asks_for_what_could_be_typed_and_a_forged_one_for_nothing() {
+    fn a_button_value_round_trips_and_a_forged_one_is_refused() {
         let id = ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").unwrap();
         for request in [
             PageRequest::List { filter: only("checkout"), page: 3 },
@@ -283,18 +283,18 @@ mod tests {
     }
 
     #[test]
-    fn the_buttons_of_lists_that_were_sent_before_still_turn() {
-        let before = |action| PageAction::parse(action, "3|checkout|").expect("a list");
+    fn buttons_of_old_lists_still_work() {
+        let parse = |action| PageAction::parse(action, "3|checkout|").expect("a list");
         let request = PageRequest::List { filter: only("checkout"), page: 3 };
-        assert_eq!(before("list:earlier"), PageAction { request: request.clone(), mode: PageMode::Private });
-        assert_eq!(before("list:later"), PageAction { request: request.clone(), mode: PageMode::Private });
-        assert_eq!(before("list:open:later"), PageAction { request: request.clone(), mode: PageMode::Public });
-        assert_eq!(before("list:share"), PageAction { request, mode: PageMode::Share });
+        assert_eq!(parse("list:earlier"), PageAction { request: request.clone(), mode: PageMode::Private });
+        assert_eq!(parse("list:later"), PageAction { request: request.clone(), mode: PageMode::Private });
+        assert_eq!(parse("list:open:later"), PageAction { request: request.clone(), mode: PageMode::Public });
+        assert_eq!(parse("list:share"), PageAction { request, mode: PageMode::Share });
         assert_eq!(PageAction::parse("plan_confirm", "3|checkout|"), None);
     }
 
     #[test]
-    fn a_line_that_does_not_fit_is_left_out_as_a_whole() {
+    fn a_line_that_does_not_fit_is_left_out_completely() {
         let line = |length| Mrkdwn::default().plain(&"x".repeat(length));
         let text = join_fitting_lines(line(10), vec![line(3000), line(5)]).into_string();
         assert_eq!(text, "xxxxxxxxxx\nxxxxx\n\u{2026}");

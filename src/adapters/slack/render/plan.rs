@@ -55,8 +55,10 @@ fn describe_git_write(plan: &Plan) -> Mrkdwn {
     match (plan.promote, plan.manifest_file()) {
         (PromotionMethod::Merge, None) => Mrkdwn::new(", by a merge into ").code(&plan.branch),
         (PromotionMethod::PullRequest, None) => Mrkdwn::new(", by a pull request into ").code(&plan.branch),
-        (PromotionMethod::Merge, Some(at)) => Mrkdwn::new(", by a commit to ").code(&at.file),
-        (PromotionMethod::PullRequest, Some(at)) => Mrkdwn::new(", by a pull request that changes ").code(&at.file),
+        (PromotionMethod::Merge, Some(manifest)) => Mrkdwn::new(", by a commit to ").code(&manifest.file),
+        (PromotionMethod::PullRequest, Some(manifest)) => {
+            Mrkdwn::new(", by a pull request that changes ").code(&manifest.file)
+        }
     }
 }
 
@@ -82,10 +84,10 @@ pub fn render_chosen_environment(plan: &Plan, others: &[EnvironmentName]) -> Ren
 
 /// A link to the card, for a requester in another channel.
 pub fn render_card_link(plan: &Plan) -> Rendered {
-    let way = if plan.is_rollback() { " goes back in " } else { " is on its way to " };
+    let verb = if plan.is_rollback() { " goes back in " } else { " is on its way to " };
     let head = Mrkdwn::default()
         .bold(plan.artefact.as_str())
-        .raw(way)
+        .raw(verb)
         .bold(plan.environment.as_str())
         .raw(": <{link}|follow it here>.");
     Rendered { text: head.as_str().to_owned(), blocks: vec![section(head)] }

@@ -60,8 +60,8 @@ impl ProgressBar {
 
     fn into_mrkdwn(self) -> Mrkdwn {
         let steps = self.0.iter().enumerate();
-        steps.fold(Mrkdwn::default(), |text, (at, (mark, step))| {
-            let text = if at == 0 { text } else { text.raw("  \u{203a}  ") };
+        steps.fold(Mrkdwn::default(), |text, (index, (mark, step))| {
+            let text = if index == 0 { text } else { text.raw("  \u{203a}  ") };
             text.raw(mark).plain(step)
         })
     }
@@ -110,26 +110,27 @@ fn build_merged_bar(change: &Change, deploying: &DeployState, names: &ProgressLa
         None => bar,
     };
     let since = built_at.unwrap_or(deploying.merged_at);
-    let counted = |RolloutProgress { ready, wanted, .. }: &RolloutProgress| format!("rolling out {ready}/{wanted}");
+    let format_rollout =
+        |RolloutProgress { ready, wanted, .. }: &RolloutProgress| format!("rolling out {ready}/{wanted}");
     match &change.stage {
         Stage::Deployed { at, .. } => bar
             .push_completed("rolled out", since, *at)
             .push_mark(DONE, format!("running after {}", format_elapsed(change.began_at(), *at))),
         Stage::Failed { at, .. } => {
-            let what = if deploying.seen_at.is_some() { "rollout failed" } else { "failed" };
-            bar.push_mark(FAILED, format!("{what} after {}", format_elapsed(since, *at))).push_mark(LATER, "running")
+            let label = if deploying.seen_at.is_some() { "rollout failed" } else { "failed" };
+            bar.push_mark(FAILED, format!("{label} after {}", format_elapsed(since, *at))).push_mark(LATER, "running")
         }
         Stage::Stalled { .. } => {
             let waited = format_elapsed(since, deploying.deadline);
             let bar = match (&deploying.rollout, deploying.seen_at) {
-                (Some(progress), _) => bar.push_mark(UNKNOWN, format!("{} after {waited}", counted(progress))),
+                (Some(progress), _) => bar.push_mark(UNKNOWN, format!("{} after {waited}", format_rollout(progress))),
                 (None, Some(_)) => bar.push_mark(UNKNOWN, format!("not rolled out after {waited}")),
                 (None, None) => bar.push_mark(UNKNOWN, format!("not seen after {waited}")),
             };
             bar.push_mark(LATER, "running")
         }
         _ => match (&deploying.rollout, deploying.seen_at) {
-            (Some(progress), _) => bar.push_mark(NOW, counted(progress)),
+            (Some(progress), _) => bar.push_mark(NOW, format_rollout(progress)),
             (None, Some(_)) => bar.push_mark(NOW, "rolling out"),
             (None, None) if built_at.is_some() => bar.push_mark(NOW, "to be picked up"),
             (None, None) => bar.push_mark(NOW, names.built.1).push_mark(LATER, "rollout"),
@@ -144,7 +145,7 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
     let Some(deploying) = change.stage.deploying() else { return Some(section(bar)) };
     let plan = &change.plan;
     let merged = match (&plan.write, &plan.direction) {
-        (GitWrite::Manifest { file: at, .. }, _) => Mrkdwn::new("\nwritten to ").code(&at.file),
+        (GitWrite::Manifest { file: manifest, .. }, _) => Mrkdwn::new("\nwritten to ").code(&manifest.file),
         (GitWrite::Branch { .. }, Direction::Rollback(_)) => Mrkdwn::new("\nrestored on ").code(&plan.branch),
         (GitWrite::Branch { .. }, Direction::Promotion) => Mrkdwn::new("\nmerged into ").code(&plan.branch),
     };
@@ -175,7 +176,7 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
     let text =
         if matches!(change.stage, Stage::Deploying(_)) { text.append(&warn_rollout_delayed(deploying)) } else { text };
     let text = text.append(&warn_tag_missing(deploying)).append(&warn_trigger_failed(deploying));
-    Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").append(&describe_co_deployed(one)))))
+    Some(section(deploying.others.iter().fold(text, |text, other| text.raw("\n").append(&describe_co_deployed(other)))))
 }
 
 /// GitHub guards the head of a merge, but not its base, so the branch can move at the last moment.

@@ -61,7 +61,7 @@ mod tests {
     use crate::domain::sample;
 
     #[test]
-    fn a_button_carries_what_was_shown_and_a_forged_one_nothing() {
+    fn a_button_value_round_trips_and_a_forged_one_is_refused() {
         let plan = sample::plan();
         let button = build_promote_button(&plan.artefact, &plan.environment, &plan.version);
         let json = serde_json::to_value(button).unwrap();

@@ -49,8 +49,8 @@ fn format_version(artefact: &ArtefactName, version: &Version) -> Mrkdwn {
 
 fn append_names<T: AsRef<str>>(text: Mrkdwn, names: &[T]) -> Mrkdwn {
     let mut text = text;
-    for (at, name) in names.iter().take(MAX_NAMES).enumerate() {
-        text = if at > 0 { text.raw(", ") } else { text };
+    for (index, name) in names.iter().take(MAX_NAMES).enumerate() {
+        text = if index > 0 { text.raw(", ") } else { text };
         text = text.code(&truncate_middle(name.as_ref(), 80));
     }
     match names.len().saturating_sub(MAX_NAMES) {
@@ -70,19 +70,21 @@ fn link_commit(url: Option<&String>, pinned: &Sha) -> Mrkdwn {
 pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
     let text = Mrkdwn::new;
     match refusal {
-        Refusal::NotInEnvironment { artefact, environment, environments: there } => {
-            let there: Vec<_> = there.iter().map(EnvironmentName::as_str).collect();
+        Refusal::NotInEnvironment { artefact, environment, environments: names } => {
+            let names: Vec<_> = names.iter().map(EnvironmentName::as_str).collect();
             (
                 Mrkdwn::default().bold(artefact.as_str()).raw(" is not in ").bold(environment.as_str()).raw("."),
-                append_names(text("choose one of "), &there).raw("."),
+                append_names(text("choose one of "), &names).raw("."),
             )
         }
-        Refusal::FirstEnvironment { artefact, environment, branch, next_environment: above } => {
+        Refusal::FirstEnvironment { artefact, environment, branch, next_environment } => {
             let next = text("push to ").code(branch);
             (
                 text("Nothing is promoted to ").bold(environment.as_str()).raw(": it is fed by pushes."),
-                match above {
-                    Some(above) => next.raw(", or ").code(&format_promote_command(artefact, above)).raw("."),
+                match next_environment {
+                    Some(next_environment) => {
+                        next.raw(", or ").code(&format_promote_command(artefact, next_environment)).raw(".")
+                    }
                     None => next.raw("."),
                 },
             )
@@ -105,16 +107,9 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code(&format!("/gantry release {artefact} {}", quarantine.version.label()))
                 .append(&if *by_rollback { Mrkdwn::new(".") } else { suggest_override() }),
         ),
-        Refusal::RolledBackBelow {
-            artefact,
-            environment,
-            below,
-            version,
-            would_revert_target: takes_back,
-            restored,
-        } => {
+        Refusal::RolledBackBelow { artefact, environment, below, version, would_revert_target, restored } => {
             let why = Mrkdwn::default().bold(below.as_str()).raw(" was rolled back: ").code(version.label());
-            let why = if *takes_back {
+            let why = if *would_revert_target {
                 why.raw(" is older code there, and would take ")
                     .bold(environment.as_str())
                     .raw(" back as well. A promotion never goes back.")
@@ -170,13 +165,13 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code(&format_list_command(artefact))
                 .raw(" shows what runs where."),
         ),
-        Refusal::TagMoved { artefact, environment, tag, version, current_commit: now } => (
+        Refusal::TagMoved { artefact, environment, tag, version, current_commit } => (
             text("The tag ")
                 .code(&truncate_middle(tag, 80))
                 .raw(" was of ")
                 .append(&format_version(artefact, version))
                 .raw(", and somebody moved it to ")
-                .code(now.short())
+                .code(current_commit.short())
                 .raw(", so I do not know which of them you mean."),
             text("name the version itself: ")
                 .code(&format!("/rollback {artefact} {environment} {}", version.label()))
@@ -193,18 +188,18 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 text("to roll back what is there now: ").code(&format!("/rollback {artefact} {environment}")).raw("."),
             )
         }
-        Refusal::ImageMissing { artefact, environment, version, tag_moved: moved, alternative: instead } => {
+        Refusal::ImageMissing { artefact, environment, version, tag_moved, alternative } => {
             let why = text("The image of ").append(&format_version(artefact, version));
-            let why = if *moved {
+            let why = if *tag_moved {
                 why.raw(" is another one now: its tag was moved in the registry since it ran there.")
             } else {
                 why.raw(" is not in the registry any more.")
             };
             (
                 why.raw(" Nothing was changed."),
-                match instead {
-                    Some(instead) => text("the newest earlier version whose image is there: ")
-                        .code(&format!("/rollback {artefact} {environment} {instead}"))
+                match alternative {
+                    Some(alternative) => text("the newest earlier version whose image is there: ")
+                        .code(&format!("/rollback {artefact} {environment} {alternative}"))
                         .raw("."),
                     None => text("build it again under that tag, or repair it by a push."),
                 },
@@ -222,8 +217,8 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw("."),
             text("repair the file, or tell me under ").code("delivery").raw(" where the version stands."),
         ),
-        Refusal::NotPermitted { action: act, environment, permitted: who } => {
-            let text = text("You may not ").raw(match act {
+        Refusal::NotPermitted { action, environment, permitted } => {
+            let text = text("You may not ").raw(match action {
                 RestrictedAction::Promote => "promote to ",
                 RestrictedAction::Approve => "approve changes of ",
                 RestrictedAction::Cancel => "cancel changes of others in ",
@@ -231,13 +226,13 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 RestrictedAction::RollBack => "roll back in ",
                 RestrictedAction::Release => "release anything for ",
             });
-            if who.is_empty() {
+            if permitted.is_empty() {
                 return (
                     text.bold(environment.as_str()).raw(": nobody may."),
                     Mrkdwn::new("name them under ").code("overriders").raw(" in my configuration, or wait."),
                 );
             }
-            (text.bold(environment.as_str()).raw("."), Mrkdwn::new("ask ").name_people(who).raw(" to do it."))
+            (text.bold(environment.as_str()).raw("."), Mrkdwn::new("ask ").name_people(permitted).raw(" to do it."))
         }
         Refusal::NothingToPromote { artefact } => (
             text("Nothing to promote: every environment of ")
@@ -287,7 +282,7 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw("."),
             text("try again when its cluster answers."),
         ),
-        Refusal::NeverRanHealthy { artefact, below, version, healthy_versions: ran } => (
+        Refusal::NeverRanHealthy { artefact, below, version, healthy_versions } => (
             format_version(
                 artefact,
                 &Version { tag: Some(truncate_middle(version, 80).as_ref().into()), ..Version::default() },
@@ -295,10 +290,10 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             .raw(" has never run well in ")
             .bold(below.as_str())
             .raw(", as far as I have seen."),
-            if ran.is_empty() {
+            if healthy_versions.is_empty() {
                 text("deploy it there first.")
             } else {
-                append_names(text("choose one that has: "), ran).raw(".")
+                append_names(text("choose one that has: "), healthy_versions).raw(".")
             },
         ),
         Refusal::CommitUnknown { artefact, below, version } => (
@@ -313,13 +308,13 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
         ),
         Refusal::ChangeInProgress(under_way) => explain_under_way(under_way),
         Refusal::Locked { lock, environment } => {
-            let place = Mrkdwn::default().bold(environment.as_str());
-            let place = match &lock.artefact {
+            let scope = Mrkdwn::default().bold(environment.as_str());
+            let scope = match &lock.artefact {
                 // The locked artefact may be another one, which would move with the requested one.
-                Some(artefact) => place.raw(" stays as it is: ").bold(artefact.as_str()).raw(" there"),
-                None => place,
+                Some(artefact) => scope.raw(" stays as it is: ").bold(artefact.as_str()).raw(" there"),
+                None => scope,
             };
-            let owner = place.raw(" is locked by ").person(&lock.by);
+            let owner = scope.raw(" is locked by ").person(&lock.by);
             (owner.append(&lock::format_period(lock)).append(&lock::format_reason(lock)), lock::describe_options(lock))
         }
         Refusal::BranchMissing { environment, repository, branch, pinned } => (
@@ -344,16 +339,16 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             text("make the branch anew from the one below, or join the histories by hand with ")
                 .code("git merge --allow-unrelated-histories"),
         ),
-        Refusal::NothingNew { artefact, environment, version, running: runs } => {
-            let same = runs.as_ref().is_some_and(|runs| runs.commit.is_some());
+        Refusal::NothingNew { artefact, environment, version, running } => {
+            let commit_is_known = running.as_ref().is_some_and(|running| running.commit.is_some());
             let head = Mrkdwn::default()
                 .bold(environment.as_str())
                 .raw(" has everything of ")
                 .append(&format_version(artefact, version))
                 .raw(" already");
             (
-                match runs {
-                    Some(runs) if same => head.raw(": ").code(runs.label()).raw(" runs there."),
+                match running {
+                    Some(running) if commit_is_known => head.raw(": ").code(running.label()).raw(" runs there."),
                     _ => head.raw("."),
                 },
                 text("push something new; ").code(&format_list_command(artefact)).raw(" shows what runs where."),
@@ -372,14 +367,16 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             .raw("."),
             text("promote the artefact that changed; ").code("/list").raw(" shows what is behind."),
         ),
-        Refusal::Downgrade { artefact, environment, version, running: runs } => {
+        Refusal::Downgrade { artefact, environment, version, running } => {
             let head = Mrkdwn::default()
                 .bold(environment.as_str())
                 .raw(" is newer than ")
                 .append(&format_version(artefact, version));
             (
-                match runs {
-                    Some(runs) => head.raw(": ").code(runs.label()).raw(" runs there. A promotion never goes back."),
+                match running {
+                    Some(running) => {
+                        head.raw(": ").code(running.label()).raw(" runs there. A promotion never goes back.")
+                    }
                     None => head.raw(". A promotion never goes back."),
                 },
                 text("to go back on purpose, ").code(&format!("/rollback {artefact} {environment}")).raw("."),

@@ -49,11 +49,11 @@ impl Rendered {
         self.plain_blocks_where(|block| matches!(block, Block::Table { .. } | Block::RichText { .. }))
     }
 
-    fn plain_blocks_where(&self, unknown: impl Fn(&Block) -> bool) -> Option<Vec<Block>> {
-        self.blocks.iter().any(&unknown).then(|| {
+    fn plain_blocks_where(&self, is_replaced: impl Fn(&Block) -> bool) -> Option<Vec<Block>> {
+        self.blocks.iter().any(&is_replaced).then(|| {
             let plain = |block: &Block| match block {
-                Block::Table { rows } if unknown(block) => render_as_sections(rows),
-                Block::RichText { elements: [section] } if unknown(block) => {
+                Block::Table { rows } if is_replaced(block) => render_as_sections(rows),
+                Block::RichText { elements: [section] } if is_replaced(block) => {
                     vec![render_code_section(&section.elements)]
                 }
                 block => vec![block.clone()],

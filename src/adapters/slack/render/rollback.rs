@@ -131,14 +131,14 @@ pub fn render_environment_choice(
     reason: Option<&str>,
 ) -> Rendered {
     let text = Mrkdwn::new("In which environment is ").bold(artefact.as_str()).raw(" to be rolled back?");
-    let one = |environment: &EnvironmentName| {
+    let build_choice = |environment: &EnvironmentName| {
         let command = format_command(artefact, environment, version, reason);
         build_command_button(&truncate_middle(environment.as_str(), MAX_LABEL), command)
     };
     let mut blocks = vec![section(text.clone())];
     match environments.first() {
         Some(first) => {
-            blocks.push(actions(environments.iter().take(20).map(one).collect()));
+            blocks.push(actions(environments.iter().take(20).map(build_choice).collect()));
             let example = format!("/rollback {artefact} {first}");
             blocks.push(context(Mrkdwn::new("Or type it: ").code(&example)));
         }
@@ -168,13 +168,13 @@ pub fn render_version_choice(
             None => text,
         };
     }
-    let one = |(version, _): &(Version, HealthyPeriod)| {
+    let build_choice = |(version, _): &(Version, HealthyPeriod)| {
         let command = format_command(artefact, environment, Some(version.label()), reason);
         build_command_button(&truncate_middle(version.label(), MAX_LABEL), command)
     };
     let blocks = vec![
         section(text.clone()),
-        actions(versions.iter().map(one).collect()),
+        actions(versions.iter().map(build_choice).collect()),
         context(Mrkdwn::new("A button rolls back to that version; in production you are asked once more.")),
     ];
     Rendered { text: text.into_string(), blocks }
@@ -282,12 +282,14 @@ pub fn render_not_quarantined(artefact: &ArtefactName, version: &str, others: &[
     let next = match others.split_first() {
         None => Mrkdwn::new("No version of it is."),
         Some((first, rest)) => {
-            let one = |text: Mrkdwn, it: &Quarantine| {
-                text.code(it.version.label()).raw(" in ").plain(it.environment.as_str())
+            let append_version = |text: Mrkdwn, quarantine: &Quarantine| {
+                text.code(quarantine.version.label()).raw(" in ").plain(quarantine.environment.as_str())
             };
             rest.iter()
                 .take(MAX_NAMES - 1)
-                .fold(one(Mrkdwn::new("These are: "), first), |text, it| one(text.raw(", "), it))
+                .fold(append_version(Mrkdwn::new("These are: "), first), |text, quarantine| {
+                    append_version(text.raw(", "), quarantine)
+                })
         }
     };
     Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }

@@ -13,7 +13,8 @@ const MAX_NAMES: usize = 5;
 
 /// The text of the card while the change is deploying, and after it stalled.
 pub(super) fn describe_stall(change: &Change) -> Option<Mrkdwn> {
-    let (deploying, silence) = change.stage.deploying().and_then(|it| Some((it, it.silence.as_deref()?)))?;
+    let (deploying, diagnosis) =
+        change.stage.deploying().and_then(|deploying| Some((deploying, deploying.silence.as_deref()?)))?;
     let head = match &change.stage {
         Stage::Deploying(_) => {
             let merged = match (&change.plan.write, &change.plan.direction) {
@@ -25,19 +26,19 @@ pub(super) fn describe_stall(change: &Change) -> Option<Mrkdwn> {
         }
         _ => Mrkdwn::new("*Last seen:*"),
     };
-    let text = describe_observations(change, deploying, silence)
+    let text = describe_observations(change, deploying, diagnosis)
         .iter()
         .fold(head, |text, fact| text.raw("\n\u{2022} ").append(fact));
     Some(match &change.stage {
-        Stage::Deploying(_) => text.raw("\n").raw(suggest_next_step(silence)).raw(" I keep looking."),
+        Stage::Deploying(_) => text.raw("\n").raw(suggest_next_step(diagnosis)).raw(" I keep looking."),
         _ => text,
     })
 }
 
-fn describe_observations(change: &Change, deploying: &DeployState, silence: &StallDiagnosis) -> Vec<Mrkdwn> {
+fn describe_observations(change: &Change, deploying: &DeployState, diagnosis: &StallDiagnosis) -> Vec<Mrkdwn> {
     let plan = &change.plan;
     let branch = Mrkdwn::new("branch ").code(plan.write_target().1);
-    let branch = match &silence.branch {
+    let branch = match &diagnosis.branch {
         BranchFinding::AsMerged => {
             branch.raw(" is at ").append(&link_commit(plan, &deploying.result)).raw(", as merged")
         }
@@ -48,15 +49,15 @@ fn describe_observations(change: &Change, deploying: &DeployState, silence: &Sta
     };
     // A stalled change names the running version in another line.
     let given_up = !matches!(change.stage, Stage::Deploying(_));
-    let runs = silence.runs.as_ref().filter(|runs| runs.untold || !given_up).map(|runs| {
+    let runs = diagnosis.runs.as_ref().filter(|runs| runs.untold || !given_up).map(|runs| {
         let text = Mrkdwn::new("the cluster runs ").code(&truncate_middle(&runs.version, MAX_TEXT));
         if runs.untold { text.raw(", and nothing tells which commit that was built from") } else { text }
     });
     [
         Some(branch),
-        describe_build(&silence.build),
-        describe_image(&silence.image),
-        silence.word.as_ref().map(describe_controller_message),
+        describe_build(&diagnosis.build),
+        describe_image(&diagnosis.image),
+        diagnosis.word.as_ref().map(describe_controller_message),
         runs,
     ]
     .into_iter()
@@ -65,12 +66,12 @@ fn describe_observations(change: &Change, deploying: &DeployState, silence: &Sta
 }
 
 fn describe_build(build: &BuildFinding) -> Option<Mrkdwn> {
-    let named = |names: &[String]| {
+    let list_names = |names: &[String]| {
         let all = names.iter().take(MAX_NAMES).enumerate();
         let text = all.fold(
             Mrkdwn::new("CI: "),
-            |text, (at, name)| {
-                if at == 0 { text.code(name) } else { text.raw(", ").code(name) }
+            |text, (index, name)| {
+                if index == 0 { text.code(name) } else { text.raw(", ").code(name) }
             },
         );
         match names.len().saturating_sub(MAX_NAMES) {
@@ -78,15 +79,18 @@ fn describe_build(build: &BuildFinding) -> Option<Mrkdwn> {
             left => text.plain(&format!(" and {left} more")),
         }
     };
-    let many = |names: &[String], one: &'static str, more: &'static str| if names.len() == 1 { one } else { more };
+    let choose_plural =
+        |names: &[String], one: &'static str, more: &'static str| if names.len() == 1 { one } else { more };
     Some(match build {
         BuildFinding::NotNeeded => return None,
         BuildFinding::NotBegun => {
             Mrkdwn::new("CI: nothing is known of this commit, it has not begun or does not tell GitHub")
         }
-        BuildFinding::Running { names } => named(names).raw(many(names, " is still running", " are still running")),
+        BuildFinding::Running { names } => {
+            list_names(names).raw(choose_plural(names, " is still running", " are still running"))
+        }
         BuildFinding::Failed { names, url } => {
-            let text = named(names).raw(" failed");
+            let text = list_names(names).raw(" failed");
             match url {
                 Some(url) => text.raw(" (").link(url, "see").raw(")"),
                 None => text,
@@ -110,18 +114,18 @@ fn describe_image(image: &ImageFinding) -> Option<Mrkdwn> {
     })
 }
 
-fn describe_controller_message(word: &ControllerMessage) -> Mrkdwn {
-    let text = Mrkdwn::default().plain(&word.by).raw(" said ").date_time(word.at).raw(" that ");
-    let text = match &word.commit {
+fn describe_controller_message(message: &ControllerMessage) -> Mrkdwn {
+    let text = Mrkdwn::default().plain(&message.by).raw(" said ").date_time(message.at).raw(" that ");
+    let text = match &message.commit {
         Some(commit) => text.code(commit.short()),
         None => text.raw("something"),
     };
-    let text = text.raw(match word.said {
+    let text = text.raw(match message.said {
         ReportedOutcome::Succeeded => " is applied",
         ReportedOutcome::Failed => " failed",
         ReportedOutcome::Progressing => " is under way",
     });
-    if word.text.trim().is_empty() { text } else { text.raw(": ").append(&shorten_text(&word.text)) }
+    if message.text.trim().is_empty() { text } else { text.raw(": ").append(&shorten_text(&message.text)) }
 }
 
 fn shorten_text(text: &str) -> Mrkdwn {
@@ -129,14 +133,14 @@ fn shorten_text(text: &str) -> Mrkdwn {
 }
 
 /// Advice for the most likely cause.
-fn suggest_next_step(silence: &StallDiagnosis) -> &'static str {
-    match (&silence.build, &silence.image) {
+fn suggest_next_step(diagnosis: &StallDiagnosis) -> &'static str {
+    match (&diagnosis.build, &diagnosis.image) {
         (_, ImageFinding::There { .. }) => "Next: look why the controller does not pick it up.",
         (BuildFinding::Failed { .. }, _) => "Next: run the build again, or push a repair and promote it.",
         (BuildFinding::Running { .. }, _) => "Next: wait for the build, or look what holds it up.",
         (BuildFinding::NotBegun, _) => "Next: look why CI does not build this commit.",
         (BuildFinding::NotNeeded, ImageFinding::Missing { .. }) => "Next: look why the image is gone, or *Roll back*.",
-        _ if silence.runs.as_ref().is_some_and(|runs| runs.untold) => {
+        _ if diagnosis.runs.as_ref().is_some_and(|runs| runs.untold) => {
             "Next: see whether that is it; only a controller's report could tell me."
         }
         _ => "Next: look at CI and at the controller.",

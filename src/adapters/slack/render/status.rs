@@ -55,8 +55,8 @@ pub fn render_status(
     filter: &ListFilter,
     page: Page<&Change>,
     count: StatusCounts,
-    known: &StatusDetails,
-    whom: Viewer<'_>,
+    details: &StatusDetails,
+    viewer: Viewer<'_>,
     now: Timestamp,
 ) -> Rendered {
     if page.is_empty() {
@@ -68,27 +68,28 @@ pub fn render_status(
             .raw(" what happened.");
         return Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] };
     }
-    let many = |count: usize| if count == 1 { "1 change is".to_owned() } else { format!("{count} changes are") };
+    let format_count =
+        |count: usize| if count == 1 { "1 change is".to_owned() } else { format!("{count} changes are") };
     let head = match count {
-        StatusCounts { under_way, watched: 0 } => format!("{} under way", many(under_way)),
-        StatusCounts { under_way: 0, watched } => format!("{} still watched", many(watched)),
+        StatusCounts { under_way, watched: 0 } => format!("{} under way", format_count(under_way)),
+        StatusCounts { under_way: 0, watched } => format!("{} still watched", format_count(watched)),
         StatusCounts { under_way, watched } => {
-            format!("{} under way, {} still watched", many(under_way), many(watched))
+            format!("{} under way, {} still watched", format_count(under_way), format_count(watched))
         }
     };
     let head = Mrkdwn::default().plain(&head);
     let items = page.map(|change| {
-        let (first, rest) = describe_change(change, known, now);
+        let (first, rest) = describe_change(change, details, now);
         PageItem { cursor: change.id, first, rest }
     });
-    render_page(append_filter(head, filter).raw(":"), items, None, whom, |cursor| PageRequest::Status {
+    render_page(append_filter(head, filter).raw(":"), items, None, viewer, |cursor| PageRequest::Status {
         filter: filter.clone(),
         cursor,
     })
 }
 
 /// The changes with the same short id in detail: almost always one.
-pub fn render_details(changes: &[(Change, Vec<ChangeEvent>)], known: &StatusDetails, now: Timestamp) -> Rendered {
+pub fn render_details(changes: &[(Change, Vec<ChangeEvent>)], details: &StatusDetails, now: Timestamp) -> Rendered {
     let mut text = Mrkdwn::default();
     let mut blocks = Vec::new();
     let shown = &changes[..changes.len().min(MAX_NAMESAKES)];
@@ -98,7 +99,7 @@ pub fn render_details(changes: &[(Change, Vec<ChangeEvent>)], known: &StatusDeta
         blocks.push(section(namesakes));
     }
     for (change, steps) in shown {
-        let (first, rest) = describe_change(change, known, now);
+        let (first, rest) = describe_change(change, details, now);
         text = text.append(&first).raw("\n");
         blocks.push(section(join_fitting_lines(first, rest)));
         blocks.extend(render_timeline(change, steps, MAX_TIMELINE_LINES / shown.len(), now));
@@ -126,13 +127,13 @@ fn append_filter(text: Mrkdwn, filter: &ListFilter) -> Mrkdwn {
 }
 
 /// The description of a change: headline, versions, requester, age, open conditions, and links.
-pub(super) fn describe_change(change: &Change, known: &StatusDetails, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+pub(super) fn describe_change(change: &Change, details: &StatusDetails, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let first = Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&format_headline(change));
     let mut rest = vec![format_version_move(change).raw(" \u{b7} ").append(&format_requester(change))];
     rest.extend(list_co_deployed(&change.plan));
-    rest.extend(format_age(change, known, now));
+    rest.extend(format_age(change, details, now));
     rest.extend(describe_waits(change));
-    rest.push(format_links(change, known.card_links.get(&change.id)));
+    rest.push(format_links(change, details.card_links.get(&change.id)));
     if change.stage.can_cancel() {
         rest.push(Mrkdwn::new("To stop it: ").code(&format!("/gantry cancel {}", change.id.to_short_id())));
     }
@@ -171,14 +172,14 @@ pub(super) fn format_requester(change: &Change) -> Mrkdwn {
 }
 
 /// `None` for a change that is over.
-fn format_age(change: &Change, known: &StatusDetails, now: Timestamp) -> Option<Mrkdwn> {
-    let words = match &change.stage {
+fn format_age(change: &Change, details: &StatusDetails, now: Timestamp) -> Option<Mrkdwn> {
+    let prefix = match &change.stage {
         stage if stage.is_active() => "under way for ",
         stage if stage.is_watched() => "still watched, for ",
         _ => return None,
     };
-    let text = Mrkdwn::new(words).plain(&format_elapsed(change.began_at(), now));
-    Some(match known.stage_since.get(&change.id) {
+    let text = Mrkdwn::new(prefix).plain(&format_elapsed(change.began_at(), now));
+    Some(match details.stage_since.get(&change.id) {
         Some(since) if *since > change.began_at() => {
             text.raw(" \u{b7} in this stage since ").date_time(*since).raw(", for ").plain(&format_elapsed(*since, now))
         }
@@ -188,31 +189,32 @@ fn format_age(change: &Change, known: &StatusDetails, now: Timestamp) -> Option<
 
 /// The open conditions of the change, or the reason why it does not continue.
 fn describe_waits(change: &Change) -> Vec<Mrkdwn> {
-    let still = |why: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(why, MAX_REASON)).raw(" I keep trying.");
-    let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON));
+    let describe_trouble =
+        |reason: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(reason, MAX_REASON)).raw(" I keep trying.");
+    let describe_reason = |text: &str| Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON));
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => {
-            let others = awaiting.waits_for.iter().filter(|waits| **waits != MergeCondition::Mergeability);
+            let others = awaiting.waits_for.iter().filter(|condition| **condition != MergeCondition::Mergeability);
             describe_approvals(awaiting)
                 .into_iter()
-                .chain(others.map(|waits| approve::describe_merge_condition(&change.into(), waits)))
-                .chain(awaiting.trouble.as_ref().map(|trouble| still(&trouble.why)))
+                .chain(others.map(|condition| approve::describe_merge_condition(&change.into(), condition)))
+                .chain(awaiting.trouble.as_ref().map(|trouble| describe_trouble(&trouble.why)))
                 .collect()
         }
         Stage::Merging(MergeState { trouble: Some(trouble), .. })
-        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => vec![still(&trouble.why)],
+        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => vec![describe_trouble(&trouble.why)],
         Stage::Deploying(_) => {
             progress::format_progress_bar(change).into_iter().chain(stall_diagnosis::describe_stall(change)).collect()
         }
-        Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => vec![why(reason)],
+        Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => vec![describe_reason(reason)],
         Stage::Stalled { runs, .. } => {
             let runs = match runs {
-                Some(runs) => why(&format!("The cluster runs {runs}.")),
-                None => why("Nothing of it runs in the cluster."),
+                Some(runs) => describe_reason(&format!("The cluster runs {runs}.")),
+                None => describe_reason("Nothing of it runs in the cluster."),
             };
             std::iter::once(runs).chain(stall_diagnosis::describe_stall(change)).collect()
         }
-        Stage::Errored { why: error, .. } => vec![why(error)],
+        Stage::Errored { why: error, .. } => vec![describe_reason(error)],
         Stage::Merging(_)
         | Stage::Deployed { .. }
         | Stage::Conflicted { .. }
@@ -233,7 +235,7 @@ fn describe_approvals(awaiting: &ApprovalState) -> Option<Mrkdwn> {
         .plain(&format!("{count} of {required} {}", if required == 1 { "approval" } else { "approvals" }));
     let text = given
         .enumerate()
-        .fold(text, |text, (at, approval)| text.raw(if at == 0 { ", by " } else { ", " }).person(&approval.by));
+        .fold(text, |text, (index, approval)| text.raw(if index == 0 { ", by " } else { ", " }).person(&approval.by));
     let text = match awaiting.count_missing() {
         0 => text,
         missing => {
@@ -261,16 +263,20 @@ pub(super) fn format_links(change: &Change, card: Option<&String>) -> Mrkdwn {
 /// The result commit, or the pinned commit if there is no result yet.
 fn link_commit(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
-    let code =
-        plan.drift.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(web, _)| web.to_owned());
-    let (web, sha) = match (change.stage.result_commit(), plan.pinned_commit()) {
+    let source_url = plan
+        .drift
+        .commits
+        .first()
+        .and_then(|commit| commit.url.rsplit_once("/commit/"))
+        .map(|(repository_url, _)| repository_url.to_owned());
+    let (repository_url, sha) = match (change.stage.result_commit(), plan.pinned_commit()) {
         (Some(result), _) => (plan.repository_url(), result),
-        (None, Some(pinned)) => (code, pinned),
+        (None, Some(pinned)) => (source_url, pinned),
         (None, None) => return Mrkdwn::default(),
     };
     let text = Mrkdwn::new("commit ");
-    let text = match web {
-        Some(web) => text.link(&format!("{web}/commit/{sha}"), sha.short()),
+    let text = match repository_url {
+        Some(repository_url) => text.link(&format!("{repository_url}/commit/{sha}"), sha.short()),
         None => text.code(sha.short()),
     };
     text.raw(" \u{b7} ")

@@ -25,23 +25,25 @@ pub struct RenderedTextDiff {
     pub is_truncated: bool,
 }
 
-/// Renders at most `most` characters, and never more than [`MAX_CHARACTERS`].
-pub fn render_text_diff(difference: &LineDiff, most: usize) -> RenderedTextDiff {
+/// Renders at most `max` characters, and never more than [`MAX_CHARACTERS`].
+pub fn render_text_diff(difference: &LineDiff, max: usize) -> RenderedTextDiff {
     match difference.omitted {
-        Some(unseen) => return RenderedTextDiff { blocks: vec![context(explain_unseen(unseen))], is_truncated: false },
+        Some(reason) => {
+            return RenderedTextDiff { blocks: vec![context(explain_omission(reason))], is_truncated: false };
+        }
         None if difference.hunks.is_empty() => return RenderedTextDiff { blocks: vec![], is_truncated: false },
         None => {}
     }
     let mut page = DiffPage {
         pieces: Vec::new(),
-        left: most.min(MAX_CHARACTERS).saturating_sub(REMAINDER_COST),
+        remaining: max.min(MAX_CHARACTERS).saturating_sub(REMAINDER_COST),
         is_truncated: false,
     };
     let mut rest = difference.count_lines();
     'all: for hunk in &difference.hunks {
-        let mut above = Some(format_heading(hunk));
+        let mut heading = Some(format_heading(hunk));
         for line in &hunk.lines {
-            if !page.try_push_line(above.take(), line) {
+            if !page.try_push_line(heading.take(), line) {
                 break 'all;
             }
             rest -= 1;
@@ -51,8 +53,8 @@ pub fn render_text_diff(difference: &LineDiff, most: usize) -> RenderedTextDiff 
     RenderedTextDiff { is_truncated: page.is_truncated, blocks: vec![rich_text(page.pieces)] }
 }
 
-fn explain_unseen(unseen: OmissionReason) -> Mrkdwn {
-    match unseen {
+fn explain_omission(reason: OmissionReason) -> Mrkdwn {
+    match reason {
         OmissionReason::TooLong => Mrkdwn::new("They differ, and are too long to be compared here."),
         OmissionReason::Binary => Mrkdwn::new("They differ, and are no text."),
     }
@@ -60,13 +62,13 @@ fn explain_unseen(unseen: OmissionReason) -> Mrkdwn {
 
 struct DiffPage {
     pieces: Vec<StyledText>,
-    left: usize,
+    remaining: usize,
     is_truncated: bool,
 }
 
 impl DiffPage {
     /// Adds the line with the heading above it, if there is room for both.
-    fn try_push_line(&mut self, above: Option<StyledText>, line: &DiffLine) -> bool {
+    fn try_push_line(&mut self, heading: Option<StyledText>, line: &DiffLine) -> bool {
         let (shown, shortened) = style_line(line);
         let mut all: Vec<StyledText> = Vec::new();
         let begin = |all: &mut Vec<StyledText>| {
@@ -74,24 +76,26 @@ impl DiffPage {
                 all.push(StyledText { text: "\n".to_owned(), styles: &[] });
             }
         };
-        if let Some(above) = above {
+        if let Some(heading) = heading {
             begin(&mut all);
-            all.push(above);
+            all.push(heading);
         }
         begin(&mut all);
         all.extend(shown);
-        let Some(left) = self.left.checked_sub(all.iter().map(count_escaped_characters).sum()) else { return false };
-        self.left = left;
+        let Some(remaining) = self.remaining.checked_sub(all.iter().map(count_escaped_characters).sum()) else {
+            return false;
+        };
+        self.remaining = remaining;
         self.is_truncated |= shortened;
         self.pieces.extend(all);
         true
     }
 
-    fn push_remaining_count(&mut self, rest: usize, of: usize) {
+    fn push_remaining_count(&mut self, rest: usize, total: usize) {
         let lines = if rest == 1 { "line" } else { "lines" };
         let text = match rest {
             0 => return,
-            rest if rest == of => format!("{rest} {lines}"),
+            rest if rest == total => format!("{rest} {lines}"),
             rest => format!("\nand {rest} more {lines}"),
         };
         self.is_truncated = true;
@@ -123,20 +127,20 @@ fn style_line(line: &DiffLine) -> (Vec<StyledText>, bool) {
     let texts: Vec<(bool, String)> =
         line.segments.iter().map(|segment| (segment.emphasised, escape_invisible(&segment.text))).collect();
     let too_long = texts.iter().map(|(_, text)| text.chars().count()).sum::<usize>() > MAX_LINE;
-    let same = if texts.iter().any(|(emphasised, _)| *emphasised) { MAX_SAME } else { MAX_LINE };
-    let mut room = MAX_LINE;
+    let max_same = if texts.iter().any(|(emphasised, _)| *emphasised) { MAX_SAME } else { MAX_LINE };
+    let mut remaining_room = MAX_LINE;
     let mut pieces = vec![(false, format!("{} ", line.mark.as_char()))];
     for (emphasised, text) in texts {
         let text = match (too_long, emphasised) {
             (true, true) => mrkdwn::truncate_middle(&text, MAX_DIFFERENT).into_owned(),
-            (true, false) => mrkdwn::truncate_middle(&text, same).into_owned(),
+            (true, false) => mrkdwn::truncate_middle(&text, max_same).into_owned(),
             (false, _) => text,
         };
-        let Some(left) = room.checked_sub(text.chars().count()) else {
+        let Some(remaining) = remaining_room.checked_sub(text.chars().count()) else {
             pieces.push((false, "\u{2026}".to_owned()));
             break;
         };
-        room = left;
+        remaining_room = remaining;
         match pieces.last_mut() {
             Some((before, last)) if *before == emphasised => last.push_str(&text),
             _ => pieces.push((emphasised, text)),

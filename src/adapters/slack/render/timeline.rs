@@ -10,21 +10,21 @@ use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::view::history::ChangeEvent;
 
-/// Oldest first, at most `most` lines. If there are more events, those in the middle are left out.
-pub(super) fn render_timeline(change: &Change, steps: &[ChangeEvent], most: usize, now: Timestamp) -> Vec<Block> {
+/// Oldest first, at most `max_lines` lines. If there are more events, those in the middle are left out.
+pub(super) fn render_timeline(change: &Change, steps: &[ChangeEvent], max_lines: usize, now: Timestamp) -> Vec<Block> {
     let steps = merge_github_reviews(change, steps);
-    let left_out = steps.len().saturating_sub(most);
+    let left_out = steps.len().saturating_sub(max_lines);
     let mut lines = Vec::new();
-    let mut before: Option<Timestamp> = None;
-    for (at, step) in steps.iter().enumerate() {
-        if at > 0 && at <= left_out {
-            if at == 1 {
+    let mut previous_at: Option<Timestamp> = None;
+    for (index, step) in steps.iter().enumerate() {
+        if index > 0 && index <= left_out {
+            if index == 1 {
                 lines.push(Mrkdwn::default().plain(&format!("\u{2022} {left_out} more are left out here")));
             }
         } else {
-            lines.push(format_entry(change, step, before));
+            lines.push(format_entry(change, step, previous_at));
         }
-        before = Some(step.at);
+        previous_at = Some(step.at);
     }
     if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
         lines.push(if change.stage.is_active() {
@@ -33,14 +33,14 @@ pub(super) fn render_timeline(change: &Change, steps: &[ChangeEvent], most: usiz
             Mrkdwn::new("In all ").plain(&format_elapsed(first.at, last.at))
         });
     }
-    lines.chunks(12).map(|some| section(join_lines(some))).collect()
+    lines.chunks(12).map(|chunk| section(join_lines(chunk))).collect()
 }
 
 fn join_lines(lines: &[Mrkdwn]) -> Mrkdwn {
     let lines = lines.iter().enumerate();
     lines.fold(
         Mrkdwn::default(),
-        |text, (at, line)| if at == 0 { text.append(line) } else { text.raw("\n").append(line) },
+        |text, (index, line)| if index == 0 { text.append(line) } else { text.raw("\n").append(line) },
     )
 }
 
@@ -60,7 +60,7 @@ fn merge_github_reviews(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEve
     all
 }
 
-fn format_entry(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) -> Mrkdwn {
+fn format_entry(change: &Change, step: &ChangeEvent, previous_at: Option<Timestamp>) -> Mrkdwn {
     let plan = &change.plan;
     let text = Mrkdwn::new("\u{2022} ").date_time(step.at).raw(" ");
     let text = match step.kind.as_str() {
@@ -72,7 +72,9 @@ fn format_entry(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) 
         "voided" => text.raw("made anew: approvals before do not count"),
         "merging" => text.raw("all that it waited for holds"),
         "deploying" => match (&plan.write, &plan.direction) {
-            (GitWrite::Manifest { file: at, .. }, _) => text.raw("written to ").code(&truncate_middle(&at.file, 80)),
+            (GitWrite::Manifest { file: manifest, .. }, _) => {
+                text.raw("written to ").code(&truncate_middle(&manifest.file, 80))
+            }
             (GitWrite::Branch { .. }, Direction::Rollback(_)) => {
                 text.raw("restored on ").code(&truncate_middle(&plan.branch, 80))
             }
@@ -103,8 +105,8 @@ fn format_entry(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) 
         Some(Actor::Github(_)) => text.raw(" on GitHub"),
         Some(Actor::Controller) | None => text,
     };
-    match before {
-        Some(before) => text.raw(" \u{b7} after ").plain(&format_elapsed(before, step.at)),
+    match previous_at {
+        Some(previous_at) => text.raw(" \u{b7} after ").plain(&format_elapsed(previous_at, step.at)),
         None => text,
     }
 }

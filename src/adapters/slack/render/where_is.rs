@@ -24,8 +24,8 @@ pub fn render_where_is(found: &CommitLocations) -> Rendered {
     let linked = found.find_single_change().is_some();
     let mut blocks = vec![section(describe_found_commit(found))];
     let (mut shown, mut length) = (0, 0);
-    for places in &found.artefacts {
-        let text = describe_artefact(places, linked);
+    for locations in &found.artefacts {
+        let text = describe_artefact(locations, linked);
         length += text.as_str().chars().count();
         if length > MAX_SECTIONS_TOTAL && shown > 0 {
             break;
@@ -62,35 +62,42 @@ fn format_commit(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
     }
 }
 
-fn describe_artefact(places: &ArtefactLocations, linked: bool) -> Mrkdwn {
-    let name = Mrkdwn::default().bold(&truncate_middle(places.artefact.as_str(), MAX_NAME));
-    let nowhere = places.environments.iter().all(|environment| {
+fn describe_artefact(locations: &ArtefactLocations, linked: bool) -> Mrkdwn {
+    let name = Mrkdwn::default().bold(&truncate_middle(locations.artefact.as_str(), MAX_NAME));
+    let nowhere = locations.environments.iter().all(|environment| {
         environment.presence == CommitPresence::Absent { removal: None } && environment.unreadable.is_none()
     });
     if nowhere {
         let text = name.raw(": in no environment yet");
-        return match &places.prerequisite {
-            Some((environment, waits)) => text.append(&describe_wait(places, environment.as_str(), waits, linked)),
+        return match &locations.prerequisite {
+            Some((environment, prerequisite)) => {
+                text.append(&describe_wait(locations, environment.as_str(), prerequisite, linked))
+            }
             None => text,
         };
     }
     let mut text = name;
-    for (at, one) in places.environments.iter().enumerate() {
-        let line = Mrkdwn::new("\n").append(&describe_environment(places, at, one, linked));
+    for (index, presence) in locations.environments.iter().enumerate() {
+        let line = Mrkdwn::new("\n").append(&describe_environment(locations, index, presence, linked));
         if text.as_str().chars().count() + line.as_str().chars().count() > MAX_SECTION {
-            return text.raw("\n").plain(&format!("and {} more environments", places.environments.len() - at));
+            return text.raw("\n").plain(&format!("and {} more environments", locations.environments.len() - index));
         }
         text = text.append(&line);
     }
     text
 }
 
-fn describe_environment(places: &ArtefactLocations, at: usize, rung: &EnvironmentPresence, linked: bool) -> Mrkdwn {
-    let environment = truncate_middle(rung.environment.as_str(), MAX_NAME);
-    let further_up = places.environments[at + 1..].iter().any(|above| above.presence.has_commit());
-    let text = match &rung.presence {
-        CommitPresence::Present { since, problem: trouble } => {
-            let text = match trouble {
+fn describe_environment(
+    locations: &ArtefactLocations,
+    index: usize,
+    presence: &EnvironmentPresence,
+    linked: bool,
+) -> Mrkdwn {
+    let environment = truncate_middle(presence.environment.as_str(), MAX_NAME);
+    let further_up = locations.environments[index + 1..].iter().any(|above| above.presence.has_commit());
+    let text = match &presence.presence {
+        CommitPresence::Present { since, problem } => {
+            let text = match problem {
                 None => Mrkdwn::new(":white_check_mark: in "),
                 Some(_) => Mrkdwn::new(":red_circle: in "),
             };
@@ -99,7 +106,7 @@ fn describe_environment(places: &ArtefactLocations, at: usize, rung: &Environmen
                 Some(since) => text.raw(" since ").date_time(*since),
                 None => text,
             };
-            match trouble {
+            match problem {
                 Some(why) => text.raw(", where it does not run as it should: ").plain(&shorten_reason(why)),
                 None => text,
             }
@@ -107,7 +114,7 @@ fn describe_environment(places: &ArtefactLocations, at: usize, rung: &Environmen
         CommitPresence::RollingOut { ready, wanted } => Mrkdwn::new(":hourglass_flowing_sand: rolling out in ")
             .bold(&environment)
             .plain(&format!(", {ready} of {wanted} ready")),
-        CommitPresence::Absent { removal: Some(back) } => describe_rollback(&environment, back),
+        CommitPresence::Absent { removal: Some(removal) } => describe_rollback(&environment, removal),
         CommitPresence::Absent { removal: None } if further_up => {
             Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment)
         }
@@ -121,13 +128,13 @@ fn describe_environment(places: &ArtefactLocations, at: usize, rung: &Environmen
             Mrkdwn::new(":grey_question: not known for ").bold(&environment).raw(": ").plain(&shorten_reason(why))
         }
     };
-    let text = match &places.prerequisite {
-        Some((next, waits)) if *next == rung.environment => {
-            text.append(&describe_wait(places, next.as_str(), waits, linked))
+    let text = match &locations.prerequisite {
+        Some((next, prerequisite)) if *next == presence.environment => {
+            text.append(&describe_wait(locations, next.as_str(), prerequisite, linked))
         }
         _ => text,
     };
-    match &rung.unreadable {
+    match &presence.unreadable {
         Some(why) => {
             text.raw(" (what was last seen: the cluster cannot be read now, ").plain(&shorten_reason(why)).raw(")")
         }
@@ -135,35 +142,40 @@ fn describe_environment(places: &ArtefactLocations, at: usize, rung: &Environmen
     }
 }
 
-fn describe_rollback(environment: &str, back: &CodeRemoval) -> Mrkdwn {
+fn describe_rollback(environment: &str, removal: &CodeRemoval) -> Mrkdwn {
     let text = Mrkdwn::new(":leftwards_arrow_with_hook: not in ").bold(environment).raw(": it was rolled back there");
-    let text = match &back.by {
+    let text = match &removal.by {
         Some(person) => text.raw(" by ").person(person),
         None => text,
     };
-    let text = match back.at {
+    let text = match removal.at {
         Some(at) => text.raw(" ").date_time(at),
         None => text,
     };
-    match &back.reason {
+    match &removal.reason {
         Some(reason) => text.raw(" (").plain(&shorten_reason(reason)).raw(")"),
         None => text,
     }
 }
 
-fn describe_wait(places: &ArtefactLocations, environment: &str, waits: &Prerequisite, linked: bool) -> Mrkdwn {
-    let promote = format!("/promote {} {environment}", places.artefact);
-    match waits {
+fn describe_wait(
+    locations: &ArtefactLocations,
+    environment: &str,
+    prerequisite: &Prerequisite,
+    linked: bool,
+) -> Mrkdwn {
+    let promote = format!("/promote {} {environment}", locations.artefact);
+    match prerequisite {
         Prerequisite::Push { branch } => Mrkdwn::new(": it waits to be merged into ")
             .code(&truncate_middle(branch, MAX_NAME))
             .raw(" and deployed from there"),
-        Prerequisite::Change { id, stage_text: words, contains_commit: brings } => {
+        Prerequisite::Change { id, stage_text, contains_commit } => {
             let text = Mrkdwn::new(": change ").code(&id.to_short_id());
-            let text = match brings {
+            let text = match contains_commit {
                 Some(_) => text.raw(" brings it and is "),
                 None => text.raw(", which may bring it, is "),
             };
-            let text = text.raw(words);
+            let text = text.raw(stage_text);
             if linked { text.raw(" (<{link}|its card>)") } else { text }
         }
         Prerequisite::Promotion { below, problem: None } => {
@@ -186,8 +198,8 @@ fn describe_wait(places: &ArtefactLocations, environment: &str, waits: &Prerequi
     }
 }
 
-fn shorten_reason(why: &str) -> String {
-    truncate_middle(why.trim_end_matches('.'), MAX_REASON).into_owned()
+fn shorten_reason(reason: &str) -> String {
+    truncate_middle(reason.trim_end_matches('.'), MAX_REASON).into_owned()
 }
 
 /// The number of omitted artefacts, and the command that shows them.
@@ -199,9 +211,9 @@ fn render_omitted(found: &CommitLocations, shown: usize) -> Option<Block> {
     let mut text = Mrkdwn::default().plain(&format!("{shown} of {all} artefacts are shown"));
     if let Some(tally) = &found.tally {
         text = text.raw("; of all, as far as I know without asking GitHub, have it");
-        for (at, (environment, having, there)) in tally.environments.iter().enumerate().take(10) {
-            text = text.raw(if at == 0 { ": " } else { ", " });
-            text = text.plain(&format!("{having} of {there} in {}", truncate_middle(environment.as_str(), MAX_NAME)));
+        for (index, (environment, having, total)) in tally.environments.iter().enumerate().take(10) {
+            text = text.raw(if index == 0 { ": " } else { ", " });
+            text = text.plain(&format!("{having} of {total} in {}", truncate_middle(environment.as_str(), MAX_NAME)));
         }
     }
     let command = format!("/gantry where {} <artefact>", found.sha.short());
@@ -212,12 +224,12 @@ fn render_omitted(found: &CommitLocations, shown: usize) -> Option<Block> {
 fn format_summary(found: &CommitLocations) -> String {
     const NAMED: usize = 5;
     let mut text = Mrkdwn::default().plain(found.sha.short()).raw(" is");
-    for (at, places) in found.artefacts.iter().take(NAMED).enumerate() {
-        let having = places.environments.iter().filter(|environment| environment.presence.has_commit()).take(10);
+    for (index, locations) in found.artefacts.iter().take(NAMED).enumerate() {
+        let having = locations.environments.iter().filter(|environment| environment.presence.has_commit()).take(10);
         let having: Vec<&str> = having.map(|environment| environment.environment.as_str()).collect();
         let having = if having.is_empty() { "nowhere yet".to_owned() } else { format!("in {}", having.join(", ")) };
-        text = text.raw(if at == 0 { " " } else { "; " });
-        text = text.plain(&format!("{having} ({})", places.artefact));
+        text = text.raw(if index == 0 { " " } else { "; " });
+        text = text.plain(&format!("{having} ({})", locations.artefact));
     }
     if found.artefacts.len() > NAMED { text.raw("; and more").into_string() } else { text.into_string() }
 }
@@ -247,23 +259,23 @@ fn describe_candidate(candidate: &QueryMatch) -> Mrkdwn {
 
 /// The choice between several matches.
 pub fn render_candidate_choice(
-    what: &str,
+    query: &str,
     candidates: &[QueryMatch],
-    most: usize,
+    max: usize,
     artefact: Option<&ArtefactName>,
 ) -> Rendered {
-    let text = Mrkdwn::new("Which ").code(&truncate_middle(what, MAX_QUERY)).raw(" is meant?");
+    let text = Mrkdwn::new("Which ").code(&truncate_middle(query, MAX_QUERY)).raw(" is meant?");
     let mut lines = text.clone();
     let mut buttons = Vec::new();
-    for (at, candidate) in candidates.iter().take(most).enumerate() {
-        lines = lines.raw("\n").plain(&format!("{}. ", at + 1)).append(&describe_candidate(candidate));
-        if let QueryMatch::Unmerged { is_closed: closed, .. } = candidate {
-            lines = lines.raw(if *closed { " (closed)" } else { " (not merged)" });
+    for (index, candidate) in candidates.iter().take(max).enumerate() {
+        lines = lines.raw("\n").plain(&format!("{}. ", index + 1)).append(&describe_candidate(candidate));
+        if let QueryMatch::Unmerged { is_closed, .. } = candidate {
+            lines = lines.raw(if *is_closed { " (closed)" } else { " (not merged)" });
         }
-        buttons.push(build_choice_button(at + 1, candidate, artefact));
+        buttons.push(build_choice_button(index + 1, candidate, artefact));
     }
     let mut blocks = vec![section(lines), actions(buttons)];
-    match candidates.len().saturating_sub(most) {
+    match candidates.len().saturating_sub(max) {
         0 => {}
         left => blocks.push(context(
             Mrkdwn::default()
@@ -277,19 +289,19 @@ pub fn render_candidate_choice(
 /// The value of the button is the whole command.
 fn build_choice_button(number: usize, candidate: &QueryMatch, artefact: Option<&ArtefactName>) -> Button {
     let repository = candidate.repository();
-    let (label, meant) = match candidate {
+    let (label, query) = match candidate {
         QueryMatch::Commit { sha, .. } => (sha.short().to_owned(), format!("{repository}@{sha}")),
         QueryMatch::Unmerged { pull, .. } => (format!("#{}", pull.number), format!("{repository}#{}", pull.number)),
     };
     let label = truncate_middle(&format!("{number}. {label} in {}", repository.name()), MAX_LABEL).into_owned();
     let artefact = artefact.map(|name| format!(" {name}")).unwrap_or_default();
-    Button::with_label(&label, COMMAND, format!("where {meant}{artefact}"))
+    Button::with_label(&label, COMMAND, format!("where {query}{artefact}"))
 }
 
 /// The answer if nothing matches the query.
-pub fn render_not_found(what: &str, artefact: Option<&ArtefactName>, repositories: usize) -> Rendered {
+pub fn render_not_found(query: &str, artefact: Option<&ArtefactName>, repositories: usize) -> Rendered {
     let text =
-        Mrkdwn::new("I find no commit, pull request or tag ").code(&truncate_middle(what, MAX_QUERY)).raw(" in ");
+        Mrkdwn::new("I find no commit, pull request or tag ").code(&truncate_middle(query, MAX_QUERY)).raw(" in ");
     let text = match (artefact, repositories) {
         (Some(artefact), _) => text.raw("the repository of ").bold(artefact.as_str()).raw("."),
         (None, 1) => text.raw("the repository."),
@@ -299,16 +311,16 @@ pub fn render_not_found(what: &str, artefact: Option<&ArtefactName>, repositorie
 }
 
 /// The answer to a query that cannot be a commit, a pull request or a tag.
-pub fn render_unparsable(what: &str) -> Rendered {
+pub fn render_unparsable(query: &str) -> Rendered {
     let text =
-        Mrkdwn::new("I can make no commit, pull request or tag of ").code(&truncate_middle(what, MAX_QUERY)).raw(".");
+        Mrkdwn::new("I can make no commit, pull request or tag of ").code(&truncate_middle(query, MAX_QUERY)).raw(".");
     render_with_next_step(text, suggest_examples())
 }
 
 /// The answer for a known image tag with an unknown commit.
-pub fn render_commit_unknown(what: &str, artefact: &ArtefactName) -> Rendered {
+pub fn render_commit_unknown(query: &str, artefact: &ArtefactName) -> Rendered {
     let text = Mrkdwn::default()
-        .code(&truncate_middle(what, MAX_QUERY))
+        .code(&truncate_middle(query, MAX_QUERY))
         .raw(" is an image of ")
         .bold(artefact.as_str())
         .raw(" that I have seen, but nothing tells which commit it was built from.");

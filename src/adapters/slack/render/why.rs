@@ -10,7 +10,7 @@ use crate::domain::rules::refusal::Refusal;
 use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 
 /// Slack allows 50 blocks; each obstacle has at most three.
-const MAX_BLOCKERS: usize = 12;
+const MAX_OBSTACLES: usize = 12;
 /// Slack accepts somewhat more characters in one message.
 const MAX_CHARACTERS: usize = 9_000;
 /// The characters of an obstacle's buttons, with their confirmation dialogs.
@@ -20,7 +20,7 @@ const MAX_REASON: usize = 600;
 
 pub fn render_why(why: &WhyAnswer) -> Rendered {
     let mut rendered = match &why.ready_promotion {
-        Some(free) => render_unobstructed(why, free),
+        Some(promotion) => render_unobstructed(why, promotion),
         None => render_obstacles(why),
     };
     rendered.blocks.extend(describe_chosen_environment(why).map(context));
@@ -31,34 +31,34 @@ fn render_obstacles(why: &WhyAnswer) -> Rendered {
     let mut text = format_headline(why);
     let mut blocks: Vec<Block> =
         Some(&text).filter(|head| !head.as_str().is_empty()).cloned().map(section).into_iter().collect();
-    let (mut room, mut looks) = (MAX_CHARACTERS, false);
-    for (at, blocker) in why.obstacles.iter().enumerate() {
-        let (sentence, next) = refusal::explain_refusal(blocker);
+    let (mut remaining, mut has_recheck_button) = (MAX_CHARACTERS, false);
+    for (index, obstacle) in why.obstacles.iter().enumerate() {
+        let (sentence, next) = refusal::explain_refusal(obstacle);
         let size = sentence.as_str().chars().count() + next.as_str().chars().count() + BUTTONS_COST;
-        if at == MAX_BLOCKERS || (at > 0 && size > room) {
-            let left = why.obstacles.len() - at;
+        if index == MAX_OBSTACLES || (index > 0 && size > remaining) {
+            let left = why.obstacles.len() - index;
             blocks.push(context(Mrkdwn::default().plain(&format!("and {left} more"))));
             break;
         }
-        room = room.saturating_sub(size);
+        remaining = remaining.saturating_sub(size);
         text = if text.as_str().is_empty() { text } else { text.raw("\n") }.append(&sentence);
-        let mut buttons = refusal_buttons::build_buttons(blocker);
-        if buttons.is_empty() && is_temporary(blocker) {
+        let mut buttons = refusal_buttons::build_buttons(obstacle);
+        if buttons.is_empty() && is_temporary(obstacle) {
             buttons.push(build_recheck_button(why));
-            looks = true;
+            has_recheck_button = true;
         }
-        blocks.push(section(Mrkdwn::new(pick_refusal_emoji(blocker)).append(&sentence)));
+        blocks.push(section(Mrkdwn::new(pick_refusal_emoji(obstacle)).append(&sentence)));
         if !buttons.is_empty() {
             blocks.push(actions(buttons));
         }
         blocks.push(context(Mrkdwn::new("Next: ").append(&next)));
     }
-    if let Some(unasked) = &why.lookup_failure {
-        let words = truncate_middle(unasked, MAX_REASON);
-        let line = Mrkdwn::new(":grey_question: There may be more: ").plain(words.trim_end_matches('.')).raw(".");
+    if let Some(failure) = &why.lookup_failure {
+        let reason = truncate_middle(failure, MAX_REASON);
+        let line = Mrkdwn::new(":grey_question: There may be more: ").plain(reason.trim_end_matches('.')).raw(".");
         blocks.push(section(line));
     }
-    if !looks && (why.lookup_failure.is_some() || why.obstacles.iter().any(is_temporary)) {
+    if !has_recheck_button && (why.lookup_failure.is_some() || why.obstacles.iter().any(is_temporary)) {
         blocks.push(actions(vec![build_recheck_button(why)]));
     }
     Rendered { text: text.into_string(), blocks }
@@ -68,10 +68,10 @@ fn render_obstacles(why: &WhyAnswer) -> Rendered {
 fn format_headline(why: &WhyAnswer) -> Mrkdwn {
     let Some(environment) = &why.environment else { return Mrkdwn::default() };
     let count = why.obstacles.len();
-    let least = if why.lookup_failure.is_some() { "At least " } else { "" };
+    let prefix = if why.lookup_failure.is_some() { "At least " } else { "" };
     let text = match count {
-        1 => Mrkdwn::new(least).raw("1 thing stands between "),
-        count => Mrkdwn::new(least).plain(&format!("{count} things stand between ")),
+        1 => Mrkdwn::new(prefix).raw("1 thing stands between "),
+        count => Mrkdwn::new(prefix).plain(&format!("{count} things stand between ")),
     };
     append_endpoints(text, why, environment).raw(":")
 }
@@ -86,31 +86,32 @@ fn append_endpoints(text: Mrkdwn, why: &WhyAnswer, environment: &EnvironmentName
 }
 
 /// The answer without obstacles: the command, and the approvals and confirmations that it will need.
-fn render_unobstructed(why: &WhyAnswer, free: &ReadyPromotion) -> Rendered {
-    let way = &free.plan;
-    let command = format!("/promote {} {}", way.artefact, way.environment);
-    let head = append_endpoints(Mrkdwn::new(":large_green_circle: Nothing stands between "), why, &way.environment);
+fn render_unobstructed(why: &WhyAnswer, promotion: &ReadyPromotion) -> Rendered {
+    let plan = &promotion.plan;
+    let command = format!("/promote {} {}", plan.artefact, plan.environment);
+    let head = append_endpoints(Mrkdwn::new(":large_green_circle: Nothing stands between "), why, &plan.environment);
     let head = head.raw(": ").code(&command).raw(" brings it there.");
     let text = head.as_str().to_owned();
     let mut blocks = vec![section(head)];
-    blocks.extend(describe_required_approvals(free).map(section));
-    blocks
-        .extend(way.holds_to_lift.iter().take(MAX_HOLDS).map(|hold| section(quarantine::describe_hold(hold).raw("."))));
-    if way.holds_to_lift.len() > MAX_HOLDS {
-        let left = way.holds_to_lift.len() - MAX_HOLDS;
+    blocks.extend(describe_required_approvals(promotion).map(section));
+    blocks.extend(
+        plan.holds_to_lift.iter().take(MAX_HOLDS).map(|hold| section(quarantine::describe_hold(hold).raw("."))),
+    );
+    if plan.holds_to_lift.len() > MAX_HOLDS {
+        let left = plan.holds_to_lift.len() - MAX_HOLDS;
         blocks.push(context(Mrkdwn::default().plain(&format!("and {left} more holds, which it shows you"))));
     }
-    blocks.extend(effects::render_superseded_change(way));
-    blocks.extend(effects::render_image_warning(way));
-    blocks.extend(effects::render_co_deployed(way));
-    blocks.push(actions(vec![promote_button::build_promote_button(&way.artefact, &way.environment, &way.version)]));
+    blocks.extend(effects::render_superseded_change(plan));
+    blocks.extend(effects::render_image_warning(plan));
+    blocks.extend(effects::render_co_deployed(plan));
+    blocks.push(actions(vec![promote_button::build_promote_button(&plan.artefact, &plan.environment, &plan.version)]));
     Rendered { text, blocks }
 }
 
 /// The approvals that the promotion will need.
-fn describe_required_approvals(free: &ReadyPromotion) -> Option<Mrkdwn> {
-    let awaiting = free.awaiting.as_ref()?;
-    let by_pull = free.plan.promote == PromotionMethod::PullRequest;
+fn describe_required_approvals(promotion: &ReadyPromotion) -> Option<Mrkdwn> {
+    let awaiting = promotion.awaiting.as_ref()?;
+    let by_pull = promotion.plan.promote == PromotionMethod::PullRequest;
     let text = Mrkdwn::new(":raised_hand: It then needs ");
     let text = match awaiting.required {
         0 => return Some(text.raw("a pull request that GitHub lets be merged.")),
@@ -126,9 +127,9 @@ fn describe_chosen_environment(why: &WhyAnswer) -> Option<Mrkdwn> {
     let (environment, others) = (why.environment.as_ref()?, why.other_environments.as_ref()?);
     let text = Mrkdwn::default().bold(environment.as_str()).raw(" is the first environment behind the one below.");
     let Some((first, rest)) = others.split_first() else { return Some(text) };
-    let ask = |other: &EnvironmentName| format!("/gantry why {} {other}", why.artefact);
-    let text = text.raw(" Also behind: ").code(&ask(first));
-    Some(rest.iter().fold(text, |text, other| text.raw(", ").code(&ask(other))))
+    let format_command = |other: &EnvironmentName| format!("/gantry why {} {other}", why.artefact);
+    let text = text.raw(" Also behind: ").code(&format_command(first));
+    Some(rest.iter().fold(text, |text, other| text.raw(", ").code(&format_command(other))))
 }
 
 /// Asks the same question again; the answer replaces this message.

@@ -38,7 +38,7 @@ fn render_blocks_text(blocks: &[Block]) -> String {
 }
 
 #[test]
-fn everything_that_a_change_can_wait_for_has_its_words() {
+fn every_merge_condition_has_a_text() {
     let lock = sample::lock();
     let all = vec![
         MergeCondition::ChecksRunning { names: vec!["build".into(), "browser <tests>".into()] },
@@ -76,7 +76,7 @@ fn everything_that_a_change_can_wait_for_has_its_words() {
 }
 
 #[test]
-fn a_review_that_does_not_count_says_why_and_what_to_do() {
+fn an_ignored_review_has_a_reason_and_advice() {
     use IgnoredReviewReason::{NoAccess, NotAsked, Requester, RequesterUnmapped, Unmapped};
     let change = change(awaiting(1));
     let words = [Unmapped, RequesterUnmapped, Requester, NotAsked, NoAccess].map(|why| {
@@ -93,7 +93,7 @@ fn a_review_that_does_not_count_says_why_and_what_to_do() {
 }
 
 #[test]
-fn the_card_shows_how_far_it_is() {
+fn the_card_shows_the_approvals_and_the_pull_request() {
     let mut waits = awaiting(2);
     let bob =
         Approval { by: crate::domain::model::actor::PersonId::new("U0BOB"), at: at(60), way: ApprovalPlatform::Github };
@@ -113,13 +113,13 @@ fn the_card_shows_how_far_it_is() {
     :hourglass_flowing_sand: making the frozen branch and its pull request
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     ");
-    assert_eq!(encode_button_value(&making), None, "nobody approves what is not there yet");
+    assert_eq!(encode_button_value(&making), None, "there is no commit to approve yet");
     let straight = Change { frozen: None, ..full };
-    assert_eq!(render_waiting(&straight, &awaiting(0)), [], "where nothing is to be said, nothing is");
+    assert_eq!(render_waiting(&straight, &awaiting(0)), [], "no empty section");
 }
 
 #[test]
-fn the_words_in_the_thread_and_to_those_who_press() {
+fn texts_in_the_thread_and_answers_to_clicks() {
     let mut waits = awaiting(1);
     waits.voided =
         Some(VoidedApprovals { at: at(30), count: 1, why: VoidReason::Pushed { commit: "9be01d7c1f0f".into() } });
@@ -133,8 +133,8 @@ fn the_words_in_the_thread_and_to_those_who_press() {
         render_already_approved(),
         render_modal_failed(&change),
     ];
-    let words: Vec<_> = all.into_iter().map(|said| said.text).collect();
-    assert_snapshot!(words.join("\n"), @"
+    let texts: Vec<_> = all.into_iter().map(|rendered| rendered.text).collect();
+    assert_snapshot!(texts.join("\n"), @"
     :recycle: somebody pushed `9be01d7` to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew. 1 approval does not count any more. Please look again: <!subteam^S0RELEASE|@release-managers>
     :wave: <!subteam^S0RELEASE|@release-managers> *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval. It waits until <!date^1763370000^{date_short_pretty} {time}|2025-11-17 09:00 UTC> and is given up then.
     *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval. It is decided already.
@@ -146,16 +146,16 @@ fn the_words_in_the_thread_and_to_those_who_press() {
 }
 
 #[test]
-fn a_modal_comes_back_to_where_its_button_was() {
+fn the_metadata_of_a_modal_has_the_channel_of_its_button() {
     let change = change(awaiting(1));
     let value = encode_button_value(&change).unwrap();
     let modal = build_reject_modal(&change, &value, "C0RELEASES");
     assert_eq!(parse_modal_metadata(modal["private_metadata"].as_str().unwrap()), Some(("C0RELEASES", value.as_str())));
-    assert!(modal["title"]["text"].as_str().unwrap().chars().count() <= 24, "Slack takes no longer title");
+    assert!(modal["title"]["text"].as_str().unwrap().chars().count() <= 24, "Slack refuses a longer title");
 }
 
 #[test]
-fn nobody_is_asked_for_an_approval_that_was_given() {
+fn the_approve_button_disappears_after_the_last_approval() {
     let labels = |awaiting: ApprovalState| {
         let change = change(awaiting.clone());
         let message = Rendered { text: String::new(), blocks: vec![render_buttons(&change, &awaiting)] };

@@ -17,7 +17,7 @@ fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
 }
 
-fn at(stage: Stage) -> Change {
+fn in_stage(stage: Stage) -> Change {
     Change { stage, ..sample::change() }
 }
 
@@ -28,8 +28,8 @@ fn deploying() -> Stage {
 
 /// The text of the card without the plan, which is the same on every card.
 fn render_card_text(change: &Change) -> String {
-    let said = render_card(change, Some(&EnvironmentName::new("staging")));
-    let blocks = said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;
+    let rendered = render_card(change, Some(&EnvironmentName::new("staging")));
+    let blocks = rendered.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -40,11 +40,11 @@ fn render_card_text(change: &Change) -> String {
 }
 
 #[test]
-fn a_card_says_what_moves_and_who_asked() {
-    let said = render_card(&sample::change(), None);
-    assert_eq!(said.text, "*checkout* `develop-4f1c2ab`: merging into *qa*");
-    let text =
-        serde_json::to_string(&said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks).unwrap();
+fn a_card_shows_the_effects_and_the_requester() {
+    let rendered = render_card(&sample::change(), None);
+    assert_eq!(rendered.text, "*checkout* `develop-4f1c2ab`: merging into *qa*");
+    let text = serde_json::to_string(&rendered.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks)
+        .unwrap();
     for part in [
         "`qa-1111111` \u{2192} `develop-4f1c2ab`, commit `4f1c2ab` as it runs in development",
         "2 commits:",
@@ -58,7 +58,7 @@ fn a_card_says_what_moves_and_who_asked() {
 }
 
 #[test]
-fn every_stage_says_how_far_it_is_and_what_is_next() {
+fn every_stage_shows_its_progress_and_the_next_step() {
     let now = after(20);
     assert_snapshot!(render_card_text(&sample::change()), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
@@ -67,7 +67,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
 
     let why = "GitHub is not available: it answered 502.".to_owned();
     let troubled = Stage::new_merging().record_merge_failure(RetryState { since: now, tries: 1, why }, true).unwrap();
-    assert_snapshot!(render_card_text(&at(troubled)), @"
+    assert_snapshot!(render_card_text(&in_stage(troubled)), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     :warning: GitHub is not available: it answered 502. I keep trying.
@@ -81,14 +81,14 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
         ..it
     });
     let tagged = tagged.unwrap();
-    assert_snapshot!(render_card_text(&at(tagged.clone())), @"
+    assert_snapshot!(render_card_text(&in_stage(tagged.clone())), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 1 of 2 ready
     :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: rolling out 1/2  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
     :warning: the controller could not be told, it looks by itself: it answered 500
     [Roll back]
     ");
-    assert_snapshot!(render_card_text(&at(tagged.clone().into_deployed(2, Proof::RevisionLabel, now).unwrap())), @"
+    assert_snapshot!(render_card_text(&in_stage(tagged.clone().into_deployed(2, Proof::RevisionLabel, now).unwrap())), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
     :white_check_mark: merged 2 s  ›  :white_check_mark: rolled out 18 s  ›  :white_check_mark: running after 20 s
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1` · known by the image's revision label
@@ -96,7 +96,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: `/promote checkout staging`
     [Roll back]
     ");
-    assert_snapshot!(render_card_text(&at(tagged.clone().into_failed("CrashLoopBackOff: exit code 1".into(), FailureEvidence::Workload, now).unwrap())), @"
+    assert_snapshot!(render_card_text(&in_stage(tagged.clone().into_failed("CrashLoopBackOff: exit code 1".into(), FailureEvidence::Workload, now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
     :white_check_mark: merged 2 s  ›  :x: failed after 18 s  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
@@ -105,7 +105,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: *Roll back*, or push a repair and promote it. It is still watched: should it come to run, this turns green.
     [Roll back]
     ");
-    assert_snapshot!(render_card_text(&at(tagged.into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
+    assert_snapshot!(render_card_text(&in_stage(tagged.into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
     :white_check_mark: merged 2 s  ›  :grey_question: rolling out 1/2 after 15 min  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
@@ -132,7 +132,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
         ],
         ..it
     });
-    assert_snapshot!(render_card_text(&at(untagged.unwrap())), @"
+    assert_snapshot!(render_card_text(&in_stage(untagged.unwrap())), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
     :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: building  ›  :white_circle: rollout  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7>
@@ -144,59 +144,62 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     ");
 
     let files: Vec<String> = (0..12).map(|n| format!("src/file_{n}.rs")).collect();
-    assert_snapshot!(render_card_text(&at(Stage::new_merging().into_conflicted(files, now).unwrap())), @"
+    assert_snapshot!(render_card_text(&in_stage(Stage::new_merging().into_conflicted(files, now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: conflicts with *qa*
     *Why:* both sides changed `src/file_0.rs`, `src/file_1.rs`, `src/file_2.rs`, `src/file_3.rs`, `src/file_4.rs`, `src/file_5.rs`, `src/file_6.rs`, `src/file_7.rs`, `src/file_8.rs`, `src/file_9.rs` and 2 more.
     Next: merge `qa` into what is to be promoted, resolve it there and push; once that runs in development, `/promote checkout qa`
     ");
-    assert_snapshot!(render_card_text(&at(Stage::new_merging().into_errored("GitHub refuses us: Bad credentials.".into(), now).unwrap())), @"
+    assert_snapshot!(render_card_text(&in_stage(Stage::new_merging().into_errored("GitHub refuses us: Bad credentials.".into(), now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: could not be merged into *qa*
     *Why:* GitHub refuses us: Bad credentials.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_snapshot!(render_card_text(&at(Stage::new_merging().into_cancelled(CancelledBy::Person(PersonId::new("U0BOB")), now).unwrap())), @"
+    assert_snapshot!(render_card_text(&in_stage(Stage::new_merging().into_cancelled(CancelledBy::Person(PersonId::new("U0BOB")), now).unwrap())), @"
     :white_circle: *checkout* `develop-4f1c2ab`: not promoted to *qa*, cancelled
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");
 }
 
 #[test]
-fn many_commits_are_listed_whole_and_counted_truly() {
+fn many_commits_are_listed_completely_and_counted() {
     let mut change = sample::change();
-    assert_eq!(render_all_commits(&change), None, "the card itself has them");
+    assert_eq!(render_all_commits(&change), None, "the card shows all of them");
     let one = change.plan.drift.commits[0].clone();
     change.plan.drift.commits = vec![crate::domain::model::version::Commit { subject: "x".repeat(200), ..one }; 20];
     change.plan.drift.commits_in_all = 120;
-    let said = render_all_commits(&change).unwrap();
-    assert_eq!(said.text, "The newest 20 of 120 commits of this change");
-    let blocks = said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;
+    let rendered = render_all_commits(&change).unwrap();
+    assert_eq!(rendered.text, "The newest 20 of 120 commits of this change");
+    let blocks = rendered.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;
     let texts: Vec<&str> = blocks.iter().map(|block| block["text"]["text"].as_str().unwrap()).collect();
     assert_eq!(texts.concat().matches("Alice Adler").count(), 20);
     assert!(texts.iter().all(|text| text.chars().count() < 3000 && !text.ends_with('\u{2026}')));
 }
 
 #[test]
-fn the_end_mentions_the_one_who_asked() {
+fn the_outcome_mentions_the_requester() {
     let done = deploying().into_deployed(2, Proof::TagPattern, after(9)).unwrap();
     let running = "*checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready.";
-    assert_eq!(render_outcome(&at(done.clone()), &deploying()).text, format!("<@U0ALICE> {running}"));
+    assert_eq!(render_outcome(&in_stage(done.clone()), &deploying()).text, format!("<@U0ALICE> {running}"));
     let stalled = deploying().into_stalled(None, false, after(902)).unwrap();
-    assert_eq!(render_outcome(&at(done), &stalled).text, format!("<@U0ALICE> It runs after all. {running}"));
+    assert_eq!(render_outcome(&in_stage(done), &stalled).text, format!("<@U0ALICE> It runs after all. {running}"));
 }
 
 #[test]
-fn those_who_wrote_what_failed_are_told_once() {
+fn authors_of_a_failed_change_are_mentioned_once() {
     let (bob, carol) = (PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
     let failed = deploying().into_failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(20)).unwrap();
-    let named = |authors: Vec<PersonId>| {
-        failed.clone().update_deploying(|known| DeployState { authors: Some(authors), ..known }).unwrap()
+    let with_authors = |authors: Vec<PersonId>| {
+        failed.clone().update_deploying(|state| DeployState { authors: Some(authors), ..state }).unwrap()
     };
-    let both = named(vec![bob, carol]);
+    let both = with_authors(vec![bob, carol]);
     let head = "<@U0ALICE> *checkout* `develop-4f1c2ab`: failed in *qa*.";
-    assert_eq!(render_outcome(&at(both.clone()), &deploying()).text, format!("{head} Written by <@U0BOB> <@U0CAROL>."));
-    assert_eq!(render_outcome(&at(both.clone()), &both).text, head, "they were told");
-    assert_eq!(render_outcome(&at(named(vec![])), &deploying()).text, head, "nobody is known");
+    assert_eq!(
+        render_outcome(&in_stage(both.clone()), &deploying()).text,
+        format!("{head} Written by <@U0BOB> <@U0CAROL>.")
+    );
+    assert_eq!(render_outcome(&in_stage(both.clone()), &both).text, head, "the authors were already mentioned");
+    assert_eq!(render_outcome(&in_stage(with_authors(vec![])), &deploying()).text, head, "no author is known");
 }
 
 /// The line of steps of a change.
@@ -205,10 +208,10 @@ fn bar(change: &Change) -> String {
 }
 
 #[test]
-fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
-    let known = |learn: fn(DeployState) -> DeployState| deploying().update_deploying(learn).unwrap();
+fn the_progress_bar_shows_each_step_with_its_duration() {
+    let update = |change_state: fn(DeployState) -> DeployState| deploying().update_deploying(change_state).unwrap();
     let seen = || {
-        known(|it| DeployState {
+        update(|it| DeployState {
             seen_at: Some(after(42)),
             rollout: Some(RolloutProgress { ready: 3, wanted: 5, delayed_by: None }),
             ..it
@@ -239,7 +242,7 @@ fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
         Stage::new_merging().into_conflicted(vec![], after(2)).unwrap(),
     ]
     .into_iter()
-    .map(|stage| bar(&at(stage)))
+    .map(|stage| bar(&in_stage(stage)))
     .collect();
     assert_snapshot!(lines.join("\n"), @"
     :raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running

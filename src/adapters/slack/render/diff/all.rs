@@ -25,7 +25,7 @@ pub fn render_all_diffs(
     count: usize,
     (source, target): (&EnvironmentName, &EnvironmentName),
     page: usize,
-    whom: Viewer<'_>,
+    viewer: Viewer<'_>,
     ladder: &Ladder,
     now: Timestamp,
 ) -> Rendered {
@@ -57,7 +57,7 @@ pub fn render_all_diffs(
     let request = |page: usize| PageRequest::Diff { source: source.clone(), target: target.clone(), page };
     let (earlier, later) = ((page > 0).then(|| request(page - 1)), (page + 1 < pages).then(|| request(page + 1)));
     let mut buttons = build_promote_buttons(&shown);
-    buttons.extend(page_buttons::build_page_buttons(whom, earlier.as_ref(), later.as_ref()));
+    buttons.extend(page_buttons::build_page_buttons(viewer, earlier.as_ref(), later.as_ref()));
     if !buttons.is_empty() {
         blocks.push(actions(buttons));
     }
@@ -99,10 +99,10 @@ fn render_same_artefacts(same: &[&Diff]) -> Option<Block> {
 
 /// A button for each artefact that can be promoted to the next environment in the version that is shown.
 fn build_promote_buttons(shown: &[&Diff]) -> Vec<Button> {
-    let direct = |diff: &&&Diff| matches!(&diff.next_promotion, Some(NextPromotion { version: Some(_), .. }));
-    let alone = shown.iter().filter(direct).count() == 1;
+    let can_promote = |diff: &&&Diff| matches!(&diff.next_promotion, Some(NextPromotion { version: Some(_), .. }));
+    let is_only_one = shown.iter().filter(can_promote).count() == 1;
     let button = |diff: &&Diff| match &diff.next_promotion {
-        Some(NextPromotion { environment, version: Some(version) }) if alone => {
+        Some(NextPromotion { environment, version: Some(version) }) if is_only_one => {
             Some(promote_button::build_promote_button(&diff.artefact, environment, version))
         }
         Some(NextPromotion { environment, version: Some(version) }) => {
@@ -128,8 +128,8 @@ fn build_row(diff: &Diff, ladder: &Ladder, now: Timestamp) -> TableRow {
         GitState::Unknown => "\u{2014}".to_owned(),
         GitState::NoBranch { .. } => "no branch".to_owned(),
         GitState::Branch { head, undeployed, .. } => format!("{}{}", head.short(), describe_undeployed(*undeployed)),
-        GitState::Manifest { specified: says, is_running: runs, .. } => {
-            format!("{}{}", short(says.label()), if *runs { "" } else { " \u{b7} not deployed" })
+        GitState::Manifest { specified, is_running, .. } => {
+            format!("{}{}", short(specified.label()), if *is_running { "" } else { " \u{b7} not deployed" })
         }
         GitState::Unreadable { .. } => "unreadable".to_owned(),
     };

@@ -29,22 +29,14 @@ fn branch(branch: &str, digit: char, undeployed: UndeployedCommits) -> GitState 
     GitState::Branch { branch: branch.to_owned(), head: sample::sha(digit), undeployed }
 }
 
-fn diff(between: DiffResult) -> Diff {
+fn diff(result: DiffResult) -> Diff {
     let source = side("staging", 'a', branch("staging", 'a', UndeployedCommits::Nothing));
-    let next = between
+    let next = result
         .behind_environment()
         .map(|behind| NextPromotion { environment: behind.clone(), version: source.running.clone() });
     let target = side("prod", 'b', branch("prod", 'b', UndeployedCommits::Nothing));
     let artefact = ArtefactName::new("checkout");
-    Diff {
-        artefact,
-        source,
-        target,
-        result: between,
-        next_promotion: next,
-        compared_commits: None,
-        manifest_diff: None,
-    }
+    Diff { artefact, source, target, result, next_promotion: next, compared_commits: None, manifest_diff: None }
 }
 
 fn differs(drift: CommitSummary) -> DiffResult {
@@ -94,8 +86,8 @@ fn largest() -> CommitSummary {
             cut: true,
             concern: None,
             most: (0..10)
-                .map(|at| ChangedFile {
-                    path: format!("{}/{at}", "дуже/довгий/шлях<!here>".repeat(20)),
+                .map(|index| ChangedFile {
+                    path: format!("{}/{index}", "дуже/довгий/шлях<!here>".repeat(20)),
                     previous: None,
                     additions: 100_000,
                     deletions: 100_000,
@@ -106,9 +98,9 @@ fn largest() -> CommitSummary {
     }
 }
 
-fn read(said: &Rendered) -> String {
+fn read(rendered: &Rendered) -> String {
     let mut text = String::new();
-    for block in said
+    for block in rendered
         .clone()
         .into_message(crate::domain::model::message::Destination::Edit {
             key: crate::domain::model::message::MessageKey::new("x"),
@@ -131,20 +123,20 @@ fn read(said: &Rendered) -> String {
     text
 }
 
-fn one_said(diff: &Diff) -> String {
+fn render_one(diff: &Diff) -> String {
     let authors = Authors::from([("alice".to_owned(), crate::domain::model::actor::PersonId::new("U0ALICE"))]);
     read(&render_artefact_diff(diff, None, &sample::catalogue().ladder, &authors, now()).rendered)
 }
 
 #[test]
-fn the_smallest_is_one_line() {
-    assert_snapshot!(one_said(&diff(DiffResult::Same)), @"*checkout*: *staging* and *prod* run the same code.");
-    assert_snapshot!(one_said(&diff(DiffResult::NotInEnvironment(EnvironmentName::new("prod")))), @"*checkout* is not in *prod*.");
+fn the_smallest_answer_is_one_line() {
+    assert_snapshot!(render_one(&diff(DiffResult::Same)), @"*checkout*: *staging* and *prod* run the same code.");
+    assert_snapshot!(render_one(&diff(DiffResult::NotInEnvironment(EnvironmentName::new("prod")))), @"*checkout* is not in *prod*.");
 }
 
 #[test]
-fn the_usual_has_commits_hotfixes_files_and_the_command() {
-    assert_snapshot!(one_said(&diff(differs(usual()))), @"
+fn the_usual_answer_has_commits_hotfixes_files_and_the_command() {
+    assert_snapshot!(render_one(&diff(differs(usual()))), @"
     *checkout*: 3 commits are in *staging* and not in *prod*.
     *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `aaaaaaa`
     *prod* runs `prod-bbbbbbb` for 5 h · branch `prod` is at `bbbbbbb`
@@ -160,9 +152,9 @@ fn the_usual_has_commits_hotfixes_files_and_the_command() {
 }
 
 #[test]
-fn what_only_the_upper_one_has_is_no_reason_to_promote() {
+fn commits_only_in_the_upper_environment_suggest_no_promotion() {
     let only = CommitSummary { commits: Vec::new(), commits_in_all: 0, files: FileSummary::default(), ..usual() };
-    assert_snapshot!(one_said(&diff(differs(only))), @"
+    assert_snapshot!(render_one(&diff(differs(only))), @"
     *checkout*: *prod* has all of *staging*; 1 commit is only in *prod*.
     *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `aaaaaaa`
     *prod* runs `prod-bbbbbbb` for 5 h · branch `prod` is at `bbbbbbb`
@@ -172,7 +164,7 @@ fn what_only_the_upper_one_has_is_no_reason_to_promote() {
 }
 
 #[test]
-fn what_git_has_and_nobody_runs_is_said() {
+fn merged_commits_that_are_not_deployed_are_shown() {
     let mut waits = diff(DiffResult::Same);
     waits.source.git = branch("staging", 'c', UndeployedCommits::Commits(2));
     waits.target.git = GitState::Manifest {
@@ -180,7 +172,7 @@ fn what_git_has_and_nobody_runs_is_said() {
         specified: Version { tag: Some("1.5".into()), ..Version::default() },
         is_running: false,
     };
-    assert_snapshot!(one_said(&waits), @"
+    assert_snapshot!(render_one(&waits), @"
     *checkout*: *staging* and *prod* run the same code.
     *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `ccccccc`, :hourglass_flowing_sand: 2 commits merged, not deployed
     *prod* runs `prod-bbbbbbb` for 5 h · `envs/prod/kustomization.yaml` says `1.5`, :hourglass_flowing_sand: not deployed
@@ -188,7 +180,7 @@ fn what_git_has_and_nobody_runs_is_said() {
     waits.source.git = branch("staging", 'c', UndeployedCommits::Diverged);
     waits.target.git = GitState::NoBranch { branch: "prod".to_owned() };
     waits.target.state = RolloutState::RollingOut { ready: 1, wanted: 3, delayed_by: None };
-    assert_snapshot!(one_said(&waits), @"
+    assert_snapshot!(render_one(&waits), @"
     *checkout*: *staging* and *prod* run the same code.
     *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `ccccccc`, which is not what runs
     *prod* runs `prod-bbbbbbb`, rolling out 1/3 · there is no branch `prod`
@@ -196,8 +188,8 @@ fn what_git_has_and_nobody_runs_is_said() {
 }
 
 #[test]
-fn the_largest_is_cut_and_leads_on() {
-    let text = one_said(&diff(differs(largest())));
+fn the_largest_answer_is_truncated_and_has_a_link() {
+    let text = render_one(&diff(differs(largest())));
     let begins = |line: &str| line.chars().take(140).collect::<String>();
     let mut lines: Vec<String> = text.lines().map(begins).collect();
     lines.dedup();
@@ -230,14 +222,14 @@ fn the_largest_is_cut_and_leads_on() {
 }
 
 #[test]
-fn all_in_lines() {
+fn all_artefacts_have_rows() {
     let pair = (&EnvironmentName::new("staging"), &EnvironmentName::new("prod"));
     let ladder = sample::catalogue().ladder;
-    let said = |diffs: &[Diff], count| read(&render_all_diffs(diffs, count, pair, 0, Viewer::Person, &ladder, now()));
-    assert_snapshot!(said(&[], 0), @"Nothing is meant to be in *staging* and *prod*.");
-    assert_snapshot!(said(&[diff(DiffResult::Same)], 1), @"*staging* and *prod* run the same code of 1 artefact.");
+    let render = |diffs: &[Diff], count| read(&render_all_diffs(diffs, count, pair, 0, Viewer::Person, &ladder, now()));
+    assert_snapshot!(render(&[], 0), @"Nothing is meant to be in *staging* and *prod*.");
+    assert_snapshot!(render(&[diff(DiffResult::Same)], 1), @"*staging* and *prod* run the same code of 1 artefact.");
     let some = [diff(differs(usual())), diff(DiffResult::Same), diff(DiffResult::Unknown("GitHub is away".to_owned()))];
-    assert_snapshot!(said(&some, 3), @"
+    assert_snapshot!(render(&some, 3), @"
     2 of 3 artefacts differ between *staging* and *prod*.
     artefact | staging in Git | runs in staging | runs in prod | between
     checkout | aaaaaaa | staging-aaaaaaa · 5 h | prod-bbbbbbb · 5 h | 3 commits, 1 only in prod, 3 files
@@ -246,7 +238,7 @@ fn all_in_lines() {
     To bring them up to date: `/promote checkout prod`
     One in full: `/diff staging prod checkout`
     ");
-    assert_snapshot!(said(&some, 20), @"
+    assert_snapshot!(render(&some, 20), @"
     3 of 20 compared between *staging* and *prod*; the others follow.
     artefact | staging in Git | runs in staging | runs in prod | between
     checkout | aaaaaaa | staging-aaaaaaa · 5 h | prod-bbbbbbb · 5 h | 3 commits, 1 only in prod, 3 files

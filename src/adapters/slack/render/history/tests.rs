@@ -25,7 +25,7 @@ fn deploying() -> Stage {
     Stage::new_merging().into_deploying(result, after(2), after(902)).unwrap()
 }
 
-fn changed(change: Change) -> HistoryEntry {
+fn change_entry(change: Change) -> HistoryEntry {
     let message = Some(MessageKey::new("card"));
     HistoryEntry {
         position: LedgerPosition(7),
@@ -35,12 +35,12 @@ fn changed(change: Change) -> HistoryEntry {
     }
 }
 
-fn happened(what: HistoryEvent) -> HistoryEntry {
-    HistoryEntry { position: LedgerPosition(7), at: after(60), event: what, message_key: Some(MessageKey::new("card")) }
+fn event_entry(event: HistoryEvent) -> HistoryEntry {
+    HistoryEntry { position: LedgerPosition(7), at: after(60), event, message_key: Some(MessageKey::new("card")) }
 }
 
-fn render_text(said: &Rendered) -> String {
-    let blocks = said.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
+fn render_text(rendered: &Rendered) -> String {
+    let blocks = rendered.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -52,23 +52,23 @@ fn render_text(said: &Rendered) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn page(happenings: Vec<HistoryEntry>, cursor: &Cursor<LedgerPosition>) -> Page<HistoryEntry> {
-    Page::from_cursor(Order::NewestFirst, cursor, happenings, 10)
+fn page(entries: Vec<HistoryEntry>, cursor: &Cursor<LedgerPosition>) -> Page<HistoryEntry> {
+    Page::from_cursor(Order::NewestFirst, cursor, entries, 10)
 }
 
-fn render_entries(happenings: Vec<HistoryEntry>) -> String {
+fn render_entries(entries: Vec<HistoryEntry>) -> String {
     let links = HashMap::from([(MessageKey::new("card"), "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned())]);
-    let page = page(happenings, &Cursor::Start);
+    let page = page(entries, &Cursor::Start);
     render_text(&render_history(&ListFilter::default(), None, page, &links, Viewer::Person, after(240)))
 }
 
 /// The text of one entry, without the title.
-fn one(happening: HistoryEntry) -> String {
-    render_entries(vec![happening]).split_once('\n').expect("an item").1.to_owned()
+fn render_entry(entry: HistoryEntry) -> String {
+    render_entries(vec![entry]).split_once('\n').expect("an item").1.to_owned()
 }
 
 #[test]
-fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
+fn an_empty_history_is_one_line_with_the_next_step() {
     assert_snapshot!(render_entries(Vec::new()), @"
     *What happened*: nothing yet that I know of.
     Next: `/list` shows what runs where.
@@ -96,65 +96,65 @@ fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
 }
 
 #[test]
-fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
-    let at = |stage| changed(Change { stage, ..sample::change() });
-    assert_snapshot!(one(at(Stage::new_merging())), @"
+fn a_change_has_versions_environment_requester_and_outcome() {
+    let in_stage = |stage| change_entry(Change { stage, ..sample::change() });
+    assert_snapshot!(render_entry(in_stage(Stage::new_merging())), @"
     :hourglass_flowing_sand: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: merging, for 4 min
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(deploying().into_deployed(2, Proof::TagPattern, after(32)).unwrap())), @"
+    assert_snapshot!(render_entry(in_stage(deploying().into_deployed(2, Proof::TagPattern, after(32)).unwrap())), @"
     :large_green_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
-    assert_snapshot!(one(at(Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into(), evidence: FailureEvidence::Workload })), @"
+    assert_snapshot!(render_entry(in_stage(Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into(), evidence: FailureEvidence::Workload })), @"
     :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: failed after 30 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     *Why:* OOMKilled &lt;!channel&gt;
     ");
-    assert_snapshot!(one(at(Stage::Stalled { deploying: merged.clone(), at: after(900), runs: None, unread: false })), @"
+    assert_snapshot!(render_entry(in_stage(Stage::Stalled { deploying: merged.clone(), at: after(900), runs: None, unread: false })), @"
     :large_yellow_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: no proof that it runs after 15 min
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(Stage::new_merging().into_conflicted(vec!["a.rs".into()], after(3)).unwrap())), @"
+    assert_snapshot!(render_entry(in_stage(Stage::new_merging().into_conflicted(vec!["a.rs".into()], after(3)).unwrap())), @"
     :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: Git could not merge it, after 3 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(Stage::new_merging().into_errored("GitHub says no.".into(), after(3)).unwrap())), @"
+    assert_snapshot!(render_entry(in_stage(Stage::new_merging().into_errored("GitHub says no.".into(), after(3)).unwrap())), @"
     :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: could not be done, after 3 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     *Why:* GitHub says no.
     ");
-    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: CancelledBy::Person(PersonId::new("U0BOB")) })), @"
+    assert_snapshot!(render_entry(in_stage(Stage::Cancelled { at: after(9), by: CancelledBy::Person(PersonId::new("U0BOB")) })), @"
     :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: cancelled by <@U0BOB> after 9 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: CancelledBy::Github { github: None } })), @"
+    assert_snapshot!(render_entry(in_stage(Stage::Cancelled { at: after(9), by: CancelledBy::Github { github: None } })), @"
     :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: cancelled on GitHub after 9 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
     let reason = "the migration is missing".to_owned();
-    assert_snapshot!(one(at(Stage::Rejected { at: after(9), by: PersonId::new("U0BOB"), reason })), @"
+    assert_snapshot!(render_entry(in_stage(Stage::Rejected { at: after(9), by: PersonId::new("U0BOB"), reason })), @"
     :no_entry: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: rejected by <@U0BOB> after 9 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     *Why:* the migration is missing
     ");
     let by = ChangeId::parse("01939f3e-5c00-7000-8000-00000badf00d").unwrap();
-    assert_snapshot!(one(at(Stage::Superseded { at: after(9), by, deploying: None })), @"
+    assert_snapshot!(render_entry(in_stage(Stage::Superseded { at: after(9), by, deploying: None })), @"
     :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: gave way to change `0badf00d` after 9 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
 }
 
 #[test]
-fn a_rollback_an_override_and_what_goes_along_are_told() {
+fn rollbacks_overrides_and_co_deployed_artefacts_are_shown() {
     let mut back = sample::change();
     back.plan.direction = Direction::Rollback(crate::domain::rules::rollback::Rollback {
         reason: Some("totals <are> wrong".into()),
         ..sample::rollback()
     });
     let merged = deploying().into_deployed(2, Proof::TagPattern, after(32)).unwrap();
-    assert_snapshot!(one(changed(Change { stage: merged.clone(), ..back })), @"
+    assert_snapshot!(render_entry(change_entry(Change { stage: merged.clone(), ..back })), @"
     :large_green_circle: *checkout* rolled back `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     *Reason:* totals &lt;are&gt; wrong
@@ -169,7 +169,7 @@ fn a_rollback_an_override_and_what_goes_along_are_told() {
     });
     let pull = PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
     forced.frozen = Some(ResultBranch { pull: Some(pull), ..ResultBranch::from_change_id(forced.id) });
-    assert_snapshot!(one(changed(forced)), @"
+    assert_snapshot!(render_entry(change_entry(forced)), @"
     :large_green_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     with it: *mailer*
@@ -179,61 +179,61 @@ fn a_rollback_an_override_and_what_goes_along_are_told() {
 
 fn arrival() -> ArrivalRecord {
     let plan = sample::plan();
-    let told = ArrivalDetails {
+    let details = ArrivalDetails {
         version: plan.version,
         failed: None,
         commit: plan.drift.commits.into_iter().next(),
         took: Some(SignedDuration::from_secs(4)),
         message: None,
     };
-    ArrivalRecord { artefact: plan.artefact, environment: plan.seen_in, details: told }
+    ArrivalRecord { artefact: plan.artefact, environment: plan.seen_in, details }
 }
 
 #[test]
-fn an_arrival_says_what_came_and_which_commit_it_is() {
-    assert_snapshot!(one(happened(HistoryEvent::Arrival(Box::new(arrival())))), @"
+fn an_arrival_has_its_version_and_commit() {
+    assert_snapshot!(render_entry(event_entry(HistoryEvent::Arrival(Box::new(arrival())))), @"
     :inbox_tray: *checkout* `develop-4f1c2ab` came to *development*, rolled out in 4 s
     without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> Retry the payment provider once (#42) · Alice Adler
     ");
     let mut failed = arrival();
     failed.details =
         ArrivalDetails { failed: Some("CrashLoopBackOff".into()), commit: None, took: None, ..failed.details };
-    assert_snapshot!(one(happened(HistoryEvent::Arrival(Box::new(failed)))), @"
+    assert_snapshot!(render_entry(event_entry(HistoryEvent::Arrival(Box::new(failed)))), @"
     :red_circle: *checkout* `develop-4f1c2ab` failed in *development*: CrashLoopBackOff
     without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit `4f1c2ab`
     ");
 }
 
 #[test]
-fn what_people_locked_and_released_is_told() {
-    assert_snapshot!(one(happened(HistoryEvent::Locked(sample::lock()))), @"
+fn locks_and_releases_are_shown() {
+    assert_snapshot!(render_entry(event_entry(HistoryEvent::Locked(sample::lock()))), @"
     :lock: *prod* locked: database &lt;!channel&gt; migration
     by <@U0BOB> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
     let by = Some(PersonId::new("U0CAROL"));
-    assert_snapshot!(one(happened(HistoryEvent::Unlocked { lock: sample::lock(), by: by.clone() })), @"
+    assert_snapshot!(render_entry(event_entry(HistoryEvent::Unlocked { lock: sample::lock(), by: by.clone() })), @"
     :unlock: *prod* unlocked, after 1 min
     by <@U0CAROL> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
-    assert_snapshot!(one(happened(HistoryEvent::TakenOver { lock: sample::lock(), from: by.clone() })), @"
+    assert_snapshot!(render_entry(event_entry(HistoryEvent::TakenOver { lock: sample::lock(), from: by.clone() })), @"
     :lock: the lock on *prod* taken over from <@U0CAROL>: database &lt;!channel&gt; migration
     by <@U0BOB> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
     let plan = sample::plan();
     let released =
         HistoryEvent::Released { artefact: plan.artefact, environment: plan.environment, version: plan.version, by };
-    assert_snapshot!(one(happened(released)), @"
+    assert_snapshot!(render_entry(event_entry(released)), @"
     :leftwards_arrow_with_hook: *checkout* `develop-4f1c2ab` released: it may come back to *qa*
     by <@U0CAROL> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
-    assert_snapshot!(one(happened(HistoryEvent::Unreadable)), @"
+    assert_snapshot!(render_entry(event_entry(HistoryEvent::Unreadable)), @"
     :grey_question: something that another version of me wrote, and I cannot read
     <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
 }
 
 #[test]
-fn the_largest_keeps_its_lines_whole() {
+fn the_largest_answer_keeps_its_lines_whole() {
     let long = |word: &str| word.repeat(2000 / word.chars().count());
     let mut arrived = arrival();
     arrived.details.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
@@ -241,20 +241,22 @@ fn the_largest_keeps_its_lines_whole() {
         commit.subject = long("\u{202e}שלום \u{1f680} <!here> & ");
         commit.author = long("Олександра ");
     }
-    assert_snapshot!(one(happened(HistoryEvent::Arrival(Box::new(arrived)))), @"
+    assert_snapshot!(render_entry(event_entry(HistoryEvent::Arrival(Box::new(arrived)))), @"
     :inbox_tray: *checkout* `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` came to *development*, rolled out in 4 s
     without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> שלום 🚀 &lt;!here&gt; &amp; שלום 🚀 &lt;!here&gt; &amp; של…&gt; &amp; שלום 🚀 &lt;!here&gt; &amp; שלום 🚀 &lt;!here&gt; &amp;  · Олександра Олександра Олександра Олекса…сандра Олександра Олександра Олександра
     ");
 }
 
 #[test]
-fn more_than_fit_are_cut_and_that_is_said() {
-    let happenings = (0..40)
-        .map(|n| HistoryEntry { position: LedgerPosition(100 - n), ..happened(HistoryEvent::Locked(sample::lock())) });
+fn a_count_above_the_maximum_is_limited_with_a_note() {
+    let entries = (0..40).map(|n| HistoryEntry {
+        position: LedgerPosition(100 - n),
+        ..event_entry(HistoryEvent::Locked(sample::lock()))
+    });
     let page = Page::from_cursor(
         Order::NewestFirst,
         &Cursor::Earlier(LedgerPosition(101)),
-        happenings.collect(),
+        entries.collect(),
         MAX_PAGE_SIZE as usize,
     );
     let text = render_text(&render_history(

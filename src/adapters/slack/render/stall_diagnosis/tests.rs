@@ -16,7 +16,7 @@ fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
 }
 
-fn silent() -> StallDiagnosis {
+fn diagnosis() -> StallDiagnosis {
     StallDiagnosis {
         looked_at: after(302),
         branch: BranchFinding::AsMerged,
@@ -27,9 +27,9 @@ fn silent() -> StallDiagnosis {
     }
 }
 
-fn deploying(silence: StallDiagnosis) -> Stage {
+fn deploying(diagnosis: StallDiagnosis) -> Stage {
     let stage = Stage::new_merging().into_deploying(sha("a"), after(2), after(902)).unwrap();
-    stage.update_deploying(|known| DeployState { silence: Some(Box::new(silence)), ..known }).unwrap()
+    stage.update_deploying(|known| DeployState { silence: Some(Box::new(diagnosis)), ..known }).unwrap()
 }
 
 fn render_stall_text(stage: Stage) -> String {
@@ -37,8 +37,8 @@ fn render_stall_text(stage: Stage) -> String {
 }
 
 #[test]
-fn what_was_last_seen_is_said_with_where_to_look() {
-    assert_snapshot!(render_stall_text(deploying(silent())), @"
+fn the_last_observations_are_shown_with_the_next_step() {
+    assert_snapshot!(render_stall_text(deploying(diagnosis())), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
     • CI: `build` is still running
@@ -46,7 +46,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
     • the cluster runs `qa-1111111`
     Next: wait for the build, or look what holds it up. I keep looking.
     ");
-    let word = ControllerMessage {
+    let message = ControllerMessage {
         by: "Flux".into(),
         said: ReportedOutcome::Failed,
         text: "kustomize build failed: <!channel> no such file.".into(),
@@ -59,8 +59,8 @@ fn what_was_last_seen_is_said_with_where_to_look() {
             names: vec!["build".into(), "lint".into()],
             url: Some("https://github.com/acme/checkout/commit/aaaaaaa/checks".into()),
         },
-        word: Some(word),
-        ..silent()
+        word: Some(message),
+        ..diagnosis()
     };
     assert_snapshot!(render_stall_text(deploying(failed)), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
@@ -74,7 +74,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
     let stuck = StallDiagnosis {
         build: BuildFinding::Done,
         image: ImageFinding::There { tag: "qa-aaaaaaa".into() },
-        ..silent()
+        ..diagnosis()
     };
     assert_snapshot!(render_stall_text(deploying(stuck.clone())), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
@@ -95,7 +95,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
         build: BuildFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
         image: ImageFinding::Untold,
         runs: Some(RunningInstead { version: "build-8".into(), untold: true }),
-        ..silent()
+        ..diagnosis()
     };
     assert_snapshot!(render_stall_text(deploying(untold)), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
@@ -107,7 +107,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
 }
 
 #[test]
-fn of_what_was_seen_nothing_is_said() {
+fn a_change_with_progress_has_no_diagnosis() {
     let stage = Stage::new_merging().into_deploying(sha("a"), after(2), after(902)).unwrap();
     assert_eq!(render_stall_text(stage), "");
     assert_eq!(render_stall_text(Stage::new_merging()), "");

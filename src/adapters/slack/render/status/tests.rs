@@ -18,7 +18,7 @@ fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
 }
 
-fn at(stage: Stage) -> Change {
+fn in_stage(stage: Stage) -> Change {
     Change { stage, ..sample::change() }
 }
 
@@ -35,7 +35,7 @@ fn waiting() -> Change {
     awaiting.waits_for.push(MergeCondition::ChecksRunning { names: vec!["ci / <unit>".into()] });
     let pull = PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
     let frozen = Some(ResultBranch { pull: Some(pull), ..ResultBranch::from_change_id(sample::change().id) });
-    Change { frozen, ..at(Stage::new_awaiting_approval(awaiting)) }
+    Change { frozen, ..in_stage(Stage::new_awaiting_approval(awaiting)) }
 }
 
 fn sample_details() -> StatusDetails {
@@ -44,8 +44,8 @@ fn sample_details() -> StatusDetails {
     StatusDetails { stage_since: HashMap::from([(id, after(30))]), card_links: HashMap::from([(id, card)]) }
 }
 
-fn render_text(said: &Rendered) -> String {
-    let blocks = said.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
+fn render_text(rendered: &Rendered) -> String {
+    let blocks = rendered.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -54,33 +54,33 @@ fn render_text(said: &Rendered) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn listed(changes: &[Change], known: &StatusDetails) -> String {
+fn render_changes(changes: &[Change], details: &StatusDetails) -> String {
     let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), PAGE_SIZE);
     let watched = changes.iter().filter(|change| change.stage.is_watched()).count();
     let count = StatusCounts { under_way: changes.len() - watched, watched };
-    render_text(&render_status(&ListFilter::default(), page, count, known, Viewer::Person, after(240)))
+    render_text(&render_status(&ListFilter::default(), page, count, details, Viewer::Person, after(240)))
 }
 
 #[test]
-fn nothing_under_way_is_said_with_what_to_do() {
-    assert_snapshot!(listed(&[], &StatusDetails::default()), @"
+fn an_empty_status_has_the_next_step() {
+    assert_snapshot!(render_changes(&[], &StatusDetails::default()), @"
     Nothing is under way.
     Next: `/list` shows what runs where, `/gantry history` what happened.
     ");
     let filter =
         ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
     let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, Vec::new(), PAGE_SIZE);
-    let said =
+    let rendered =
         render_status(&filter, page, StatusCounts::default(), &StatusDetails::default(), Viewer::Person, after(0));
-    assert_snapshot!(said.text, @"Nothing is under way with *checkout* in *qa*.");
+    assert_snapshot!(rendered.text, @"Nothing is under way with *checkout* in *qa*.");
 }
 
 #[test]
-fn a_change_of_which_little_is_known_has_no_links_to_nowhere() {
+fn a_change_without_known_links_shows_none() {
     let mut change = sample::change();
     change.plan.drift.commits.clear();
     change.plan.from = None;
-    assert_snapshot!(listed(&[change], &StatusDetails::default()), @"
+    assert_snapshot!(render_changes(&[change], &StatusDetails::default()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     nothing → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -91,8 +91,8 @@ fn a_change_of_which_little_is_known_has_no_links_to_nowhere() {
 }
 
 #[test]
-fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
-    assert_snapshot!(listed(&[waiting()], &sample_details()), @"
+fn every_stage_shows_its_age_and_its_open_conditions() {
+    assert_snapshot!(render_changes(&[waiting()], &sample_details()), @"
     1 change is under way:
     :raised_hand: *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -103,7 +103,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     To stop it: `/gantry cancel 0badcafe`
     ");
     let trouble = RetryState { since: after(3), tries: 2, why: "GitHub does not answer.".into() };
-    assert_snapshot!(listed(&[at(Stage::new_merging().record_merge_failure(trouble, true).unwrap())], &sample_details()), @"
+    assert_snapshot!(render_changes(&[in_stage(Stage::new_merging().record_merge_failure(trouble, true).unwrap())], &sample_details()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -112,7 +112,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     To stop it: `/gantry cancel 0badcafe`
     ");
-    assert_snapshot!(listed(&[at(deploying())], &sample_details()), @"
+    assert_snapshot!(render_changes(&[in_stage(deploying())], &sample_details()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -121,12 +121,12 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let rolling = deploying()
-        .update_deploying(|known| DeployState {
+        .update_deploying(|state| DeployState {
             rollout: Some(RolloutProgress { ready: 3, wanted: 5, delayed_by: None }),
-            ..known
+            ..state
         })
         .unwrap();
-    assert_snapshot!(listed(&[at(rolling)], &sample_details()), @"
+    assert_snapshot!(render_changes(&[in_stage(rolling)], &sample_details()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 3 of 5 ready
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -141,7 +141,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
         reason: "OOMKilled <!channel>".into(),
         evidence: FailureEvidence::Workload,
     };
-    assert_snapshot!(listed(&[at(failed)], &sample_details()), @"
+    assert_snapshot!(render_changes(&[in_stage(failed)], &sample_details()), @"
     1 change is still watched:
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -150,7 +150,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let stalled = Stage::Stalled { deploying: merged, at: after(30), runs: Some("qa-1111111".into()), unread: false };
-    assert_snapshot!(listed(&[at(stalled)], &sample_details()), @"
+    assert_snapshot!(render_changes(&[in_stage(stalled)], &sample_details()), @"
     1 change is still watched:
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -161,7 +161,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
 }
 
 #[test]
-fn one_change_in_detail_has_its_time_line() {
+fn the_details_of_a_change_have_its_timeline() {
     let step = |seconds, kind: &str, by: Option<&str>| ChangeEvent {
         at: after(seconds),
         kind: kind.to_owned(),
@@ -182,8 +182,8 @@ fn one_change_in_detail_has_its_time_line() {
         step(92, "deploying", None),
         step(122, "deployed", None),
     ];
-    let said = render_details(&[(at(deployed), steps)], &sample_details(), after(7200));
-    assert_snapshot!(render_text(&said), @"
+    let rendered = render_details(&[(in_stage(deployed), steps)], &sample_details(), after(7200));
+    assert_snapshot!(render_text(&rendered), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
@@ -212,10 +212,13 @@ fn one_change_in_detail_has_its_time_line() {
 }
 
 #[test]
-fn two_changes_of_the_same_digits_are_both_shown() {
-    let said =
-        render_details(&[(sample::change(), Vec::new()), (at(deploying()), Vec::new())], &sample_details(), after(240));
-    assert_snapshot!(said.text, @"
+fn two_changes_with_the_same_short_id_are_both_shown() {
+    let rendered = render_details(
+        &[(sample::change(), Vec::new()), (in_stage(deploying()), Vec::new())],
+        &sample_details(),
+        after(240),
+    );
+    assert_snapshot!(rendered.text, @"
     2 changes are called the same:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
@@ -223,7 +226,7 @@ fn two_changes_of_the_same_digits_are_both_shown() {
 }
 
 #[test]
-fn of_a_long_time_line_the_first_and_the_last_are_shown() {
+fn a_long_timeline_leaves_out_its_middle() {
     let steps: Vec<ChangeEvent> =
         (0..100).map(|n| ChangeEvent { at: after(n), kind: "voided".into(), by: Some(Actor::Controller) }).collect();
     let text = render_text(&render_details(&[(waiting(), steps)], &sample_details(), after(240)));
@@ -232,7 +235,7 @@ fn of_a_long_time_line_the_first_and_the_last_are_shown() {
 }
 
 #[test]
-fn the_largest_keeps_its_lines_whole() {
+fn the_largest_answer_keeps_its_lines_whole() {
     let long = |word: &str| word.repeat(2000 / word.chars().count());
     let mut change = waiting();
     change.plan.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
@@ -240,7 +243,7 @@ fn the_largest_keeps_its_lines_whole() {
     let Stage::AwaitingApproval(awaiting) = &mut change.stage else { panic!("waiting") };
     awaiting.trouble = Some(RetryState { since: after(0), tries: 1, why: long("\u{202e}שלום \u{1f680} <!here> ") });
     awaiting.waits_for.push(MergeCondition::ChecksRed { names: vec![long("<&>"); 30] });
-    assert_snapshot!(listed(&[change], &sample_details()), @"
+    assert_snapshot!(render_changes(&[change], &sample_details()), @"
     1 change is under way:
     :raised_hand: *checkout* `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` for *qa*: waiting for 1 approval
     `&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!chan…annel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;` → `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>

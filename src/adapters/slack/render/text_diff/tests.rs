@@ -7,10 +7,10 @@ use super::*;
 use crate::adapters::slack::render::Rendered;
 use crate::domain::model::message::{Destination, Message, MessageKey};
 
-fn message(old: &str, new: &str, most: usize) -> (Message, bool) {
-    let shown = render_text_diff(&LineDiff::from_texts(old, new), most);
-    let said = Rendered { text: "what differs".into(), blocks: shown.blocks };
-    (said.into_message(Destination::Edit { key: MessageKey::new("diff") }), shown.is_truncated)
+fn message(old: &str, new: &str, max: usize) -> (Message, bool) {
+    let shown = render_text_diff(&LineDiff::from_texts(old, new), max);
+    let rendered = Rendered { text: "what differs".into(), blocks: shown.blocks };
+    (rendered.into_message(Destination::Edit { key: MessageKey::new("diff") }), shown.is_truncated)
 }
 
 fn pieces_of(message: &Message) -> Vec<Value> {
@@ -36,7 +36,7 @@ fn plain(message: &Message) -> &str {
 }
 
 #[test]
-fn the_smallest_is_one_line() {
+fn the_smallest_answer_is_one_line() {
     let (message, cut) = message("", "a\n", MAX_CHARACTERS);
     assert_snapshot!(serde_json::to_string(&message.blocks).unwrap(), @r#"[{"elements":[{"elements":[{"style":{"italic":true},"text":"@@ -0,0 +1 @@","type":"text"},{"text":"\n","type":"text"},{"style":{"code":true},"text":"+ a","type":"text"}],"type":"rich_text_section"}],"type":"rich_text"}]"#);
     assert_snapshot!(plain(&message), @"
@@ -53,7 +53,7 @@ fn the_smallest_is_one_line() {
 }
 
 #[test]
-fn the_usual_shows_which_words_went_and_came() {
+fn the_usual_diff_marks_removed_and_added_words() {
     let old = "spec:\n\treplicas: 2\n  image: acme/checkout:1.4.2\n  note: `x` <!channel> & co\n\nend\n";
     let new = "spec:\n\treplicas: 3\n  image: acme/checkout:1.5.0\n  note: `y` <!channel> & co\n\nend";
     assert_snapshot!(render_diff_text(old, new), @"
@@ -89,7 +89,7 @@ fn the_usual_shows_which_words_went_and_came() {
 }
 
 #[test]
-fn every_script_is_shown_and_nothing_hides_in_it() {
+fn every_script_is_shown_and_invisible_characters_are_escaped() {
     let old = "тариф: старий кошик 🛒\nשלום: עולם ישן\ncrew: 👩‍💻 rests\nadmin: no\r\nplain\n";
     let new = "тариф: новий кошик 🛒\nשלום: עולם חדש\ncrew: 👩‍💻 works\nadmin: \u{202e}on\u{200d}\n\u{1b}[1mplain\n";
     assert_snapshot!(render_diff_text(old, new), @r"
@@ -108,7 +108,7 @@ fn every_script_is_shown_and_nothing_hides_in_it() {
 }
 
 #[test]
-fn of_a_long_line_what_differs_is_kept() {
+fn a_long_line_keeps_the_difference() {
     let same = "minified;".repeat(400);
     let old = format!("{same} one {same}\n");
     let new = format!("{same} two {same}\n");
@@ -123,7 +123,7 @@ fn of_a_long_line_what_differs_is_kept() {
 }
 
 #[test]
-fn the_largest_ends_with_how_much_more_there_is() {
+fn the_largest_diff_ends_with_the_number_of_omitted_lines() {
     let new = (0..5_000).map(|n| format!("line {n} <&> `\n")).collect::<Vec<_>>().concat();
     let (largest, cut) = message("", &new, usize::MAX);
     assert!(cut);
@@ -149,7 +149,7 @@ fn the_largest_ends_with_how_much_more_there_is() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said_in_a_sentence() {
+fn texts_that_cannot_be_compared_have_a_sentence() {
     let long = "x".repeat(crate::domain::git::text_diff::MAX_TEXT_BYTES + 1);
     for (new, words) in
         [("\0", "They differ, and are no text."), (long.as_str(), "They differ, and are too long to be compared here.")]
@@ -161,11 +161,11 @@ fn what_cannot_be_compared_is_said_in_a_sentence() {
 }
 
 #[test]
-fn a_heading_stands_above_its_hunk_and_cannot_become_mark_up() {
+fn a_heading_is_above_its_hunk_and_cannot_become_mark_up() {
     let patch = "@@ -1 +1 @@ fn <!here>\u{202e} {\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
     let shown = render_text_diff(&LineDiff::from_patch(patch), MAX_CHARACTERS);
-    let said = Rendered { text: String::new(), blocks: shown.blocks };
-    assert_snapshot!(plain(&said.into_message(Destination::Edit { key: MessageKey::new("diff") })), @r"
+    let rendered = Rendered { text: String::new(), blocks: shown.blocks };
+    assert_snapshot!(plain(&rendered.into_message(Destination::Edit { key: MessageKey::new("diff") })), @r"
     ```
     @@ -1 +1 @@ fn &lt;!here&gt;\u{202e} {
     - a

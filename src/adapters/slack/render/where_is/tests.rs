@@ -16,13 +16,18 @@ fn at(seconds: i64) -> Option<Timestamp> {
     Some(Timestamp::from_second(1_763_283_600 + seconds).unwrap())
 }
 
-fn rung(environment: &str, standing: CommitPresence) -> EnvironmentPresence {
-    EnvironmentPresence { environment: EnvironmentName::new(environment), presence: standing, unreadable: None }
+fn in_environment(environment: &str, presence: CommitPresence) -> EnvironmentPresence {
+    EnvironmentPresence { environment: EnvironmentName::new(environment), presence, unreadable: None }
 }
 
-fn places(artefact: &str, rungs: Vec<EnvironmentPresence>, waits: Option<(&str, Prerequisite)>) -> ArtefactLocations {
-    let waits = waits.map(|(environment, waits)| (EnvironmentName::new(environment), waits));
-    ArtefactLocations { artefact: ArtefactName::new(artefact), environments: rungs, prerequisite: waits }
+fn artefact_locations(
+    artefact: &str,
+    environments: Vec<EnvironmentPresence>,
+    prerequisite: Option<(&str, Prerequisite)>,
+) -> ArtefactLocations {
+    let prerequisite =
+        prerequisite.map(|(environment, prerequisite)| (EnvironmentName::new(environment), prerequisite));
+    ArtefactLocations { artefact: ArtefactName::new(artefact), environments, prerequisite }
 }
 
 fn found(subject: &str, artefacts: Vec<ArtefactLocations>) -> CommitLocations {
@@ -36,23 +41,28 @@ fn found(subject: &str, artefacts: Vec<ArtefactLocations>) -> CommitLocations {
     }
 }
 
-fn runs(seconds: i64) -> CommitPresence {
+fn present(seconds: i64) -> CommitPresence {
     CommitPresence::Present { since: at(seconds), problem: None }
 }
 
-fn not() -> CommitPresence {
+fn absent() -> CommitPresence {
     CommitPresence::Absent { removal: None }
 }
 
 /// An artefact with the commit in the lower environments only.
-fn climbing(artefact: &str) -> ArtefactLocations {
-    let waits = Prerequisite::Promotion { below: EnvironmentName::new("qa"), problem: None };
-    let rungs = vec![rung("development", runs(0)), rung("qa", runs(3600)), rung("staging", not()), rung("prod", not())];
-    places(artefact, rungs, Some(("staging", waits)))
+fn partly_promoted(artefact: &str) -> ArtefactLocations {
+    let prerequisite = Prerequisite::Promotion { below: EnvironmentName::new("qa"), problem: None };
+    let environments = vec![
+        in_environment("development", present(0)),
+        in_environment("qa", present(3600)),
+        in_environment("staging", absent()),
+        in_environment("prod", absent()),
+    ];
+    artefact_locations(artefact, environments, Some(("staging", prerequisite)))
 }
 
-fn render_text(said: Rendered) -> String {
-    let blocks = said
+fn render_text(rendered: Rendered) -> String {
+    let blocks = rendered
         .into_message(crate::domain::model::message::Destination::Edit {
             key: crate::domain::model::message::MessageKey::new("x"),
         })
@@ -70,15 +80,15 @@ fn render_text(said: Rendered) -> String {
 }
 
 #[test]
-fn what_is_nowhere_is_one_line() {
-    let waits = Prerequisite::Push { branch: "develop".to_owned() };
-    let rungs = vec![rung("development", not()), rung("qa", not())];
-    let said = render_where_is(&CommitLocations {
+fn a_commit_in_no_environment_is_one_line() {
+    let prerequisite = Prerequisite::Push { branch: "develop".to_owned() };
+    let environments = vec![in_environment("development", absent()), in_environment("qa", absent())];
+    let rendered = render_where_is(&CommitLocations {
         commit: None,
-        ..found("", vec![places("checkout", rungs, Some(("development", waits)))])
+        ..found("", vec![artefact_locations("checkout", environments, Some(("development", prerequisite)))])
     });
-    assert_eq!(said.text, "aaaaaaa is nowhere yet (checkout)");
-    assert_snapshot!(render_text(said), @"
+    assert_eq!(rendered.text, "aaaaaaa is nowhere yet (checkout)");
+    assert_snapshot!(render_text(rendered), @"
     `aaaaaaa`
     in `acme/checkout`
     *checkout*: in no environment yet: it waits to be merged into `develop` and deployed from there
@@ -86,10 +96,10 @@ fn what_is_nowhere_is_one_line() {
 }
 
 #[test]
-fn what_climbs_says_since_when_and_what_it_waits_for() {
-    let said = render_where_is(&found("Round totals (#42)", vec![climbing("checkout")]));
-    assert_eq!(said.text, "aaaaaaa is in development, qa (checkout)");
-    assert_snapshot!(render_text(said), @"
+fn a_commit_in_some_environments_shows_times_and_the_next_step() {
+    let rendered = render_where_is(&found("Round totals (#42)", vec![partly_promoted("checkout")]));
+    assert_eq!(rendered.text, "aaaaaaa is in development, qa (checkout)");
+    assert_snapshot!(render_text(rendered), @"
     <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> Round totals · Alice Adler · <https://github.com/acme/checkout/pull/42|#42>
     in `acme/checkout`
     *checkout*
@@ -101,7 +111,7 @@ fn what_climbs_says_since_when_and_what_it_waits_for() {
 }
 
 #[test]
-fn every_standing_and_every_wait_has_its_words() {
+fn every_presence_and_every_prerequisite_has_a_text() {
     let id = ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").unwrap();
     let other = ChangeId::parse("01939f3e-5c00-7000-8000-00000badbeef").unwrap();
     let back = CodeRemoval {
@@ -112,44 +122,53 @@ fn every_standing_and_every_wait_has_its_words() {
     let trouble = Some("CrashLoopBackOff".to_owned());
     let environment = EnvironmentName::new;
     let all = vec![
-        places(
+        artefact_locations(
             "a",
             vec![
-                rung("one", CommitPresence::Present { since: None, problem: trouble.clone() }),
-                rung("two", CommitPresence::RollingOut { ready: 1, wanted: 3 }),
-                rung("three", CommitPresence::NoWorkload),
+                in_environment("one", CommitPresence::Present { since: None, problem: trouble.clone() }),
+                in_environment("two", CommitPresence::RollingOut { ready: 1, wanted: 3 }),
+                in_environment("three", CommitPresence::NoWorkload),
             ],
             Some(("three", Prerequisite::Promotion { below: environment("two"), problem: trouble.clone() })),
         ),
-        places(
+        artefact_locations(
             "b",
-            vec![rung("one", runs(0)), rung("two", CommitPresence::Absent { removal: Some(back) })],
+            vec![
+                in_environment("one", present(0)),
+                in_environment("two", CommitPresence::Absent { removal: Some(back) }),
+            ],
             Some(("two", Prerequisite::Repair { below: environment("one") })),
         ),
-        places(
+        artefact_locations(
             "c",
             vec![
-                rung("one", not()),
-                rung("two", CommitPresence::Absent { removal: Some(CodeRemoval::default()) }),
-                rung("three", runs(0)),
+                in_environment("one", absent()),
+                in_environment("two", CommitPresence::Absent { removal: Some(CodeRemoval::default()) }),
+                in_environment("three", present(0)),
             ],
             Some(("one", Prerequisite::BackMerge { branch: "develop".to_owned() })),
         ),
-        places(
+        artefact_locations(
             "d",
             vec![
-                EnvironmentPresence { unreadable: Some("connection refused".to_owned()), ..rung("one", runs(0)) },
-                rung("two", CommitPresence::Unknown { why: "nothing tells which commit build-7 is of".to_owned() }),
-                rung("three", not()),
+                EnvironmentPresence {
+                    unreadable: Some("connection refused".to_owned()),
+                    ..in_environment("one", present(0))
+                },
+                in_environment(
+                    "two",
+                    CommitPresence::Unknown { why: "nothing tells which commit build-7 is of".to_owned() },
+                ),
+                in_environment("three", absent()),
             ],
             Some((
                 "three",
                 Prerequisite::Change { id, stage_text: "waiting for approval", contains_commit: Some(true) },
             )),
         ),
-        places(
+        artefact_locations(
             "e",
-            vec![rung("one", runs(0)), rung("two", not())],
+            vec![in_environment("one", present(0)), in_environment("two", absent())],
             Some(("two", Prerequisite::Change { id: other, stage_text: "stalled", contains_commit: None })),
         ),
     ];
@@ -183,16 +202,16 @@ fn every_standing_and_every_wait_has_its_words() {
 }
 
 #[test]
-fn a_long_answer_is_cut_and_says_so() {
+fn a_long_answer_is_truncated_with_a_note() {
     let subject = format!("<!channel> \u{202e}Округлити підсумки 🧮 {}", "довго ".repeat(400));
-    let mut many = found(&subject, (0..12).map(|nth| climbing(&format!("part-{nth:03}"))).collect());
-    let rungs = ["development", "qa", "staging", "prod"];
+    let mut many = found(&subject, (0..12).map(|nth| partly_promoted(&format!("part-{nth:03}"))).collect());
+    let environments = ["development", "qa", "staging", "prod"];
     many.tally = Some(Tally {
         artefacts: 200,
-        environments: rungs
+        environments: environments
             .iter()
             .enumerate()
-            .map(|(at, name)| (EnvironmentName::new(name), 200 - at * 40, 200))
+            .map(|(index, name)| (EnvironmentName::new(name), 200 - index * 40, 200))
             .collect(),
     });
     let text = render_text(render_where_is(&many));
@@ -212,7 +231,7 @@ fn a_long_answer_is_cut_and_says_so() {
 }
 
 #[test]
-fn whoever_means_one_of_several_is_asked() {
+fn several_matches_lead_to_a_choice() {
     let shop: Repository = "acme/shop".parse().unwrap();
     let commit = |digit: char, subject: &str| QueryMatch::Commit {
         repository: shop.clone(),
@@ -239,7 +258,7 @@ fn whoever_means_one_of_several_is_asked() {
 }
 
 #[test]
-fn what_is_not_found_says_what_to_do() {
+fn a_failed_search_has_the_next_step() {
     let mailer = ArtefactName::new("mailer");
     let shop: Repository = "acme/shop".parse().unwrap();
     assert_snapshot!(render_text(render_not_found("<!channel>", None, 3)), @"

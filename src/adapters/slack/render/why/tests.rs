@@ -22,7 +22,7 @@ fn render_why_text(why: &WhyAnswer) -> String {
 }
 
 #[test]
-fn the_smallest_says_that_nothing_is_behind() {
+fn the_smallest_answer_has_nothing_to_promote() {
     let nothing = Refusal::NothingToPromote { artefact: ArtefactName::new("checkout") };
     let why = WhyAnswer { environment: None, version: None, ..sample::why(vec![nothing]) };
     assert_snapshot!(render_why_text(&why), @"
@@ -33,7 +33,7 @@ fn the_smallest_says_that_nothing_is_behind() {
 }
 
 #[test]
-fn the_usual_names_each_blocker_with_its_button() {
+fn the_usual_answer_has_each_obstacle_with_its_button() {
     let usual = |refusal: &Refusal| matches!(refusal, Refusal::Locked { .. } | Refusal::Soaking { .. });
     let two: Vec<_> = sample::blockers("the database moves").into_iter().filter(usual).collect();
     let why = WhyAnswer { other_environments: Some(vec![EnvironmentName::new("qa")]), ..sample::why(two) };
@@ -55,17 +55,17 @@ fn the_usual_names_each_blocker_with_its_button() {
 }
 
 #[test]
-fn every_kind_of_blocker_has_its_words_and_its_button() {
-    for blocker in sample::blockers("something") {
-        let said = render_why_text(&sample::why(vec![blocker.clone()]));
+fn every_kind_of_obstacle_has_a_text_and_a_button() {
+    for obstacle in sample::blockers("something") {
+        let text = render_why_text(&sample::why(vec![obstacle.clone()]));
         // A click cannot grant a right.
-        let click = said.contains("\n[") || matches!(blocker, Refusal::NotPermitted { .. });
-        assert!(click && said.contains("\n| Next: "), "{blocker:?}: {said}");
+        let click = text.contains("\n[") || matches!(obstacle, Refusal::NotPermitted { .. });
+        assert!(click && text.contains("\n| Next: "), "{obstacle:?}: {text}");
     }
 }
 
 #[test]
-fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
+fn an_answer_without_obstacles_has_the_command_a_button_and_the_approvals() {
     assert_snapshot!(render_why_text(&sample::free("totals are wrong")), @"
     :large_green_circle: Nothing stands between *checkout* `develop-4f1c2ab` and *prod*: `/promote checkout prod` brings it there.
     :raised_hand: It then needs 2 approvals of @release-managers.
@@ -77,9 +77,9 @@ fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
     [Promote]
     ");
     let mut quiet = sample::free("");
-    if let Some(free) = &mut quiet.ready_promotion {
-        free.awaiting = None;
-        *free.plan = sample::plan();
+    if let Some(promotion) = &mut quiet.ready_promotion {
+        promotion.awaiting = None;
+        *promotion.plan = sample::plan();
     }
     assert_snapshot!(render_why_text(&quiet), @"
     :large_green_circle: Nothing stands between *checkout* `develop-4f1c2ab` and *qa*: `/promote checkout qa` brings it there.
@@ -88,7 +88,7 @@ fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
 }
 
 #[test]
-fn who_could_not_be_asked_is_said() {
+fn a_failed_lookup_is_shown() {
     let why = WhyAnswer {
         lookup_failure: Some("GitHub does not answer <now>.".into()),
         version: None,
@@ -104,22 +104,22 @@ fn who_could_not_be_asked_is_said() {
 }
 
 #[test]
-fn the_largest_says_how_many_are_left() {
+fn the_largest_answer_has_the_number_of_omitted_obstacles() {
     let reason = "Базу даних переносимо \u{1f6a7} \u{202e}\u{5e9}\u{5dc}\u{5d5}\u{5dd} <!channel> & ".repeat(40);
     let all = sample::blockers(&reason[..]);
     let many: Vec<_> = all.iter().cycle().take(60).cloned().collect();
-    let said = render_why_text(&sample::why(many));
+    let text = render_why_text(&sample::why(many));
     let kept: Vec<&str> =
-        said.lines().filter(|line| line.starts_with("| and ") || line.contains("stand between")).collect();
+        text.lines().filter(|line| line.starts_with("| and ") || line.contains("stand between")).collect();
     assert_snapshot!(kept.join("\n"), @"
     60 things stand between *checkout* `develop-4f1c2ab` and *prod*:
     | and 52 more
     ");
-    assert!(!said.contains("<!channel>") && !said.contains('\u{202e}'), "{said}");
+    assert!(!text.contains("<!channel>") && !text.contains('\u{202e}'), "{text}");
 }
 
 #[test]
-fn a_change_that_waits_says_by_whom_and_what_else_for() {
+fn a_pending_change_shows_its_approvals_and_conditions() {
     let waits: Vec<_> =
         sample::blockers("unit").into_iter().filter(|it| matches!(it, Refusal::ChangeInProgress(_))).collect();
     assert_snapshot!(render_why_text(&sample::why(waits)), @"
