@@ -12,7 +12,7 @@ use crate::flux::SignedReport;
 use crate::load::Connection;
 
 const CONNECTIONS: usize = 64;
-const MOST_TIMES: usize = 5;
+const MAX_COPIES: usize = 5;
 
 /// Flux sends a report once and retries it four times. The pause grows each time.
 const RETRIES: u32 = 4;
@@ -30,7 +30,7 @@ pub(crate) struct Burst<'a> {
 #[derive(Default)]
 pub(crate) struct BurstResult {
     /// The duration of each accepted request, sorted. Requests to a dead process are not included.
-    pub(crate) took: Vec<Duration>,
+    pub(crate) durations: Vec<Duration>,
     /// Requests that were sent again because they were not accepted.
     pub(crate) retries: usize,
     /// Reports that were given up.
@@ -39,20 +39,20 @@ pub(crate) struct BurstResult {
 }
 
 impl BurstResult {
-    pub(crate) fn percentile(&self, at: usize) -> f64 {
-        let last = self.took.len().saturating_sub(1);
-        self.took.get(at * last / 100).map_or(f64::INFINITY, |took| took.as_secs_f64() * 1000.0)
+    pub(crate) fn percentile(&self, percent: usize) -> f64 {
+        let last = self.durations.len().saturating_sub(1);
+        self.durations.get(percent * last / 100).map_or(f64::INFINITY, |took| took.as_secs_f64() * 1000.0)
     }
 }
 
 impl<'a> Burst<'a> {
     /// Each report one to five times, shuffled.
-    pub(crate) fn new(told: &'a [SignedReport], seed: u64) -> Self {
+    pub(crate) fn new(reports: &'a [SignedReport], seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let times = |number| std::iter::repeat_n(number, 1 + rng.next_below(MOST_TIMES));
-        let mut turns: Vec<usize> = (0..told.len()).flat_map(times).collect();
-        Rng::new(seed + 1).shuffle(&mut turns);
-        Self { reports: told, send_order: turns, next: AtomicUsize::new(0), accepted: AtomicUsize::new(0) }
+        let times = |number| std::iter::repeat_n(number, 1 + rng.next_below(MAX_COPIES));
+        let mut send_order: Vec<usize> = (0..reports.len()).flat_map(times).collect();
+        Rng::new(seed + 1).shuffle(&mut send_order);
+        Self { reports, send_order, next: AtomicUsize::new(0), accepted: AtomicUsize::new(0) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -64,45 +64,45 @@ impl<'a> Burst<'a> {
     }
 
     pub(crate) fn send(&self, address: SocketAddr) -> Outcome<BurstResult> {
-        let begun = Instant::now();
-        let ended: Vec<_> = std::thread::scope(|scope| {
+        let started = Instant::now();
+        let results: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> =
                 (0..CONNECTIONS).map(|_| scope.spawn(|| self.send_over_connection(address))).collect();
             threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
         });
-        let mut all = BurstResult { elapsed: begun.elapsed(), ..BurstResult::default() };
-        for one in ended {
-            let one = one.map_err(|_| "A connection panicked.")?;
-            all.took.extend(one.took);
-            all.retries += one.retries;
-            all.lost += one.lost;
+        let mut total = BurstResult { elapsed: started.elapsed(), ..BurstResult::default() };
+        for result in results {
+            let result = result.map_err(|_| "A connection panicked.")?;
+            total.durations.extend(result.durations);
+            total.retries += result.retries;
+            total.lost += result.lost;
         }
-        all.took.sort();
-        Ok(all)
+        total.durations.sort();
+        Ok(total)
     }
 
     fn send_over_connection(&self, address: SocketAddr) -> BurstResult {
-        let mut sent = BurstResult::default();
+        let mut result = BurstResult::default();
         let mut connection = None;
         while let Some(index) = self.send_order.get(self.next.fetch_add(1, Ordering::SeqCst)) {
             let request = &self.reports[*index].request;
-            let mut tried = 0;
+            let mut retries = 0;
             loop {
                 if let Some(took) = deliver(&mut connection, address, request) {
-                    sent.took.push(took);
+                    result.durations.push(took);
                     self.accepted.fetch_add(1, Ordering::SeqCst);
                     break;
                 }
-                if tried == RETRIES {
-                    sent.lost += 1;
+                if retries == RETRIES {
+                    result.lost += 1;
                     break;
                 }
-                tried += 1;
-                sent.retries += 1;
-                std::thread::sleep(PAUSE * tried);
+                retries += 1;
+                result.retries += 1;
+                std::thread::sleep(PAUSE * retries);
             }
         }
-        sent
+        result
     }
 }
 
@@ -112,9 +112,9 @@ fn deliver(connection: &mut Option<Connection>, address: SocketAddr, request: &[
         Some(open) => open,
         None => Connection::open(address).ok()?,
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     let (status, _) = open.exchange(request).ok()?;
-    let took = begun.elapsed();
+    let took = started.elapsed();
     *connection = Some(open);
     (200..300).contains(&status).then_some(took)
 }

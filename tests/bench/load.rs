@@ -70,9 +70,9 @@ impl Connection {
     }
 
     /// Sends one request and returns the body of its answer. Any status but 200 is an error.
-    pub(crate) fn ask(&mut self, request: &[u8]) -> Outcome<&[u8]> {
+    pub(crate) fn send_expecting_ok(&mut self, request: &[u8]) -> Outcome<&[u8]> {
         let (status, body) = self.exchange(request)?;
-        if status == 200 { Ok(body) } else { Err(format!("This is a {status} and not a 200.").into()) }
+        if status == 200 { Ok(body) } else { Err(format!("The answer has the status {status} instead of 200.").into()) }
     }
 
     /// Sends one request and returns the status and body of its answer.
@@ -83,7 +83,7 @@ impl Connection {
         loop {
             let read = self.stream.read(&mut block)?;
             if read == 0 {
-                return Err("The connection was closed within an answer.".into());
+                return Err("The connection was closed before the end of an answer.".into());
             }
             self.answer.extend_from_slice(&block[..read]);
             let Some((status, start, length)) = head(&self.answer)? else { continue };
@@ -99,15 +99,15 @@ fn head(answer: &[u8]) -> Outcome<Option<(u16, usize, usize)>> {
     let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let head = std::str::from_utf8(&answer[..end])?.to_ascii_lowercase();
     let status = head.strip_prefix("http/1.1 ").and_then(|rest| rest.split_whitespace().next());
-    let status = status.ok_or("This is no answer of HTTP 1.1.")?.parse()?;
+    let status = status.ok_or("The answer is not HTTP 1.1.")?.parse()?;
     let length =
         head.lines().find_map(|line| line.strip_prefix("content-length:")).ok_or("The answer has no length.")?;
     Ok(Some((status, end + 4, length.trim().parse()?)))
 }
 
 /// Sends one request on a new connection.
-pub(crate) fn ask(address: SocketAddr, requests: &Requests) -> Outcome<Vec<u8>> {
-    Ok(Connection::open(address)?.ask(&requests.0[0])?.to_vec())
+pub(crate) fn send_once(address: SocketAddr, requests: &Requests) -> Outcome<Vec<u8>> {
+    Ok(Connection::open(address)?.send_expecting_ok(&requests.0[0])?.to_vec())
 }
 
 /// Sends `times` requests on each of `connections` at once. Every answer must have about `expected` bytes: the ages in
@@ -119,22 +119,22 @@ pub(crate) fn run(
     times: usize,
     expected: usize,
 ) -> Outcome<()> {
-    let one = |first: usize| -> Result<(), String> {
-        let ask = || -> Outcome<()> {
+    let run_connection = |first: usize| -> Result<(), String> {
+        let send_all = || -> Outcome<()> {
             let mut connection = Connection::open(address)?;
             for request in requests.0.iter().cycle().skip(first).take(times) {
-                let length = connection.ask(request)?.len();
+                let length = connection.send_expecting_ok(request)?.len();
                 if length.abs_diff(expected) > 64 {
-                    return Err(format!("An answer has {length} bytes and not about {expected}.").into());
+                    return Err(format!("An answer has {length} bytes instead of about {expected}.").into());
                 }
             }
             Ok(())
         };
-        ask().map_err(|error| error.to_string())
+        send_all().map_err(|error| error.to_string())
     };
-    let ended: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..connections).map(|first| scope.spawn(move || one(first))).collect();
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..connections).map(|first| scope.spawn(move || run_connection(first))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or(Err("A connection panicked.".to_owned()))).collect()
     });
-    ended.into_iter().collect::<Result<(), String>>().map_err(Into::into)
+    results.into_iter().collect::<Result<(), String>>().map_err(Into::into)
 }

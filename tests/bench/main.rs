@@ -24,11 +24,11 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let given = |name: &str| arguments.iter().any(|argument| argument == name);
-    if given(bare::ARGUMENT) {
+    let has_argument = |name: &str| arguments.iter().any(|argument| argument == name);
+    if has_argument(bare::ARGUMENT) {
         return to_exit_code(bare::serve());
     }
-    let measured = match (given("--load"), given("--bench")) {
+    let measured = match (has_argument("--load"), has_argument("--bench")) {
         (true, _) => load(),
         (false, true) => measure(),
         (false, false) => {
@@ -39,10 +39,10 @@ fn main() -> ExitCode {
     match measured {
         Ok(table) => {
             println!("{table}");
-            if table.all_kept() || !(given("--check") || given("--load")) {
+            if table.all_met() || !(has_argument("--check") || has_argument("--load")) {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("A figure was missed. Was the machine quiet?");
+            eprintln!("A figure was missed. Repeat the run on a quiet machine.");
             ExitCode::FAILURE
         }
         Err(error) => to_exit_code(Err(error)),

@@ -38,38 +38,43 @@ const TIMES: usize = 301;
 #[expect(clippy::cast_precision_loss, reason = "counts of a few millions")]
 pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let _inside = runtime.enter();
-    let outside = ConnectionCounter::open()?;
+    let _guard = runtime.enter();
+    let counter = ConnectionCounter::open()?;
     let folder = tempfile::tempdir()?;
     let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
     let store = runtime.block_on(Store::open(&database, Clock::new_system()))?;
-    let tables = runtime.block_on(TableSupportCache::load(&store))?;
-    let bot = bot(&outside.origin, store, tables)?;
+    let table_support = runtime.block_on(TableSupportCache::load(&store))?;
+    let ctx = build_context(&counter.origin, store, table_support)?;
 
     let before = Memory::of("self")?.own;
-    let workloads = fill(&bot.cluster_view, &bot.config.catalogue, &bot.clock);
-    let grown = Memory::of("self")?.own.saturating_sub(before);
-    record_sightings(&bot)?;
+    let workloads = fill(&ctx.cluster_view, &ctx.config.catalogue, &ctx.clock);
+    let growth = Memory::of("self")?.own.saturating_sub(before);
+    record_sightings(&ctx)?;
 
-    let of_qa = ListFilter { environment: Some(EnvironmentName::new("qa")), artefact: None };
-    table.figure("list over 10,000 artefacts, the first page", milliseconds(&bot, &ListFilter::default()), 1.0, "ms");
-    table.figure("list qa over as many, the first page", milliseconds(&bot, &of_qa), 1.0, "ms");
-    table.figure("the view, a workload", bot.cluster_view.estimate_bytes() as f64 / workloads as f64, 1536.0, "bytes");
-    table.note("as the process grew", grown as f64 / workloads as f64, "bytes");
-    table.figure("connections that it opened", outside.connections() as f64, 0.0, "connections");
-    runtime.block_on(bot.store.close());
+    let qa_filter = ListFilter { environment: Some(EnvironmentName::new("qa")), artefact: None };
+    table.figure(
+        "list over 10,000 artefacts, the first page",
+        measure_list_millis(&ctx, &ListFilter::default()),
+        1.0,
+        "ms",
+    );
+    table.figure("list qa over 10,000 artefacts, the first page", measure_list_millis(&ctx, &qa_filter), 1.0, "ms");
+    table.figure("the view, a workload", ctx.cluster_view.estimate_bytes() as f64 / workloads as f64, 1536.0, "bytes");
+    table.note("the same by the growth of the process", growth as f64 / workloads as f64, "bytes");
+    table.figure("connections opened", counter.connections() as f64, 0.0, "connections");
+    runtime.block_on(ctx.store.close());
     Ok(())
 }
 
 /// The median time from the request to the bytes of the answer.
-fn milliseconds(bot: &Context, filter: &ListFilter) -> f64 {
+fn measure_list_millis(ctx: &Context, filter: &ListFilter) -> f64 {
     let mut times: Vec<_> = (0..TIMES)
         .map(|_| {
-            let begun = Instant::now();
-            let answer = answer_list(bot, filter.clone(), 0, Viewer::Person).to_ack_body(false);
-            let took = begun.elapsed();
+            let started = Instant::now();
+            let answer = answer_list(ctx, filter.clone(), 0, Viewer::Person).to_ack_body(false);
+            let duration = started.elapsed();
             std::hint::black_box(answer);
-            took.as_secs_f64() * 1000.0
+            duration.as_secs_f64() * 1000.0
         })
         .collect();
     times.sort_by(f64::total_cmp);
@@ -102,7 +107,7 @@ impl ConnectionCounter {
 }
 
 /// A bot without running tasks. It can only answer from memory.
-fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context> {
+fn build_context(origin: &str, store: Store, table_support: TableSupportCache) -> Outcome<Context> {
     let mut config = Config::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/gantry.yaml")))
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     config.catalogue.artefacts = artefacts(&config.catalogue.ladder)?;
@@ -110,7 +115,7 @@ fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context
     let slack = slack::client::Client::new(origin, origin, SecretString::from("xoxb-bench"))?;
     let github = github::Client::new(origin, github::client::Auth::None, clock.clone())?;
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), origin.to_owned())]);
-    let secrets = Secrets::read(&config, |_| None).map_err(|wrong| wrong.join("\n"))?;
+    let secrets = Secrets::read(&config, |_| None).map_err(|problems| problems.join("\n"))?;
     let (config, registry) = (Arc::new(config), registry::Client::new(&mirrors, &BTreeMap::new())?);
     let doctor = Doctor {
         config: config.clone(),
@@ -131,7 +136,7 @@ fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context
         registry,
         controller: controller::Client::new()?,
         cluster_clients: ClusterClients::new(None),
-        table_support: tables,
+        table_support,
         doctor,
     }))
 }
@@ -193,13 +198,13 @@ fn tag(branch: &str, number: usize) -> String {
 }
 
 /// Records sightings and whether each is behind, like the observer's first round.
-fn record_sightings(bot: &Context) -> Outcome<()> {
-    let at = bot.clock.now() - SignedDuration::from_hours(30);
+fn record_sightings(ctx: &Context) -> Outcome<()> {
+    let at = ctx.clock.now() - SignedDuration::from_hours(30);
     let commit: Sha = "a".repeat(40).parse()?;
-    for environment in bot.config.catalogue.ladder.environments() {
-        for (number, artefact) in bot.config.catalogue.artefacts.iter().enumerate() {
+    for environment in ctx.config.catalogue.ladder.environments() {
+        for (number, artefact) in ctx.config.catalogue.artefacts.iter().enumerate() {
             let image = Image::parse(&format!("{}:{}", artefact.image, tag(&environment.branch, number)));
-            bot.sightings.record_sighting(Sighting {
+            ctx.sightings.record_sighting(Sighting {
                 artefact: artefact.name.clone(),
                 environment: environment.name.clone(),
                 version: Version { commit: Some(commit.clone()), ..image.to_version() },
@@ -210,7 +215,7 @@ fn record_sightings(bot: &Context) -> Outcome<()> {
                 ended_at: None,
                 announced: true,
             });
-            bot.sightings.set_behind(
+            ctx.sightings.set_behind(
                 &artefact.name,
                 &environment.name,
                 (commit.clone(), commit.clone()),

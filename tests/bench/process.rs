@@ -27,19 +27,21 @@ impl Server {
 
     /// The same with a given address, for example of an earlier process.
     pub(crate) fn start_at(address: SocketAddr, path: &str, mut command: Command) -> Outcome<Self> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let child = command.spawn()?;
         let mut server = Self { child, address, ready_after: Duration::ZERO };
         while !get(address, path).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
             if let Some(status) = server.child.try_wait()? {
                 return Err(format!("The server ended before it was ready: {status}.").into());
             }
-            if begun.elapsed() > START_TIMEOUT {
-                return Err(format!("{path} of {address} was not there after {} s.", START_TIMEOUT.as_secs()).into());
+            if started.elapsed() > START_TIMEOUT {
+                return Err(
+                    format!("{path} of {address} did not answer 200 within {} s.", START_TIMEOUT.as_secs()).into()
+                );
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        server.ready_after = begun.elapsed();
+        server.ready_after = started.elapsed();
         Ok(server)
     }
 
@@ -52,10 +54,10 @@ impl Server {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         // The program's name is in brackets and may contain any character. The times are the 14th and 15th field.
         let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
-        let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<u64>().ok());
+        let ticks = |index: usize| fields.split_whitespace().nth(index).and_then(|field| field.parse::<u64>().ok());
         match (ticks(11), ticks(12)) {
             (Some(user), Some(system)) => Ok(user + system),
-            _ => Err(format!("/proc/{}/stat is not understood.", self.child.id()).into()),
+            _ => Err(format!("/proc/{}/stat has an unknown format.", self.child.id()).into()),
         }
     }
 
@@ -97,7 +99,7 @@ impl Memory {
         };
         match (field("VmRSS:"), field("RssAnon:"), field("VmHWM:")) {
             (Some(all), Some(own), Some(peak)) => Ok(Self { all, own, peak }),
-            _ => Err(format!("/proc/{process}/status is not understood.").into()),
+            _ => Err(format!("/proc/{process}/status has an unknown format.").into()),
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::rest::MIB;
 use crate::table::Table;
 use crate::world::{Bot, World};
 
-const A_SECOND: usize = 200;
+const PER_SECOND: usize = 200;
 const SECONDS: usize = 10;
 const CONNECTIONS: usize = 16;
 const CHANGES: usize = 1000;
@@ -43,31 +43,31 @@ fn measure_acknowledgements(world: &World, table: &mut Table) -> Outcome<()> {
     world.wait_until_alice_known()?;
     bot.settle()?;
     let timestamp = Clock::new_system().now().as_second();
-    let count = A_SECOND * SECONDS;
+    let count = PER_SECOND * SECONDS;
     let requests: Vec<Vec<u8>> =
         (0..count).map(|number| request("/gantry", "cancel 0badcafe", timestamp, number)).collect::<Outcome<_>>()?;
-    let begun = Instant::now() + Duration::from_millis(50);
-    let one = |first: usize| -> Result<Vec<Duration>, String> {
+    let started = Instant::now() + Duration::from_millis(50);
+    let send_on_connection = |first: usize| -> Result<Vec<Duration>, String> {
         let mut connection = Connection::open(bot.server.address).map_err(|error| error.to_string())?;
-        let mut took = Vec::new();
+        let mut durations = Vec::new();
         for number in (first..count).step_by(CONNECTIONS) {
-            let at = begun
+            let due = started
                 + Duration::from_secs(1) * u32::try_from(number).unwrap_or(u32::MAX)
-                    / u32::try_from(A_SECOND).unwrap_or(1);
-            std::thread::sleep(at.saturating_duration_since(Instant::now()));
-            let asked = Instant::now();
-            connection.ask(&requests[number]).map_err(|error| error.to_string())?;
-            took.push(asked.elapsed());
+                    / u32::try_from(PER_SECOND).unwrap_or(1);
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            let sent = Instant::now();
+            connection.send_expecting_ok(&requests[number]).map_err(|error| error.to_string())?;
+            durations.push(sent.elapsed());
         }
-        Ok(took)
+        Ok(durations)
     };
-    let all: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..CONNECTIONS).map(|first| scope.spawn(move || one(first))).collect();
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..CONNECTIONS).map(|first| scope.spawn(move || send_on_connection(first))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or(Err("A connection panicked.".to_owned()))).collect()
     });
-    let mut took = all.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
-    took.sort();
-    let millis = |at: usize| took[at * (took.len() - 1) / 100].as_secs_f64() * 1000.0;
+    let mut durations = results.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
+    durations.sort();
+    let millis = |percent: usize| durations[percent * (durations.len() - 1) / 100].as_secs_f64() * 1000.0;
     table.figure("a stored command's acknowledgement, 99th percentile at 200 a second", millis(99), 50.0, "ms");
     table.note("the median", millis(50), "ms");
     Ok(())
@@ -79,16 +79,16 @@ fn measure_simple_promotion(world: &World, table: &mut Table) -> Outcome<()> {
     let bot = world.start_bot()?;
     bot.settle()?;
     let before = world.sim.github.request_faults().requests().len();
-    let runs = || world.sim.cluster.state("qa", &"deployment/checkout".parse().ok()?).image;
-    let old = runs();
+    let running_image = || world.sim.cluster.state("qa", &"deployment/checkout".parse().ok()?).image;
+    let old_image = running_image();
     world.runtime.block_on(world.sim.slack.type_command("alice", "deploys", "/promote checkout qa"))?;
-    let begun = Instant::now();
-    while runs() == old && begun.elapsed() < TIMEOUT {
+    let started = Instant::now();
+    while running_image() == old_image && started.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(100));
     }
     bot.settle()?;
-    let asked = world.sim.github.request_faults().requests().len() - before;
-    table.figure("requests to GitHub of a promotion", asked as f64, 10.0, "requests");
+    let count = world.sim.github.request_faults().requests().len() - before;
+    table.figure("requests to GitHub of a promotion", count as f64, 10.0, "requests");
     Ok(())
 }
 
@@ -118,10 +118,10 @@ fn measure_many_changes(world: &World, table: &mut Table) -> Outcome<()> {
         let workload: Workload = format!("deployment/{name}").parse()?;
         world.sim.cluster.set_running("qa", &workload, name, &format!("ghcr.io/acme/{name}:new"), 1);
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     while world.runtime.block_on(count_deployed(&bot))? < CHANGES {
-        if begun.elapsed() > TIMEOUT {
-            return Err("A thousand changes do not come to their end.".into());
+        if started.elapsed() > TIMEOUT {
+            return Err("The thousand changes were not deployed in time.".into());
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -129,7 +129,7 @@ fn measure_many_changes(world: &World, table: &mut Table) -> Outcome<()> {
     let millis = ticks as f64 * 10.0 / steps.max(1) as f64;
     table.figure("CPU of the whole process, a step of a change", millis, 5.0, "ms");
     table.note("steps", steps as f64, "steps");
-    table.note("until all of them ran", begun.elapsed().as_secs_f64(), "s");
+    table.note("until all changes were deployed", started.elapsed().as_secs_f64(), "s");
     Ok(())
 }
 
@@ -143,8 +143,8 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
         let (pinned, result) = (sha(1)?, sha(2)?);
         let stage = Stage::new_merging().into_deploying(result.clone(), now, now + SignedDuration::from_hours(1))?;
         // The tag is marked as missing, so that this measures no requests to GitHub.
-        let tagged =
-            |known: DeployState| DeployState { tag: ResultTag::Missing { why: "not tried".to_owned() }, ..known };
+        let without_tag =
+            |state: DeployState| DeployState { tag: ResultTag::Missing { why: "not tried".to_owned() }, ..state };
         let change = Change {
             id: ChangeId::new(now),
             requester: PersonId::new("U0ALICE"),
@@ -177,10 +177,10 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 image: ImagePresence::Yes,
                 direction: Direction::Promotion,
             },
-            stage: stage.update_deploying(tagged)?,
+            stage: stage.update_deploying(without_tag)?,
             frozen: None,
         };
-        let built = |reference: &str, commit: Sha| ImageCommit {
+        let image_commit = |reference: &str, commit: Sha| ImageCommit {
             image: format!("ghcr.io/acme/{name}"),
             reference: reference.to_owned(),
             commit: Some(commit),
@@ -188,8 +188,8 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
         };
         let transaction = Transaction::new()
             .begin_change(change)
-            .record_image_commit(built("old", sha(3)?))
-            .record_image_commit(built("new", result));
+            .record_image_commit(image_commit("old", sha(3)?))
+            .record_image_commit(image_commit("new", result));
         store.commit(transaction).await?;
     }
     store.close().await;

@@ -7,7 +7,7 @@ use crate::world::World;
 const STARTS: usize = 9;
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 
-#[expect(clippy::cast_precision_loss, reason = "nobody counts memory to the last of 2^53 bytes")]
+#[expect(clippy::cast_precision_loss, reason = "memory is far below 2^53 bytes")]
 pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     let mut starts = Vec::new();
     for _ in 0..STARTS {

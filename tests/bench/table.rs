@@ -9,7 +9,7 @@ struct Row {
     figure: String,
     measured: String,
     target: String,
-    kept: Option<bool>,
+    met: Option<bool>,
 }
 
 impl Table {
@@ -19,18 +19,18 @@ impl Table {
             figure: figure.to_owned(),
             measured: amount(measured, unit),
             target: format!("at most {}", amount(target, unit)),
-            kept: Some(measured <= target),
+            met: Some(measured <= target),
         });
     }
 
     /// A number without a target.
     pub(crate) fn note(&mut self, figure: &str, measured: f64, unit: &str) {
         let figure = format!("  {figure}");
-        self.0.push(Row { figure, measured: amount(measured, unit), target: String::new(), kept: None });
+        self.0.push(Row { figure, measured: amount(measured, unit), target: String::new(), met: None });
     }
 
-    pub(crate) fn all_kept(&self) -> bool {
-        self.0.iter().all(|row| row.kept != Some(false))
+    pub(crate) fn all_met(&self) -> bool {
+        self.0.iter().all(|row| row.met != Some(false))
     }
 }
 
@@ -41,13 +41,14 @@ fn amount(number: f64, unit: &str) -> String {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widest = |text: fn(&Row) -> &String| self.0.iter().map(|row| text(row).chars().count()).max().unwrap_or(0);
-        let figure = widest(|row| &row.figure);
-        let measured = widest(|row| &row.measured);
-        let target = widest(|row| &row.target);
+        let max_width =
+            |text: fn(&Row) -> &String| self.0.iter().map(|row| text(row).chars().count()).max().unwrap_or(0);
+        let figure = max_width(|row| &row.figure);
+        let measured = max_width(|row| &row.measured);
+        let target = max_width(|row| &row.target);
         writeln!(f)?;
         for row in &self.0 {
-            let verdict = match row.kept {
+            let verdict = match row.met {
                 Some(true) => "ok",
                 Some(false) => "MISSED",
                 None => "",

@@ -42,36 +42,36 @@ pub(crate) fn measure(world: &World, table: &mut Table) -> Outcome<()> {
     bot.settle()?;
     world.wait_until_alice_known()?;
     bot.settle()?;
-    let asked = world.sim.github.request_faults().requests().len();
+    let requests_before = world.sim.github.request_faults().requests().len();
     let command = format!("/gantry where {}", &wanted_commit()?.as_str()[..10]);
-    let mut took = Vec::new();
+    let mut durations = Vec::new();
     // The first round only warms up the bot.
     for round in 0..=ROUNDS {
         let count = answers(world);
-        let begun = Instant::now();
+        let started = Instant::now();
         world.runtime.block_on(world.sim.slack.type_command("alice", "deploys", &command))?;
         while answers(world) == count {
-            if begun.elapsed() > TIMEOUT {
-                return Err("`where` is not answered.".into());
+            if started.elapsed() > TIMEOUT {
+                return Err("`where` was not answered in time.".into());
             }
             std::thread::sleep(Duration::from_micros(500));
         }
         if round > 0 {
-            took.push(begun.elapsed().as_secs_f64() * 1000.0);
+            durations.push(started.elapsed().as_secs_f64() * 1000.0);
         }
         // Slack accepts one message a second.
         std::thread::sleep(Duration::from_millis(1200));
     }
-    took.sort_by(f64::total_cmp);
+    durations.sort_by(f64::total_cmp);
     table.figure(
         "`where` over 200 artefacts in 4 environments, until Slack has the answer",
-        took[ROUNDS / 2],
+        durations[ROUNDS / 2],
         50.0,
         "ms",
     );
-    table.note("the slowest of 15", took[ROUNDS - 1], "ms");
-    let asked = world.sim.github.request_faults().requests().len() - asked;
-    table.figure("requests to GitHub of it", asked as f64, 0.0, "requests");
+    table.note("the slowest of 15", durations[ROUNDS - 1], "ms");
+    let requests = world.sim.github.request_faults().requests().len() - requests_before;
+    table.figure("requests to GitHub", requests as f64, 0.0, "requests");
     Ok(())
 }
 
@@ -80,8 +80,8 @@ fn name(number: usize) -> String {
 }
 
 fn answers(world: &World) -> usize {
-    let told = world.sim.slack.messages("deploys", Some("alice"));
-    told.iter().filter(|message| message.text.contains("is in development (whole-")).count()
+    let messages = world.sim.slack.messages("deploys", Some("alice"));
+    messages.iter().filter(|message| message.text.contains("is in development (whole-")).count()
 }
 
 /// The commit that is in development for every artefact, and in no other environment.
@@ -123,38 +123,39 @@ async fn prepare(database: &str) -> Outcome<()> {
             if level == 0 {
                 continue;
             }
-            let (below, here) = (running_commit(number, level - 1)?, running_commit(number, level)?);
+            let (below, running) = (running_commit(number, level - 1)?, running_commit(number, level)?);
             let mut commits = Vec::new();
-            for nth in 0..COMMITS {
-                let sha = format!("a{level}{nth:02x}{number:036x}").parse()?;
+            for index in 0..COMMITS {
+                let sha = format!("a{level}{index:02x}{number:036x}").parse()?;
                 commits.push(commit(sha, "Something that was done between the two"));
             }
             if level == 1 {
                 commits.push(commit(wanted_commit()?, "What everybody asks for (#42)"));
             }
-            let counted = commits.len() as u64;
+            let commit_count = commits.len() as u64;
             let files = ChangedFiles::default();
-            let up = Comparison {
-                base: here.clone(),
+            let forward = Comparison {
+                base: running.clone(),
                 head: below.clone(),
-                ahead_by: counted,
+                ahead_by: commit_count,
                 behind_by: 1,
                 commits,
                 files: files.clone(),
                 url: None,
             };
-            let merge = vec![commit(here.clone(), "Promote it")];
-            let back = Comparison {
+            let merge = vec![commit(running.clone(), "Promote it")];
+            let backward = Comparison {
                 base: below,
-                head: here,
+                head: running,
                 ahead_by: 1,
-                behind_by: counted,
+                behind_by: commit_count,
                 commits: merge,
                 files,
                 url: None,
             };
-            transaction =
-                transaction.record_comparison(repository.clone(), up).record_comparison(repository.clone(), back);
+            transaction = transaction
+                .record_comparison(repository.clone(), forward)
+                .record_comparison(repository.clone(), backward);
         }
         store.commit(transaction).await?;
     }

@@ -28,7 +28,7 @@ impl World {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let sim = {
-            let _inside = runtime.enter();
+            let _guard = runtime.enter();
             sim::World::new(Clock::new_system(), Pace::default(), &format!("http://{}", listener.local_addr()?))?
         };
         runtime.spawn(sim.scheduler.clone().run(sim.closing.clone()));
@@ -48,17 +48,17 @@ impl World {
         configure: impl FnOnce(String) -> String,
         prepare: impl FnOnce(&str) -> Outcome<()>,
     ) -> Outcome<Bot> {
-        let home = BotFiles::create(&self.sim, configure)?;
-        prepare(&home.database)?;
-        let server = Server::start("/readyz", |address| home.serve(address))?;
+        let files = BotFiles::create(&self.sim, configure)?;
+        prepare(&files.database)?;
+        let server = Server::start("/readyz", |address| files.serve(address))?;
         self.sim.slack.set_bot_url(&format!("http://{}", server.address));
-        Ok(Bot { server, files: home })
+        Ok(Bot { server, files })
     }
 
     /// Repeats a command of alice until the answer is a table in the response: then alice and the workspace are known.
     pub(crate) fn wait_until_alice_known(&self) -> Outcome<()> {
-        let asked = Instant::now();
-        while asked.elapsed() < TIMEOUT {
+        let started = Instant::now();
+        while started.elapsed() < TIMEOUT {
             let ack = self.runtime.block_on(self.sim.slack.type_command("alice", "deploys", "/list checkout"))?;
             let blocks = ack.body["blocks"].as_array();
             if blocks.is_some_and(|blocks| blocks.iter().any(|block: &Value| block["type"] == "table")) {
@@ -66,7 +66,7 @@ impl World {
             }
             std::thread::sleep(Duration::from_millis(200));
         }
-        Err("`/list checkout` is not answered in the response.".into())
+        Err("`/list checkout` was not answered in the response in time.".into())
     }
 
     /// The number of calls of the simulated Slack so far.
@@ -128,40 +128,40 @@ impl Bot {
     }
 
     /// Reads one number from the database, beside the bot.
-    pub(crate) async fn query_number(&self, question: &'static str) -> Outcome<u64> {
+    pub(crate) async fn query_number(&self, query: &'static str) -> Outcome<u64> {
         use sqlx::Connection as _;
         let mut connection = sqlx::SqliteConnection::connect(&self.files.database).await?;
-        let number: i64 = sqlx::query_scalar(question).fetch_one(&mut connection).await?;
+        let number: i64 = sqlx::query_scalar(query).fetch_one(&mut connection).await?;
         connection.close().await?;
         Ok(u64::try_from(number)?)
     }
 
     /// Waits until the bot has read the whole cluster and is idle.
     pub(crate) fn settle(&self) -> Outcome<()> {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.server.get("/readyz")?;
             let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
-            let told: Value = serde_json::from_str(body)?;
-            let clusters = told["clusters"].as_array().ok_or("/readyz names no clusters.")?;
+            let readiness: Value = serde_json::from_str(body)?;
+            let clusters = readiness["clusters"].as_array().ok_or("/readyz names no clusters.")?;
             if !clusters.is_empty() && clusters.iter().all(|cluster| cluster["reading"] == "readable") {
                 break;
             }
-            if begun.elapsed() > TIMEOUT {
-                return Err(format!("The cluster is not read: {body}").into());
+            if started.elapsed() > TIMEOUT {
+                return Err(format!("The cluster was not read in time: {body}").into());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         // The bot looks up each image in the registry and in GitHub once, and is idle afterwards.
         let mut before = self.server.ticks()?;
-        let mut calm = 0;
-        while calm < 4 {
+        let mut idle_checks = 0;
+        while idle_checks < 4 {
             std::thread::sleep(Duration::from_millis(500));
             let now = self.server.ticks()?;
-            calm = if now == before { calm + 1 } else { 0 };
+            idle_checks = if now == before { idle_checks + 1 } else { 0 };
             before = now;
-            if begun.elapsed() > TIMEOUT {
-                return Err("The bot does not come to rest.".into());
+            if started.elapsed() > TIMEOUT {
+                return Err("The bot did not become idle in time.".into());
             }
         }
         Ok(())
