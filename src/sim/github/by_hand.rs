@@ -140,30 +140,30 @@ impl GitHub {
     }
 
     /// A force push by hand.
-    pub fn point_branch(&self, repository: &str, branch: &str, at: &Sha) -> Result<(), WriteError> {
+    pub fn point_branch(&self, repository: &str, branch: &str, commit: &Sha) -> Result<(), WriteError> {
         self.write(repository, DEFAULT_LOGIN, |repo| {
             let full_name = format!("refs/heads/{branch}");
             if repo.branch(branch).is_none() {
                 return refuse(format!("There is no branch `{branch}` in {repository}."));
             }
-            if !repo.is_commit(oid(at)) {
-                return refuse(format!("There is no commit {at} in {repository}."));
+            if !repo.is_commit(oid(commit)) {
+                return refuse(format!("There is no commit {commit} in {repository}."));
             }
             if repo.protection.forbids_pushes(&full_name) {
                 return refuse(push_refused_message(true));
             }
-            repo.point(&full_name, oid(at));
+            repo.point(&full_name, oid(commit));
             Ok(())
         })
     }
 
     /// Moves a tag by force.
-    pub fn point_tag(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
+    pub fn point_tag(&self, repository: &str, name: &str, commit: &Sha) -> Result<(), WriteError> {
         self.write(repository, DEFAULT_LOGIN, |repo| {
-            if !repo.is_commit(oid(at)) {
-                return refuse(format!("There is no commit {at} in {repository}."));
+            if !repo.is_commit(oid(commit)) {
+                return refuse(format!("There is no commit {commit} in {repository}."));
             }
-            repo.point(&format!("refs/tags/{name}"), oid(at));
+            repo.point(&format!("refs/tags/{name}"), oid(commit));
             Ok(())
         })
     }

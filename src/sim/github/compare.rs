@@ -9,7 +9,7 @@ use super::GraphCommit;
 use super::objects::{Repo, sha};
 
 /// GitHub leaves out a patch that is too long to show.
-const LONGEST_PATCH: usize = 1 << 20;
+const MAX_PATCH_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Comparison {
@@ -63,21 +63,21 @@ impl Repo {
         let to = self.tree_of(to)?;
         let mut diff = self.git.diff_tree_to_tree(from.as_ref(), Some(&to), Some(&mut DiffOptions::new()))?;
         diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;
-        (0..diff.deltas().len()).filter_map(|at| file_diff(&diff, at).transpose()).collect()
+        (0..diff.deltas().len()).filter_map(|index| file_diff(&diff, index).transpose()).collect()
     }
 
     /// Whether this commit changes `path` or a path below it, compared with each of its parents.
     pub(super) fn touches(&self, commit: Oid, path: &str) -> Result<bool, git2::Error> {
         let commit = self.commit_at(commit)?;
         let path = std::path::Path::new(path);
-        let at = |tree: git2::Tree<'_>| tree.get_path(path).ok().map(|entry| (entry.id(), entry.filemode()));
-        let here = at(commit.tree()?);
+        let entry_of = |tree: git2::Tree<'_>| tree.get_path(path).ok().map(|entry| (entry.id(), entry.filemode()));
+        let own_entry = entry_of(commit.tree()?);
         for parent in commit.parents() {
-            if at(parent.tree()?) == here {
+            if entry_of(parent.tree()?) == own_entry {
                 return Ok(false);
             }
         }
-        Ok(commit.parent_count() > 0 || here.is_some())
+        Ok(commit.parent_count() > 0 || own_entry.is_some())
     }
 
     pub(super) fn graph(&self, limit: usize) -> Result<Vec<GraphCommit>, git2::Error> {
@@ -107,8 +107,8 @@ impl Repo {
     }
 }
 
-fn file_diff(diff: &Diff<'_>, at: usize) -> Result<Option<FileDiff>, git2::Error> {
-    let Some(delta) = diff.get_delta(at) else { return Ok(None) };
+fn file_diff(diff: &Diff<'_>, index: usize) -> Result<Option<FileDiff>, git2::Error> {
+    let Some(delta) = diff.get_delta(index) else { return Ok(None) };
     let (old, new) = (delta.old_file(), delta.new_file());
     let name = |file: &git2::DiffFile<'_>| String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned();
     let status = match delta.status() {
@@ -120,17 +120,17 @@ fn file_diff(diff: &Diff<'_>, at: usize) -> Result<Option<FileDiff>, git2::Error
         _ if old.id() == new.id() => "changed",
         _ => "modified",
     };
-    let gone = delta.status() == Delta::Deleted;
+    let is_deleted = delta.status() == Delta::Deleted;
     let mut file = FileDiff {
-        path: name(if gone { &old } else { &new }),
+        path: name(if is_deleted { &old } else { &new }),
         previous: (status == "renamed").then(|| name(&old)),
         status,
-        blob: if gone { old.id() } else { new.id() },
+        blob: if is_deleted { old.id() } else { new.id() },
         additions: 0,
         deletions: 0,
         patch: None,
     };
-    if let Some(patch) = Patch::from_diff(diff, at)? {
+    if let Some(patch) = Patch::from_diff(diff, index)? {
         (_, file.additions, file.deletions) = patch.line_stats()?;
         file.patch = hunks(&patch)?;
     }
@@ -151,7 +151,7 @@ fn hunks(patch: &Patch<'_>) -> Result<Option<String>, git2::Error> {
             }
             text.extend_from_slice(line.content());
         }
-        if text.len() > LONGEST_PATCH {
+        if text.len() > MAX_PATCH_BYTES {
             return Ok(None);
         }
     }

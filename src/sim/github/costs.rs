@@ -36,7 +36,7 @@ impl Sub for Cost {
 
 /// The requests of the current hour that the rate limit counts.
 #[derive(Clone, Copy, Default)]
-pub(super) struct ThisHour {
+pub(super) struct HourlyUsage {
     /// Hours since 1970.
     pub(super) hour: i64,
     pub(super) count: u64,
@@ -44,7 +44,7 @@ pub(super) struct ThisHour {
 
 #[derive(Default)]
 pub(super) struct Costs {
-    this_hour: ThisHour,
+    this_hour: HourlyUsage,
     by_request: BTreeMap<String, Cost>,
 }
 
@@ -52,8 +52,8 @@ impl GitHub {
     /// The cost of all requests so far, without those that met a request fault before their effect.
     pub fn cost(&self) -> Cost {
         let mut cost = Cost::default();
-        for more in lock(&self.0.costs).by_request.values() {
-            cost += *more;
+        for cost_of_request in lock(&self.0.costs).by_request.values() {
+            cost += *cost_of_request;
         }
         cost
     }
@@ -64,14 +64,14 @@ impl GitHub {
     }
 
     /// Counts a request and returns the number of requests in this hour.
-    pub(super) fn count_request(&self, asked: String, counts: bool) -> ThisHour {
+    pub(super) fn count_request(&self, request: String, counts: bool) -> HourlyUsage {
         let mut costs = self.costs_now();
-        *costs.by_request.entry(asked).or_default() += Cost { requests: 1, free: u64::from(!counts) };
+        *costs.by_request.entry(request).or_default() += Cost { requests: 1, free: u64::from(!counts) };
         costs.this_hour.count += u64::from(counts);
         costs.this_hour
     }
 
-    pub(super) fn this_hour(&self) -> ThisHour {
+    pub(super) fn this_hour(&self) -> HourlyUsage {
         self.costs_now().this_hour
     }
 
@@ -79,7 +79,7 @@ impl GitHub {
         let hour = self.0.clock.now().as_second().div_euclid(3600);
         let mut costs = lock(&self.0.costs);
         if costs.this_hour.hour != hour {
-            costs.this_hour = ThisHour { hour, count: 0 };
+            costs.this_hour = HourlyUsage { hour, count: 0 };
         }
         costs
     }

@@ -26,8 +26,8 @@ impl ApiError {
     }
 
     /// GitHub's answer to a body in which a field is missing or malformed.
-    pub(super) fn invalid_request(why: impl std::fmt::Display) -> Self {
-        Self::unprocessable(format!("Invalid request.\n\n{why}"))
+    pub(super) fn invalid_request(reason: impl std::fmt::Display) -> Self {
+        Self::unprocessable(format!("Invalid request.\n\n{reason}"))
     }
 
     /// GitHub's answer to a field with an invalid value.
@@ -45,9 +45,9 @@ impl ApiError {
     }
 
     /// Refusals of reviews have a form of their own: the reason is a bare string.
-    pub(super) fn unprocessable_because(why: &str) -> Self {
+    pub(super) fn unprocessable_because(reason: &str) -> Self {
         let mut error = Self::unprocessable("Unprocessable Entity");
-        error.errors.push(why.into());
+        error.errors.push(reason.into());
         error
     }
 

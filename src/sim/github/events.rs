@@ -102,8 +102,9 @@ impl Repo {
         let Some(run) = runs.iter().find(|run| run.name == name).cloned() else { return };
         let ended = run.status == "completed";
         let suite_ended = runs.iter().all(|run| run.status == "completed");
-        let red = runs.iter().find(|run| run.conclusion.as_deref().is_some_and(|word| word != "success"));
-        let verdict = red.and_then(|run| run.conclusion.clone()).unwrap_or_else(|| "success".to_owned());
+        let failed =
+            runs.iter().find(|run| run.conclusion.as_deref().is_some_and(|conclusion| conclusion != "success"));
+        let verdict = failed.and_then(|run| run.conclusion.clone()).unwrap_or_else(|| "success".to_owned());
         let (action, run) = (if ended { "completed" } else { "created" }, self.check_run_json(commit, &run));
         self.record_event("check_run", json!({ "action": action, "check_run": run }), by);
         if ended && suite_ended {
@@ -114,8 +115,8 @@ impl Repo {
     }
 
     pub(super) fn record_status_event(&mut self, commit: Oid, status: &Status, by: &str) {
-        let here = self.refs.under("refs/heads/").filter(|(_, id)| *id == commit);
-        let branches: Vec<Value> = here.map(|(name, _)| json!({ "name": name })).collect();
+        let branches_at_commit = self.refs.under("refs/heads/").filter(|(_, id)| *id == commit);
+        let branches: Vec<Value> = branches_at_commit.map(|(name, _)| json!({ "name": name })).collect();
         let body = json!({
             "id": status.number,
             "sha": commit.to_string(),

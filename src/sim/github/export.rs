@@ -16,7 +16,7 @@ impl GitHub {
 
 impl Repo {
     pub(super) fn export(&self, to: &Path) -> Result<(), WriteError> {
-        let refused = |error: std::io::Error| WriteError::Refused(format!("It cannot be written there: {error}"));
+        let write_error = |error: std::io::Error| WriteError::Refused(format!("It cannot be written there: {error}"));
         let bare = git2::Repository::init_bare(to)?;
         let mut pack = self.git.packbuilder()?;
         let mut heads = Vec::new();
@@ -33,9 +33,9 @@ impl Repo {
         pack.write_buf(&mut bytes)?;
         let odb = bare.odb()?;
         let mut writer = odb.packwriter()?;
-        writer.write_all(&bytes).map_err(refused)?;
+        writer.write_all(&bytes).map_err(write_error)?;
         writer.commit()?;
         let packed: Vec<_> = self.refs.starting_with("refs/").map(|(name, id)| format!("{id} {name}\n")).collect();
-        std::fs::write(to.join("packed-refs"), packed.concat()).map_err(refused)
+        std::fs::write(to.join("packed-refs"), packed.concat()).map_err(write_error)
     }
 }

@@ -12,13 +12,13 @@ use super::compare::{Comparison, FileDiff};
 use super::objects::{EXECUTABLE, Repo, TREE};
 
 /// GitHub's numbers and node ids only need to be stable and distinct.
-pub(super) fn node_id(kind: &str, what: impl Hash) -> String {
-    format!("{kind}_{:016x}", hash(what))
+pub(super) fn node_id(kind: &str, value: impl Hash) -> String {
+    format!("{kind}_{:016x}", hash(value))
 }
 
-fn hash(what: impl Hash) -> u64 {
+fn hash(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
+    value.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -174,14 +174,14 @@ impl Repo {
     }
 
     /// A single commit, with the files that differ from its first parent.
-    pub(super) fn whole_commit_json(&self, id: Oid) -> Result<Value, git2::Error> {
+    pub(super) fn full_commit_json(&self, id: Oid) -> Result<Value, git2::Error> {
         let files = self.files_between(self.commit_at(id)?.parent_id(0).ok(), id)?;
         let (additions, deletions) =
-            files.iter().fold((0, 0), |(added, gone), file| (added + file.additions, gone + file.deletions));
-        let mut whole = self.commit_json(id)?;
-        whole["stats"] = json!({ "total": additions + deletions, "additions": additions, "deletions": deletions });
-        whole["files"] = files.iter().take(300).map(|file| self.file_json(file, id)).collect();
-        Ok(whole)
+            files.iter().fold((0, 0), |(added, deleted), file| (added + file.additions, deleted + file.deletions));
+        let mut json = self.commit_json(id)?;
+        json["stats"] = json!({ "total": additions + deletions, "additions": additions, "deletions": deletions });
+        json["files"] = files.iter().take(300).map(|file| self.file_json(file, id)).collect();
+        Ok(json)
     }
 
     /// A commit as the Git database returns it: the object, without GitHub's accounts.
@@ -364,10 +364,11 @@ impl Repo {
             _ => ("file", "blob"),
         };
         let size = if git_kind == "blob" { self.git.odb()?.read_header(id)?.0 } else { 0 };
-        let (place, git) = (percent_encode(path), self.object_url(git_kind, id));
-        let url = format!("{}/contents/{place}?ref={}", self.url(), percent_encode(reference));
-        let html = format!("{}/{git_kind}/{}/{place}", self.html_url(), percent_encode(reference));
-        let raw = (kind == "file").then(|| format!("{}/raw/{}/{place}", self.html_url(), percent_encode(reference)));
+        let (encoded_path, git) = (percent_encode(path), self.object_url(git_kind, id));
+        let url = format!("{}/contents/{encoded_path}?ref={}", self.url(), percent_encode(reference));
+        let html = format!("{}/{git_kind}/{}/{encoded_path}", self.html_url(), percent_encode(reference));
+        let raw =
+            (kind == "file").then(|| format!("{}/raw/{}/{encoded_path}", self.html_url(), percent_encode(reference)));
         Ok(json!({
             "type": kind,
             "size": size,

@@ -57,8 +57,8 @@ impl Repo {
     }
 
     /// The files of the merge base. Several merge bases are merged into one, as Git does, with their conflicts.
-    fn common_files(&self, one: Oid, two: Oid, depth: u16) -> Result<Option<Files>, git2::Error> {
-        let mut bases = match self.git.merge_bases(one, two) {
+    fn common_files(&self, first: Oid, second: Oid, depth: u16) -> Result<Option<Files>, git2::Error> {
+        let mut bases = match self.git.merge_bases(first, second) {
             Ok(bases) => bases.to_vec(),
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -75,13 +75,13 @@ impl Repo {
     }
 
     /// The merge of two merge bases, as a commit outside all histories, so that its own merge bases can be computed.
-    fn virtual_ancestor(&self, one: Oid, two: Oid, depth: u16) -> Result<Oid, git2::Error> {
-        let base = self.common_files(one, two, depth)?.unwrap_or_default();
-        let (ours, theirs) = (self.tree_of(one)?, self.tree_of(two)?);
+    fn virtual_ancestor(&self, first: Oid, second: Oid, depth: u16) -> Result<Oid, git2::Error> {
+        let base = self.common_files(first, second, depth)?.unwrap_or_default();
+        let (ours, theirs) = (self.tree_of(first)?, self.tree_of(second)?);
         let merged = self.merge_files(&base, &self.files(ours.id())?, &self.files(theirs.id())?, depth)?;
         let tree = self.git.find_tree(self.write_files(&merged.files)?)?;
-        let (one, two) = (self.commit_at(one)?, self.commit_at(two)?);
-        self.git.commit(None, &one.author(), &one.committer(), "merged common ancestors", &tree, &[&one, &two])
+        let (first, second) = (self.commit_at(first)?, self.commit_at(second)?);
+        self.git.commit(None, &first.author(), &first.committer(), "merged common ancestors", &tree, &[&first, &second])
     }
 
     pub(super) fn files_of(&self, commit: Oid) -> Result<Files, git2::Error> {
@@ -116,10 +116,11 @@ impl Repo {
         }
         let our_renames = self.renames(base, ours, theirs)?;
         let their_renames = self.renames(base, theirs, ours)?;
-        let moved = depth == 0 && moved_directories_conflict(base, [ours, theirs], [&our_renames, &their_renames]);
+        let directories_conflict =
+            depth == 0 && moved_directories_conflict(base, [ours, theirs], [&our_renames, &their_renames]);
         let merge = Merge { repo: self, base, ours, theirs, our_renames, their_renames, depth };
         let mut outcome = merge.run()?;
-        outcome.clean &= !moved;
+        outcome.clean &= !directories_conflict;
         Ok(outcome)
     }
 }
@@ -179,34 +180,34 @@ impl Merge<'_> {
 
     /// A path to which one side, or both, moved a file.
     fn decide_target(&self, path: &str, ours: Option<&str>, theirs: Option<&str>) -> Result<Decision, git2::Error> {
-        if let (Some(one), Some(two)) = (ours, theirs)
-            && one == two
+        if let (Some(first), Some(second)) = (ours, theirs)
+            && first == second
         {
             let (ours, theirs) = (self.ours.get(path).copied(), self.theirs.get(path).copied());
-            return self.blend_sides(path, self.base.get(one).copied(), ours, theirs);
+            return self.blend_sides(path, self.base.get(first).copied(), ours, theirs);
         }
         let (mut clean, mut sides) = (true, [self.ours.get(path).copied(), self.theirs.get(path).copied()]);
-        let moves = [(ours, &self.their_renames, self.theirs), (theirs, &self.our_renames, self.ours)];
-        for (side, (source, other_renames, other)) in moves.into_iter().enumerate() {
+        let renames = [(ours, &self.their_renames, self.theirs), (theirs, &self.our_renames, self.ours)];
+        for (side, (source, other_renames, other)) in renames.into_iter().enumerate() {
             let Some(source) = source else { continue };
             // The other side's file at the source belongs to the target. If the other side deleted or moved that file,
             // the conflict is reported at the source.
-            let (Some(here), Some(there)) = (sides[side], other.get(source).copied()) else { continue };
+            let (Some(moved), Some(unmoved)) = (sides[side], other.get(source).copied()) else { continue };
             if other_renames.target_of(source).is_some() {
                 continue;
             }
             let base = self.base.get(source).copied();
-            let (one, two) = if side == 0 { (here, there) } else { (there, here) };
-            let (blended, ok) = self.blend(path, base, one, two)?;
+            let (first, second) = if side == 0 { (moved, unmoved) } else { (unmoved, moved) };
+            let (blended, ok) = self.blend(path, base, first, second)?;
             sides[side] = Some(blended);
             clean &= ok;
         }
         let (entry, ok) = match sides {
-            [Some(one), Some(two)] => {
-                let (entry, ok) = self.blend(path, None, one, two)?;
+            [Some(first), Some(second)] => {
+                let (entry, ok) = self.blend(path, None, first, second)?;
                 (Some(entry), ok)
             }
-            [one, two] => (one.or(two), true),
+            [first, second] => (first.or(second), true),
         };
         Ok((entry, clean && ok))
     }

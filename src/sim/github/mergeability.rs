@@ -85,12 +85,12 @@ impl Repo {
     pub(super) fn merge_pull(
         &mut self,
         number: u64,
-        how: &MergeOptions,
+        options: &MergeOptions,
         by: &Author,
         faults: &Faults,
         now: Timestamp,
     ) -> Result<Oid, ApiError> {
-        let method = how.merge_method.as_deref().unwrap_or("merge");
+        let method = options.merge_method.as_deref().unwrap_or("merge");
         match method {
             "merge" | "squash" => {}
             "rebase" => return Err(ApiError::not_allowed("Rebase merges are not allowed on this repository.")),
@@ -98,7 +98,7 @@ impl Repo {
         }
         let not_mergeable = || ApiError::not_allowed("Pull Request is not mergeable");
         let (head, base) = self.head_and_base(number)?.ok_or_else(not_mergeable)?;
-        if how.sha.as_ref().is_some_and(|sha| *sha != head.to_string()) {
+        if options.sha.as_ref().is_some_and(|sha| *sha != head.to_string()) {
             return Err(ApiError::conflict("Head branch was modified. Review and try the merge again."));
         }
         if !self.try_merge(number, faults)? {
@@ -106,7 +106,9 @@ impl Repo {
         }
         let pull = self.pull(number)?;
         match self.obstacle(pull, base)? {
-            Some(Obstacle::Blocked(why) | Obstacle::Behind(Some(why))) => return Err(ApiError::not_allowed(why)),
+            Some(Obstacle::Blocked(reason) | Obstacle::Behind(Some(reason))) => {
+                return Err(ApiError::not_allowed(reason));
+            }
             Some(Obstacle::Behind(None)) => {
                 return Err(ApiError::conflict("Head branch is out of date. Review and try the merge again."));
             }
@@ -114,7 +116,7 @@ impl Repo {
         }
         let MergeResult::Tree(tree) = self.merge(base, head)? else { return Err(not_mergeable()) };
         let squash = method == "squash";
-        let (message, reference) = (self.merge_message(pull, how, squash), format!("refs/heads/{}", pull.base));
+        let (message, reference) = (self.merge_message(pull, options, squash), format!("refs/heads/{}", pull.base));
         let (author, committer) = (signature(by, now)?, signature(&web_flow(), now)?);
         let parents = if squash { vec![base] } else { vec![base, head] };
         let id = self.write_commit(tree, &parents, &message, &author, &committer)?;
@@ -124,8 +126,8 @@ impl Repo {
         Ok(id)
     }
 
-    fn merge_message(&self, pull: &PullRequest, how: &MergeOptions, squash: bool) -> String {
-        let title = how.commit_title.clone().filter(|title| !title.is_empty()).unwrap_or_else(|| {
+    fn merge_message(&self, pull: &PullRequest, options: &MergeOptions, squash: bool) -> String {
+        let title = options.commit_title.clone().filter(|title| !title.is_empty()).unwrap_or_else(|| {
             if squash {
                 format!("{} (#{})", pull.title, pull.number)
             } else {
@@ -133,7 +135,7 @@ impl Repo {
             }
         });
         let body =
-            how.commit_message.clone().unwrap_or_else(|| if squash { String::new() } else { pull.title.clone() });
+            options.commit_message.clone().unwrap_or_else(|| if squash { String::new() } else { pull.title.clone() });
         if body.is_empty() { title } else { format!("{title}\n\n{body}") }
     }
 }

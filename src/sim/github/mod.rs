@@ -148,21 +148,21 @@ struct Inner {
 
 impl GitHub {
     /// `api_url` is the address of [`GitHub::router`], without a slash at the end.
-    #[expect(clippy::needless_pass_by_value, reason = "all simulators are made alike, from what they keep")]
-    pub fn new(clock: Clock, faults: Faults, strays: UnknownRequests, api_url: String) -> Self {
+    #[expect(clippy::needless_pass_by_value, reason = "all simulators have the same constructor")]
+    pub fn new(clock: Clock, faults: Faults, unknown_requests: UnknownRequests, api_url: String) -> Self {
         let people = People::default();
         let octocat = Author {
             name: "The Octocat".to_owned(),
             email: "octocat@users.noreply.github.com".to_owned(),
             login: Some(DEFAULT_LOGIN.to_owned()),
         };
-        for known in [octocat, routes::bot(), routes::web_flow()] {
-            people.register(&known);
+        for author in [octocat, routes::bot(), routes::web_flow()] {
+            people.register(&author);
         }
         Self(Arc::new(Inner {
             clock,
             faults,
-            unknown_requests: strays,
+            unknown_requests,
             installation: Mutex::new(Installation::new(api_url.trim_end_matches("/sim/github"))),
             api_url: api_url.trim_end_matches('/').into(),
             people,
@@ -182,15 +182,22 @@ impl GitHub {
     }
 
     pub fn create_repository(&self, name: &str, default_branch: &str) -> Result<(), WriteError> {
-        let legal: Repository = name.parse().map_err(WriteError::Refused)?;
-        let mut all = lock(&self.0.repositories);
+        let parsed: Repository = name.parse().map_err(WriteError::Refused)?;
+        let mut repositories = lock(&self.0.repositories);
         let key = name.to_ascii_lowercase();
-        if all.contains_key(&key) {
+        if repositories.contains_key(&key) {
             return Err(WriteError::Refused(format!("The repository `{name}` exists already: use another name.")));
         }
         let (now, people) = (self.0.clock.now(), self.0.people.clone());
-        let repo = Repo::new(&legal.to_string(), all.len() + 1, default_branch, now, self.0.api_url.clone(), people)?;
-        all.insert(key, Arc::new(Mutex::new(repo)));
+        let repo = Repo::new(
+            &parsed.to_string(),
+            repositories.len() + 1,
+            default_branch,
+            now,
+            self.0.api_url.clone(),
+            people,
+        )?;
+        repositories.insert(key, Arc::new(Mutex::new(repo)));
         Ok(())
     }
 
@@ -285,10 +292,10 @@ impl GitHub {
         lock(&self.0.repositories).get(&repository.to_ascii_lowercase()).cloned()
     }
 
-    fn read<T>(&self, repository: &str, ask: impl FnOnce(&Repo) -> T) -> Option<T> {
+    fn read<T>(&self, repository: &str, query: impl FnOnce(&Repo) -> T) -> Option<T> {
         let repo = self.find(repository)?;
         let repo = lock(&repo);
-        Some(ask(&repo))
+        Some(query(&repo))
     }
 
     fn write<T>(
@@ -305,13 +312,13 @@ impl GitHub {
 
     /// `by` is the login of the acting user.
     fn run_and_notify<T>(&self, repo: &Mutex<Repo>, by: &str, act: impl FnOnce(&mut Repo) -> T) -> T {
-        let (done, moves, tagged, events) = {
+        let (result, moves, tagged, events) = {
             let mut repo = lock(repo);
-            let done = act(&mut repo);
+            let result = act(&mut repo);
             if let Err(error) = repo.sync_pulls(by, self.0.clock.now()) {
                 tracing::error!(%error, "the simulated GitHub's pull requests could not follow their branches");
             }
-            (done, repo.take_moves(), repo.take_tagged(), repo.take_events())
+            (result, repo.take_moves(), repo.take_tagged(), repo.take_events())
         };
         if tagged {
             let listeners = lock(&self.0.tag_listeners).clone();
@@ -319,11 +326,11 @@ impl GitHub {
                 listener();
             }
         }
-        for moved in &moves {
+        for branch_move in &moves {
             // Cloned, so that a listener may add another.
             let listeners = lock(&self.0.listeners).clone();
             for listener in listeners {
-                listener(moved);
+                listener(branch_move);
             }
         }
         for event in &events {
@@ -333,14 +340,14 @@ impl GitHub {
                 listener(event);
             }
         }
-        done
+        result
     }
 
     fn deliver(&self, event: &Event) {
-        let mut hooked = lock(&self.0.webhooks);
-        hooked.sent += 1;
-        if let Some(webhooks) = &hooked.target {
-            webhooks.send(event, hooked.sent, &self.0.faults);
+        let mut state = lock(&self.0.webhooks);
+        state.sent += 1;
+        if let Some(webhooks) = &state.target {
+            webhooks.send(event, state.sent, &self.0.faults);
         }
     }
 
@@ -355,7 +362,7 @@ impl GitHub {
         let repo = self.find(&format!("{owner}/{name}")).ok_or_else(ApiError::not_found)?;
         let github = self.clone();
         let done = tokio::task::spawn_blocking(move || github.run_and_notify(&repo, routes::BOT, act)).await;
-        done.unwrap_or_else(|_| Err(git2::Error::from_str("a request's work was broken off").into()))
+        done.unwrap_or_else(|_| Err(git2::Error::from_str("the work of a request was aborted").into()))
     }
 }
 

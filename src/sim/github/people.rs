@@ -31,9 +31,9 @@ impl People {
     /// An author with a login gets an account when first seen.
     pub(super) fn register(&self, author: &Author) {
         let Some(login) = &author.login else { return };
-        let mut known = lock(&self.0);
-        known.logins_by_email.insert(author.email.clone(), login.clone());
-        known.accounts.entry(login.to_ascii_lowercase()).or_insert_with(|| Account {
+        let mut people = lock(&self.0);
+        people.logins_by_email.insert(author.email.clone(), login.clone());
+        people.accounts.entry(login.to_ascii_lowercase()).or_insert_with(|| Account {
             login: login.clone(),
             name: author.name.clone(),
             email: author.email.clone(),
@@ -51,8 +51,8 @@ impl People {
 
     /// The logins of all accounts except bots and GitHub's own.
     pub(super) fn human_logins(&self) -> Vec<String> {
-        let known = lock(&self.0);
-        let logins = known.accounts.values().map(|account| account.login.clone());
+        let people = lock(&self.0);
+        let logins = people.accounts.values().map(|account| account.login.clone());
         logins.filter(|login| !login.ends_with("[bot]") && login != "web-flow" && login != DEFAULT_LOGIN).collect()
     }
 

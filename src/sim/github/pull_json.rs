@@ -63,7 +63,7 @@ impl Repo {
         })
     }
 
-    pub(super) fn whole_pull_json(&self, pull: &PullRequest, known: Mergeability) -> Result<Value, git2::Error> {
+    pub(super) fn full_pull_json(&self, pull: &PullRequest, mergeability: Mergeability) -> Result<Value, git2::Error> {
         let mut json = self.pull_json(pull);
         let compared = self.compare_pull(pull)?;
         let files = compared.as_ref().map(|compared| self.files_between(Some(compared.merge_base), pull.head_sha));
@@ -71,9 +71,9 @@ impl Repo {
         let merged = pull.closed.as_ref().filter(|end| end.merge_commit.is_some());
         json["merged"] = merged.is_some().into();
         json["merged_by"] = merged.map_or(Value::Null, |end| user(&self.api_url, &end.by));
-        json["mergeable"] = known.mergeable.into();
-        json["rebaseable"] = known.mergeable.into();
-        json["mergeable_state"] = known.state.into();
+        json["mergeable"] = mergeability.mergeable.into();
+        json["rebaseable"] = mergeability.mergeable.into();
+        json["mergeable_state"] = mergeability.state.into();
         json["comments"] = pull.comments.len().into();
         json["review_comments"] = 0.into();
         json["maintainer_can_modify"] = false.into();

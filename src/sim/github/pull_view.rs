@@ -20,7 +20,7 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf
 pub(super) fn page(
     repo: &Repo,
     pull: &PullRequest,
-    known: Mergeability,
+    mergeability: Mergeability,
     people: &[String],
     refusal: Option<&str>,
 ) -> Result<String, ApiError> {
@@ -36,7 +36,7 @@ pub(super) fn page(
         html.markup("<pre class=\"body\">").text(body).markup("</pre>");
     }
     render_discussion(&mut html, pull);
-    render_merge_state(&mut html, repo, pull, known);
+    render_merge_state(&mut html, repo, pull, mergeability);
     if pull.is_open() {
         forms(&mut html, repo, pull, people);
     }
@@ -69,22 +69,22 @@ fn heading(html: &mut Html, repo: &Repo, pull: &PullRequest, compared: Option<&C
 /// Reviews and comments, oldest first.
 fn render_discussion(html: &mut Html, pull: &PullRequest) {
     let reviews = pull.reviews.iter().map(|review| {
-        let words = review.state.as_str().to_ascii_lowercase().replace('_', " ");
-        let what = format!("{words} at {}", short(review.commit));
-        (review.id, review.at, review.user.as_str(), what, review.body.as_str())
+        let verdict = review.state.as_str().to_ascii_lowercase().replace('_', " ");
+        let action = format!("{verdict} at {}", short(review.commit));
+        (review.id, review.at, review.user.as_str(), action, review.body.as_str())
     });
     let comments = pull
         .comments
         .iter()
         .map(|comment| (comment.id, comment.at, comment.user.as_str(), "commented".to_owned(), comment.body.as_str()));
-    let mut all: Vec<(u64, Timestamp, &str, String, &str)> = reviews.chain(comments).collect();
-    all.sort_by_key(|(id, ..)| *id);
-    if all.is_empty() {
+    let mut entries: Vec<(u64, Timestamp, &str, String, &str)> = reviews.chain(comments).collect();
+    entries.sort_by_key(|(id, ..)| *id);
+    if entries.is_empty() {
         return;
     }
     html.markup("<h2>Reviews and comments</h2><ol class=\"said\">");
-    for (_, at, user, what, body) in all {
-        html.markup("<li><b>").text(user).markup("</b> ").text(&what).markup(" <time>").text(&time(at));
+    for (_, at, user, action, body) in entries {
+        html.markup("<li><b>").text(user).markup("</b> ").text(&action).markup(" <time>").text(&time(at));
         html.markup("</time>");
         if !body.is_empty() {
             html.markup("<pre>").text(body).markup("</pre>");
@@ -94,11 +94,11 @@ fn render_discussion(html: &mut Html, pull: &PullRequest) {
     html.markup("</ol>");
 }
 
-fn render_merge_state(html: &mut Html, repo: &Repo, pull: &PullRequest, known: Mergeability) {
+fn render_merge_state(html: &mut Html, repo: &Repo, pull: &PullRequest, mergeability: Mergeability) {
     html.markup("<p class=\"mergeable\">");
     match &pull.closed {
         None => {
-            let words = match known.state {
+            let words = match mergeability.state {
                 "clean" => "It can be merged.",
                 "unstable" => "It can be merged, though a check is not green.",
                 "blocked" => "The branch's rules are not satisfied.",
@@ -106,7 +106,7 @@ fn render_merge_state(html: &mut Html, repo: &Repo, pull: &PullRequest, known: M
                 "dirty" => "It has conflicts.",
                 _ => "Whether it can be merged is not known yet.",
             };
-            html.markup("<b>").text(known.state).markup("</b> ").text(words);
+            html.markup("<b>").text(mergeability.state).markup("</b> ").text(words);
         }
         Some(end) => {
             html.markup("<b>")

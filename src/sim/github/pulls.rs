@@ -106,12 +106,12 @@ impl Repo {
             return Err(ApiError::validation_failed("PullRequest", "title", "missing_field"));
         }
         if self.contains(base_sha, head_sha)? {
-            let why = format!("No commits between {} and {head}", new.base);
-            return Err(ApiError::validation_message("PullRequest", &why));
+            let reason = format!("No commits between {} and {head}", new.base);
+            return Err(ApiError::validation_message("PullRequest", &reason));
         }
         if self.open_between(&head, &new.base).is_some() {
-            let why = format!("A pull request already exists for {}:{head}.", self.owner());
-            return Err(ApiError::validation_message("PullRequest", &why));
+            let reason = format!("A pull request already exists for {}:{head}.", self.owner());
+            return Err(ApiError::validation_message("PullRequest", &reason));
         }
         let number = self.pulls.len() as u64 + 1;
         self.pulls.push(PullRequest {
@@ -167,19 +167,19 @@ impl Repo {
             return Ok(());
         }
         if !pull.is_open() {
-            let why = "Cannot change the base branch of a closed pull request.";
-            return Err(ApiError::validation_message("PullRequest", why));
+            let reason = "Cannot change the base branch of a closed pull request.";
+            return Err(ApiError::validation_message("PullRequest", reason));
         }
         let invalid = || ApiError::validation_failed("PullRequest", "base", "invalid");
         let tip = self.branch(base).ok_or_else(invalid)?;
         let between = format!("between base branch '{base}' and head branch '{}'", pull.head);
         if self.contains(tip, pull.head_sha)? {
-            let why = format!("There are no new commits {between}");
-            return Err(ApiError::validation_message("PullRequest", &why));
+            let reason = format!("There are no new commits {between}");
+            return Err(ApiError::validation_message("PullRequest", &reason));
         }
         if self.open_between(&pull.head, base).is_some() {
-            let why = format!("A pull request already exists for {}", between.trim_start_matches("between "));
-            return Err(ApiError::validation_message("PullRequest", &why));
+            let reason = format!("A pull request already exists for {}", between.trim_start_matches("between "));
+            return Err(ApiError::validation_message("PullRequest", &reason));
         }
         let pull = self.pull_mut(number)?;
         let from = std::mem::replace(&mut pull.base, base.to_owned());
@@ -191,16 +191,16 @@ impl Repo {
     fn reopen(&mut self, number: u64, by: &str) -> Result<(), ApiError> {
         let pull = self.pull(number)?;
         let Some(end) = &pull.closed else { return Ok(()) };
-        let refuse = |why: &str| {
-            let why = format!("state cannot be changed. {why}");
-            Err(ApiError::validation_message("PullRequest", &why))
+        let refuse = |reason: &str| {
+            let reason = format!("state cannot be changed. {reason}");
+            Err(ApiError::validation_message("PullRequest", &reason))
         };
         if end.merge_commit.is_some() {
             return refuse("The pull request is already merged.");
         }
         let (Some(head), Some(base)) = (self.branch(&pull.head), self.branch(&pull.base)) else {
-            let gone = if self.branch(&pull.head).is_none() { &pull.head } else { &pull.base };
-            return refuse(&format!("The {gone} branch has been deleted."));
+            let deleted = if self.branch(&pull.head).is_none() { &pull.head } else { &pull.base };
+            return refuse(&format!("The {deleted} branch has been deleted."));
         };
         if !self.contains(head, pull.head_sha)? {
             return refuse(&format!("The {} branch was force-pushed or recreated.", pull.head));
@@ -260,13 +260,13 @@ impl Repo {
 
     /// The commit that brought `head` into the branch at `tip`, along its first parents.
     fn find_merge_commit(&self, tip: Oid, head: Oid) -> Result<Oid, git2::Error> {
-        let mut at = tip;
-        while at != head {
-            match self.commit_at(at)?.parent_id(0) {
-                Ok(parent) if self.contains(parent, head)? => at = parent,
+        let mut commit = tip;
+        while commit != head {
+            match self.commit_at(commit)?.parent_id(0) {
+                Ok(parent) if self.contains(parent, head)? => commit = parent,
                 _ => break,
             }
         }
-        Ok(at)
+        Ok(commit)
     }
 }

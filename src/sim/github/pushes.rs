@@ -10,7 +10,7 @@ use super::rules::push_refused_message;
 use super::{Author, DEFAULT_LOGIN, GitHub, NewCommit, Sha, WriteError, is_path, routes};
 
 impl GitHub {
-    #[expect(clippy::needless_pass_by_value, reason = "a new commit is written down to be handed over")]
+    #[expect(clippy::needless_pass_by_value, reason = "the caller gives up the new commit")]
     pub fn commit(&self, new: NewCommit) -> Result<Sha, WriteError> {
         self.0.people.register(&new.author);
         let author = signature(&new.author, new.at)?;
@@ -21,9 +21,9 @@ impl GitHub {
             }
             let head = repo.refs.find(&full_name);
             if head.is_none()
-                && let Some(why) = repo.refs.creation_error(&full_name)
+                && let Some(reason) = repo.refs.creation_error(&full_name)
             {
-                return Err(WriteError::Refused(why));
+                return Err(WriteError::Refused(reason));
             }
             let parent = head.or_else(|| repo.branch(&repo.default_branch));
             let base = parent.map(|parent| repo.tree_of(parent).map(|tree| tree.id())).transpose()?;
@@ -46,16 +46,16 @@ impl GitHub {
         })
     }
 
-    pub fn create_branch(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
+    pub fn create_branch(&self, repository: &str, name: &str, commit: &Sha) -> Result<(), WriteError> {
         self.write(repository, DEFAULT_LOGIN, |repo| {
             let full_name = format!("refs/heads/{name}");
-            if let Some(why) = repo.refs.creation_error(&full_name) {
-                return Err(WriteError::Refused(why));
+            if let Some(reason) = repo.refs.creation_error(&full_name) {
+                return Err(WriteError::Refused(reason));
             }
-            if !repo.is_commit(oid(at)) {
-                return Err(WriteError::Refused(format!("There is no commit {at} in {repository}.")));
+            if !repo.is_commit(oid(commit)) {
+                return Err(WriteError::Refused(format!("There is no commit {commit} in {repository}.")));
             }
-            repo.point(&full_name, oid(at));
+            repo.point(&full_name, oid(commit));
             Ok(())
         })
     }
@@ -78,17 +78,17 @@ impl GitHub {
             if repo.protection.forbids_pushes(&format!("refs/heads/{base}")) {
                 return Err(WriteError::Refused(push_refused_message(false)));
             }
-            let into = repo
+            let base_head = repo
                 .branch(base)
                 .ok_or_else(|| WriteError::Refused(format!("There is no branch `{base}` in {repository}.")))?;
             if !repo.is_commit(oid(head)) {
                 return Err(WriteError::Refused(format!("There is no commit {head} in {repository}.")));
             }
-            match repo.merge(into, oid(head))? {
+            match repo.merge(base_head, oid(head))? {
                 MergeResult::Conflict => Err(WriteError::Conflict),
-                MergeResult::AlreadyMerged => Ok(sha(into)),
+                MergeResult::AlreadyMerged => Ok(sha(base_head)),
                 MergeResult::Tree(tree) => {
-                    let id = repo.write_commit(tree, &[into, oid(head)], message, &author, &author)?;
+                    let id = repo.write_commit(tree, &[base_head, oid(head)], message, &author, &author)?;
                     repo.point(&format!("refs/heads/{base}"), id);
                     Ok(sha(id))
                 }
@@ -97,15 +97,15 @@ impl GitHub {
     }
 
     /// An annotated tag.
-    pub fn tag(&self, repository: &str, name: &str, at: &Sha, message: &str) -> Result<(), WriteError> {
+    pub fn tag(&self, repository: &str, name: &str, commit: &Sha, message: &str) -> Result<(), WriteError> {
         let tagger = signature(&routes::bot(), self.0.clock.now())?;
         self.write(repository, routes::BOT, |repo| {
             let full_name = format!("refs/tags/{name}");
-            if let Some(why) = repo.refs.creation_error(&full_name) {
-                return Err(WriteError::Refused(why));
+            if let Some(reason) = repo.refs.creation_error(&full_name) {
+                return Err(WriteError::Refused(reason));
             }
             let id = {
-                let target = repo.git.find_object(oid(at), None)?;
+                let target = repo.git.find_object(oid(commit), None)?;
                 repo.git.tag_annotation_create(name, &target, &tagger, message)?
             };
             repo.point(&full_name, id);

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_refused_as_git_and_github_refuse_it() {
+    fn invalid_and_conflicting_reference_names_are_refused() {
         let mut refs = Refs::default();
         refs.insert("refs/heads/qa", Oid::ZERO_SHA1);
         refs.insert("refs/tags/prod/2026.11.16-1", Oid::ZERO_SHA1);

@@ -9,12 +9,12 @@ use super::merge::{Entry, Files};
 use super::objects::Repo;
 
 /// Similarity is counted in units of 1/60,000. Half of a file must be the same.
-const WHOLE: usize = 60_000;
-const SIMILAR: usize = WHOLE / 2;
+const MAX_SIMILARITY: usize = 60_000;
+const MIN_SIMILARITY: usize = MAX_SIMILARITY / 2;
 /// Files with a name that is unique on both sides are paired at this similarity, without a look at other files.
-const SIMILAR_OF_SAME_NAME: usize = WHOLE / 4 * 3;
+const MIN_SIMILARITY_OF_SAME_NAME: usize = MAX_SIMILARITY / 4 * 3;
 /// The number of sources that are kept for a target. A fifth one would almost never be used.
-const CANDIDATES: usize = 4;
+const MAX_CANDIDATES: usize = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct Renames {
@@ -44,11 +44,11 @@ impl Repo {
     /// that the other side changed, and files that show where a directory went to which the other side added files.
     pub(super) fn renames(&self, base: &Files, side: &Files, other: &Files) -> Result<Renames, git2::Error> {
         let empty = Oid::hash_object(git2::ObjectType::Blob, &[])?;
-        let gone = |from: &Files, to: &Files| -> Vec<(String, Entry)> {
+        let missing_files = |from: &Files, to: &Files| -> Vec<(String, Entry)> {
             let missing = from.iter().filter(|(path, entry)| !to.contains_key(*path) && entry.id != empty);
             missing.map(|(path, entry)| (path.clone(), *entry)).collect()
         };
-        let (mut sources, mut targets) = (gone(base, side), gone(side, base));
+        let (mut sources, mut targets) = (missing_files(base, side), missing_files(side, base));
         let mut found = Renames::default();
         if sources.is_empty() || targets.is_empty() {
             return Ok(found);
@@ -74,8 +74,8 @@ fn match_exact(sources: &[(String, Entry)], targets: &[(String, Entry)], found: 
         let same = |(path, other): &&(String, Entry)| {
             other.id == entry.id && other.kind() == entry.kind() && found.target_of(path).is_none()
         };
-        let named_alike = sources.iter().filter(same).find(|(path, _)| name(path) == name(target));
-        if let Some((source, _)) = named_alike.or_else(|| sources.iter().find(same)) {
+        let same_name = sources.iter().filter(same).find(|(path, _)| name(path) == name(target));
+        if let Some((source, _)) = same_name.or_else(|| sources.iter().find(same)) {
             let source = source.clone();
             found.add(&source, target);
         }
@@ -89,27 +89,30 @@ fn match_by_name(
     targets: &[(String, Entry)],
     found: &mut Renames,
 ) -> Result<(), git2::Error> {
-    let only = |files: &[(String, Entry)]| {
+    let index_unique_names = |files: &[(String, Entry)]| {
         let mut names: HashMap<String, Option<usize>> = HashMap::new();
-        for (at, (path, _)) in files.iter().enumerate() {
-            names.entry(name(path).to_owned()).and_modify(|only| *only = None).or_insert(Some(at));
+        for (index, (path, _)) in files.iter().enumerate() {
+            names.entry(name(path).to_owned()).and_modify(|unique| *unique = None).or_insert(Some(index));
         }
         names
     };
-    let (only_source, only_target) = (only(sources), only(targets));
-    let places: HashMap<&str, usize> = targets.iter().enumerate().map(|(at, (path, _))| (path.as_str(), at)).collect();
+    let (only_source, only_target) = (index_unique_names(sources), index_unique_names(targets));
+    let target_indexes: HashMap<&str, usize> =
+        targets.iter().enumerate().map(|(index, (path, _))| (path.as_str(), index)).collect();
     let guesses = wanted.guesses(found);
     for (source, entry) in sources {
         let name = name(source);
         let is_only = only_source.get(name).is_some_and(Option::is_some);
         let target = match only_target.get(name) {
-            Some(Some(at)) if is_only => Some(*at),
+            Some(Some(index)) if is_only => Some(*index),
             // An ambiguous name is looked up in the directory to which the rest of its directory went.
-            Some(_) => guesses.get(directory(source)).and_then(|to| places.get(join(to, name).as_str()).copied()),
+            Some(_) => {
+                guesses.get(directory(source)).and_then(|to| target_indexes.get(join(to, name).as_str()).copied())
+            }
             None => None,
         };
-        let Some((target, other)) = target.map(|at| &targets[at]) else { continue };
-        if found.source_of(target).is_none() && texts.similarity(entry.id, other.id)? >= SIMILAR_OF_SAME_NAME {
+        let Some((target, other)) = target.map(|index| &targets[index]) else { continue };
+        if found.source_of(target).is_none() && texts.similarity(entry.id, other.id)? >= MIN_SIMILARITY_OF_SAME_NAME {
             found.add(source, target);
         }
     }
@@ -130,12 +133,12 @@ fn match_by_content(
             candidates.push((score, name(source) == name(target), source, target));
         }
         candidates.sort_by_key(|(score, alike, ..)| std::cmp::Reverse((*score, *alike)));
-        candidates.truncate(CANDIDATES);
+        candidates.truncate(MAX_CANDIDATES);
         pairs.extend(candidates);
     }
     pairs.sort_by_key(|(score, alike, ..)| std::cmp::Reverse((*score, *alike)));
     for (score, _, source, target) in pairs {
-        if score >= SIMILAR && found.target_of(source).is_none() && found.source_of(target).is_none() {
+        if score >= MIN_SIMILARITY && found.target_of(source).is_none() && found.source_of(target).is_none() {
             found.add(source, target);
         }
     }
@@ -150,17 +153,18 @@ struct SimilarityCache<'a> {
 }
 
 impl SimilarityCache<'_> {
-    fn similarity(&mut self, one: Oid, two: Oid) -> Result<usize, git2::Error> {
-        for id in [one, two] {
+    fn similarity(&mut self, first: Oid, second: Oid) -> Result<usize, git2::Error> {
+        for id in [first, second] {
             if !self.chunks_by_blob.contains_key(&id) {
                 let blob = self.repo.git.find_blob(id)?;
                 self.chunks_by_blob.insert(id, (blob.size(), pieces(blob.content())));
             }
         }
-        let ((one_size, one), (two_size, two)) = (&self.chunks_by_blob[&one], &self.chunks_by_blob[&two]);
+        let ((first_size, first), (second_size, second)) =
+            (&self.chunks_by_blob[&first], &self.chunks_by_blob[&second]);
         let shared: usize =
-            one.iter().map(|(piece, bytes)| (*bytes).min(two.get(piece).copied().unwrap_or_default())).sum();
-        Ok(shared * WHOLE / (*one_size).max(*two_size).max(1))
+            first.iter().map(|(piece, bytes)| (*bytes).min(second.get(piece).copied().unwrap_or_default())).sum();
+        Ok(shared * MAX_SIMILARITY / (*first_size).max(*second_size).max(1))
     }
 }
 
@@ -170,8 +174,8 @@ fn pieces(text: &[u8]) -> HashMap<Vec<u8>, usize> {
     let mut add = |piece: &[u8]| *pieces.entry(piece.to_vec()).or_insert(0) += piece.len();
     let is_text = !text.iter().take(8000).any(|byte| *byte == 0);
     let mut piece = Vec::new();
-    for (at, byte) in text.iter().enumerate() {
-        if is_text && *byte == b'\r' && text.get(at + 1) == Some(&b'\n') {
+    for (index, byte) in text.iter().enumerate() {
+        if is_text && *byte == b'\r' && text.get(index + 1) == Some(&b'\n') {
             continue;
         }
         piece.push(*byte);
@@ -195,21 +199,22 @@ struct RemovedDirectories {
 
 impl RemovedDirectories {
     fn new(base: &Files, side: &Files, other: &Files) -> Self {
-        let (here, there) = (directories(side), directories(other));
-        let removed: BTreeSet<String> = directories(base).into_iter().filter(|at| !here.contains(at)).collect();
-        let fed = other
+        let (side_directories, other_directories) = (directories(side), directories(other));
+        let removed: BTreeSet<String> =
+            directories(base).into_iter().filter(|directory_path| !side_directories.contains(directory_path)).collect();
+        let with_new_files = other
             .keys()
             .filter(|path| !base.contains_key(*path) && !side.contains_key(*path))
             .map(|path| directory(path))
-            .filter(|at| removed.contains(*at) && there.contains(*at))
+            .filter(|directory_path| removed.contains(*directory_path) && other_directories.contains(*directory_path))
             .map(str::to_owned)
             .collect();
-        Self { removed, with_new_files: fed }
+        Self { removed, with_new_files }
     }
 
     /// Whether the path is below a directory that must be followed to its new place.
     fn is_relevant(&self, path: &str) -> bool {
-        ancestors(path).any(|at| self.with_new_files.contains(at))
+        ancestors(path).any(|ancestor| self.with_new_files.contains(ancestor))
     }
 
     /// For each of these directories, the number of files that went to each new directory.
@@ -265,7 +270,7 @@ pub(super) fn moved_directories_conflict(base: &Files, sides: [&Files; 2], renam
     }
     (0..2).any(|side| {
         let new = sides[1 - side].keys().filter(|path| !base.contains_key(*path));
-        let mut targets = new.filter_map(|path| ancestors(path).find_map(|at| moved[side].get(at)));
+        let mut targets = new.filter_map(|path| ancestors(path).find_map(|ancestor| moved[side].get(ancestor)));
         // Files are not moved into a directory that the other side moved too.
         targets.any(|to| !moved[1 - side].contains_key(to))
     })

@@ -49,30 +49,31 @@ struct Inner {
 
 impl Default for RequestFaults {
     fn default() -> Self {
-        let (released, _) = watch::channel(true);
-        Self(Arc::new(Inner { injected: Mutex::default(), requests: Mutex::default(), resumed: released }))
+        let (resumed, _) = watch::channel(true);
+        Self(Arc::new(Inner { injected: Mutex::default(), requests: Mutex::default(), resumed }))
     }
 }
 
 impl RequestFaults {
     /// Applies the fault to the next `times` requests with this method and with `path` in their path.
-    pub fn inject(&self, method: &str, path: &'static str, when: FaultTiming, whim: RequestFault, times: u32) {
-        if matches!(whim, RequestFault::Pause) {
+    pub fn inject(&self, method: &str, path: &'static str, timing: FaultTiming, fault: RequestFault, times: u32) {
+        if matches!(fault, RequestFault::Pause) {
             self.0.resumed.send_replace(false);
         }
         let method = method.parse().unwrap_or(Method::GET);
-        lock(&self.0.injected).push(InjectedFault { method, path, timing: when, fault: whim, left: times });
+        lock(&self.0.injected).push(InjectedFault { method, path, timing, fault, left: times });
     }
 
     /// Continues all paused requests.
     pub fn resume(&self) {
-        lock(&self.0.injected).retain(|planned| !matches!(planned.fault, RequestFault::Pause));
+        lock(&self.0.injected).retain(|injected| !matches!(injected.fault, RequestFault::Pause));
         self.0.resumed.send_replace(true);
     }
 
     /// Whether a request met its planned pause and waits.
     pub fn has_paused_request(&self) -> bool {
-        !*self.0.resumed.borrow() && !lock(&self.0.injected).iter().any(|one| matches!(one.fault, RequestFault::Pause))
+        !*self.0.resumed.borrow()
+            && !lock(&self.0.injected).iter().any(|injected| matches!(injected.fault, RequestFault::Pause))
     }
 
     /// Removes all planned faults.
@@ -86,17 +87,19 @@ impl RequestFaults {
         lock(&self.0.requests).clone()
     }
 
-    fn next(&self, method: &Method, path: &str, when: FaultTiming) -> Option<RequestFault> {
-        let mut planned = lock(&self.0.injected);
-        let here = |one: &InjectedFault| one.method == *method && path.contains(one.path) && one.timing == when;
-        let at = planned.iter().position(here)?;
-        planned[at].left = planned[at].left.saturating_sub(1);
-        if planned[at].left == 0 { Some(planned.remove(at).fault) } else { Some(planned[at].fault.clone()) }
+    fn next(&self, method: &Method, path: &str, timing: FaultTiming) -> Option<RequestFault> {
+        let mut injected = lock(&self.0.injected);
+        let is_match = |candidate: &InjectedFault| {
+            candidate.method == *method && path.contains(candidate.path) && candidate.timing == timing
+        };
+        let index = injected.iter().position(is_match)?;
+        injected[index].left = injected[index].left.saturating_sub(1);
+        if injected[index].left == 0 { Some(injected.remove(index).fault) } else { Some(injected[index].fault.clone()) }
     }
 
     async fn wait_for_resume(&self) {
         // The sender lives as long as `self`.
-        let _ = self.0.resumed.subscribe().wait_for(|released| *released).await;
+        let _ = self.0.resumed.subscribe().wait_for(|resumed| *resumed).await;
     }
 }
 

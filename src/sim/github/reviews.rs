@@ -17,8 +17,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// Parses the word that the control API and the page use.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
             "approve" => Some(Self::Approve),
             "request_changes" => Some(Self::RequestChanges),
             "comment" => Some(Self::Comment),
@@ -109,12 +109,12 @@ impl Repo {
         now: Timestamp,
     ) -> Result<Review, ApiError> {
         let pull = self.pull(number)?;
-        let own = pull.author.eq_ignore_ascii_case(by);
+        let is_author = pull.author.eq_ignore_ascii_case(by);
         match new.verdict {
-            Verdict::Approve if own => {
+            Verdict::Approve if is_author => {
                 return Err(ApiError::unprocessable_because("Can not approve your own pull request"));
             }
-            Verdict::RequestChanges if own => {
+            Verdict::RequestChanges if is_author => {
                 return Err(ApiError::unprocessable_because("Can not request changes on your own pull request"));
             }
             _ => {}

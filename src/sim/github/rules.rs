@@ -132,8 +132,8 @@ impl Repo {
     pub(super) fn obstacle(&self, pull: &PullRequest, base: Oid) -> Result<Option<Obstacle>, git2::Error> {
         let Some(rules) = self.protection.rules(&pull.base) else { return Ok(None) };
         let blocked = self.review_obstacle(pull, rules.required_reviews);
-        if let Some(why) = blocked.or_else(|| checks_obstacle(&self.checks, pull.head_sha, &rules.required_checks)) {
-            return Ok(Some(Obstacle::Blocked(why)));
+        if let Some(reason) = blocked.or_else(|| checks_obstacle(&self.checks, pull.head_sha, &rules.required_checks)) {
+            return Ok(Some(Obstacle::Blocked(reason)));
         }
         if rules.strict && !self.contains(pull.head_sha, base)? {
             // Checks that passed before the base moved do not count: GitHub expects all of them again.
@@ -150,9 +150,10 @@ impl Repo {
         if rules.protected_from_pushes {
             return Some(push_refused_message(force));
         }
-        let pull = (rules.required_reviews > 0).then(|| "Changes must be made through a pull request.".to_owned());
+        let needs_pull =
+            (rules.required_reviews > 0).then(|| "Changes must be made through a pull request.".to_owned());
         let checks = checks_obstacle(&self.checks, after, &rules.required_checks);
-        let reasons: Vec<String> = pull.into_iter().chain(checks).collect();
+        let reasons: Vec<String> = needs_pull.into_iter().chain(checks).collect();
         (!reasons.is_empty()).then(|| reasons.join(" "))
     }
 
@@ -160,16 +161,16 @@ impl Repo {
         if required == 0 {
             return None;
         }
-        let counted = |state: ReviewState| {
+        let count = |state: ReviewState| {
             let verdicts = pull.verdicts();
             verdicts.iter().filter(|(login, verdict)| *verdict == state && self.protection.may_write(login)).count()
         };
-        let (against, yes) = (counted(ReviewState::ChangesRequested), counted(ReviewState::Approved));
-        if against > 0 {
-            let reviews = if against == 1 { "review" } else { "reviews" };
-            return Some(format!("{against} {reviews} requesting changes by reviewers with write access."));
+        let (rejections, approvals) = (count(ReviewState::ChangesRequested), count(ReviewState::Approved));
+        if rejections > 0 {
+            let reviews = if rejections == 1 { "review" } else { "reviews" };
+            return Some(format!("{rejections} {reviews} requesting changes by reviewers with write access."));
         }
-        (yes < required as usize).then(|| {
+        (approvals < required as usize).then(|| {
             let reviews = if required == 1 { "review is" } else { "reviews are" };
             format!("At least {required} approving {reviews} required by reviewers with write access.")
         })
@@ -179,7 +180,7 @@ impl Repo {
     pub(super) fn is_unstable(&self, commit: Oid) -> bool {
         let runs = self.checks.runs(commit).iter().map(|run| run_state(run.conclusion.as_deref()));
         let statuses = self.checks.combined(commit).1.into_iter().map(|status| status_state(&status.state));
-        runs.chain(statuses).any(|standing| standing != CheckState::Passed)
+        runs.chain(statuses).any(|state| state != CheckState::Passed)
     }
 }
 
@@ -229,19 +230,19 @@ fn checks_obstacle(checks: &Checks, commit: Oid, required: &[String]) -> Option<
 }
 
 /// GitHub names a check only if no other check is required.
-fn describe_open_checks(required: &[String], standings: &[CheckState]) -> Option<String> {
-    let open: Vec<CheckState> = standings.iter().copied().filter(|standing| *standing != CheckState::Passed).collect();
+fn describe_open_checks(required: &[String], states: &[CheckState]) -> Option<String> {
+    let open: Vec<CheckState> = states.iter().copied().filter(|state| *state != CheckState::Passed).collect();
     let first = *open.first()?;
     if let [only] = required {
         return Some(format!("Required status check \"{only}\" is {}.", first.as_str()));
     }
     let (count, all) = (open.len(), required.len());
-    if open.iter().all(|standing| *standing == first) {
+    if open.iter().all(|state| *state == first) {
         return Some(format!("{count} of {all} required status checks are {}.", first.as_str()));
     }
     let kinds = [CheckState::Failing, CheckState::Pending, CheckState::Expected].map(|kind| {
-        let many = open.iter().filter(|standing| **standing == kind).count();
-        (many > 0).then(|| format!("{many} {}", kind.as_str()))
+        let count_of_kind = open.iter().filter(|state| **state == kind).count();
+        (count_of_kind > 0).then(|| format!("{count_of_kind} {}", kind.as_str()))
     });
     let kinds: Vec<String> = kinds.into_iter().flatten().collect();
     Some(format!("{count} of {all} required status checks have not succeeded: {}.", kinds.join(", ")))

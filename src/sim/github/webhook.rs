@@ -46,12 +46,12 @@ impl Webhooks {
         for _ in 0..times {
             let Some(request) = request.try_clone() else { return };
             self.scheduler.schedule_after(SignedDuration::ZERO, move || async move {
-                let why = match request.send().await {
+                let failure = match request.send().await {
                     Ok(answer) if answer.status().is_success() => return,
                     Ok(answer) => answer.status().to_string(),
                     Err(error) => error.without_url().to_string(),
                 };
-                tracing::debug!(why, "GitHub's webhook was not taken, and is not sent again");
+                tracing::debug!(why = failure, "GitHub's webhook failed and is not sent again");
             });
         }
     }

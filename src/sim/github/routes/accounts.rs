@@ -66,36 +66,36 @@ pub(super) async fn me(State(github): State<GitHub>) -> Json<Value> {
     Json(user(&github.0.api_url, BOT.trim_end_matches("[bot]")))
 }
 
-fn permissions(installed: &Installation) -> Value {
-    installed.permissions.iter().map(|(name, level)| ((*name).to_owned(), Value::from(*level))).collect()
+fn permissions(installation: &Installation) -> Value {
+    installation.permissions.iter().map(|(name, level)| ((*name).to_owned(), Value::from(*level))).collect()
 }
 
 pub(super) async fn installation(State(github): State<GitHub>, Path(id): Path<u64>) -> Json<Value> {
-    let installed = github.installation();
+    let installation = github.installation();
     Json(json!({
         "id": id, "app_id": 1, "app_slug": SLUG, "target_type": "Organization", "repository_selection": "all",
         "account": user(&github.0.api_url, "acme"),
-        "permissions": permissions(&installed), "events": installed.events,
-        "suspended_at": installed.suspended.then(|| time(github.0.clock.now())),
+        "permissions": permissions(&installation), "events": installation.events,
+        "suspended_at": installation.suspended.then(|| time(github.0.clock.now())),
     }))
 }
 
 pub(super) async fn token(State(github): State<GitHub>, Path(_): Path<u64>) -> Answer {
-    let installed = github.installation();
-    if installed.suspended {
+    let installation = github.installation();
+    if installation.suspended {
         return Err(ApiError::new(StatusCode::FORBIDDEN, "This installation has been suspended"));
     }
     let expires = time(github.0.clock.now() + jiff::SignedDuration::from_hours(1));
     Ok(created_response(json!({
-        "token": "ghs_world_gantry_installed", "expires_at": expires, "permissions": permissions(&installed),
+        "token": "ghs_world_gantry_installed", "expires_at": expires, "permissions": permissions(&installation),
         "repository_selection": "all",
     })))
 }
 
 pub(super) async fn hook(State(github): State<GitHub>) -> Json<Value> {
-    let installed = github.installation();
-    let secret = installed.hook_secret.then_some("********");
-    Json(json!({ "content_type": "json", "insecure_ssl": "0", "url": installed.hook_url, "secret": secret }))
+    let installation = github.installation();
+    let secret = installation.hook_secret.then_some("********");
+    Json(json!({ "content_type": "json", "insecure_ssl": "0", "url": installation.hook_url, "secret": secret }))
 }
 
 pub(super) async fn team(State(github): State<GitHub>, Path((org, team)): Path<(String, String)>) -> Answer {

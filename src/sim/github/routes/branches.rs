@@ -20,12 +20,12 @@ use crate::sim::faults::Fault;
 
 pub(super) async fn list(
     State(github): State<GitHub>,
-    Path(of): Path<RepositoryPath>,
+    Path(repository): Path<RepositoryPath>,
     Query(paging): Query<Paging>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let all: Vec<_> = repo.refs.under("refs/heads/").collect();
             let branch = |(name, id): &(&str, Oid)| {
                 json!({
@@ -35,7 +35,7 @@ pub(super) async fn list(
                 })
             };
             let page: Value = paging.slice_page(&all).iter().map(branch).collect();
-            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
+            Ok(paged_response(page, paging.link(repo, &uri, all.len())))
         })
         .await
 }
@@ -74,27 +74,27 @@ pub(super) async fn show(
 
 pub(super) async fn tags(
     State(github): State<GitHub>,
-    Path(of): Path<RepositoryPath>,
+    Path(repository): Path<RepositoryPath>,
     Query(paging): Query<Paging>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let mut all: Vec<_> = repo.refs.under("refs/tags/").collect();
             all.reverse();
             let page: Value = paging.slice_page(&all).iter().filter_map(|(name, id)| tag(repo, name, *id)).collect();
-            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
+            Ok(paged_response(page, paging.link(repo, &uri, all.len())))
         })
         .await
 }
 
 fn tag(repo: &Repo, name: &str, id: Oid) -> Option<Value> {
-    let (commit, url, place) = (repo.peel(id)?, repo.url(), percent_encode(name));
+    let (commit, url, encoded_name) = (repo.peel(id)?, repo.url(), percent_encode(name));
     Some(json!({
         "name": name,
         "commit": { "sha": commit.to_string(), "url": format!("{url}/commits/{commit}") },
-        "zipball_url": format!("{url}/zipball/refs/tags/{place}"),
-        "tarball_url": format!("{url}/tarball/refs/tags/{place}"),
+        "zipball_url": format!("{url}/zipball/refs/tags/{encoded_name}"),
+        "tarball_url": format!("{url}/tarball/refs/tags/{encoded_name}"),
         "node_id": node_id("REF", (&repo.full_name, "tags", name)),
     }))
 }
@@ -106,17 +106,17 @@ pub(super) struct Merge {
     commit_message: Option<String>,
 }
 
-pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
-    let asked: Merge = parse(&body)?;
+pub(super) async fn merge(State(github): State<GitHub>, Path(repository): Path<RepositoryPath>, body: Bytes) -> Answer {
+    let request: Merge = parse(&body)?;
     let (faults, now) = (github.0.faults.clone(), github.0.clock.now());
     let (author, committer) = (bot(), web_flow());
     github
-        .serve(&of.owner, &of.repo, move |repo| {
-            let missing = |what: &str| ApiError::new(StatusCode::NOT_FOUND, format!("{what} does not exist"));
+        .serve(&repository.owner, &repository.repo, move |repo| {
+            let missing = |name: &str| ApiError::new(StatusCode::NOT_FOUND, format!("{name} does not exist"));
             let conflict = || ApiError::conflict("Merge conflict");
-            let base = asked.base.strip_prefix("refs/heads/").unwrap_or(&asked.base);
+            let base = request.base.strip_prefix("refs/heads/").unwrap_or(&request.base);
             let into = repo.branch(base).ok_or_else(|| missing("Base"))?;
-            let head = repo.resolve(&asked.head).ok_or_else(|| missing("Head"))?;
+            let head = repo.resolve(&request.head).ok_or_else(|| missing("Head"))?;
             if repo.protection.forbids_pushes(&format!("refs/heads/{base}")) {
                 return Err(ApiError::conflict(not_authorized()));
             }
@@ -132,8 +132,8 @@ pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<Repositor
                 MergeResult::Tree(tree) => tree,
                 MergeResult::Conflict => return Err(conflict()),
             };
-            let message = asked.commit_message.as_deref().filter(|message| !message.is_empty());
-            let message = message.map_or_else(|| format!("Merge {} into {base}", asked.head), str::to_owned);
+            let message = request.commit_message.as_deref().filter(|message| !message.is_empty());
+            let message = message.map_or_else(|| format!("Merge {} into {base}", request.head), str::to_owned);
             let (author, committer) = (signature(&author, now)?, signature(&committer, now)?);
             let id = repo.write_commit(tree, &[into, head], &message, &author, &committer)?;
             repo.point(&format!("refs/heads/{base}"), id);

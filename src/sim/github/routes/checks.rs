@@ -49,29 +49,29 @@ pub(super) fn combined(repo: &mut Repo, reference: &str) -> Answer {
     .into_response())
 }
 
-pub(super) fn statuses(repo: &mut Repo, reference: &str, asked: &Filter) -> Answer {
+pub(super) fn statuses(repo: &mut Repo, reference: &str, filter: &Filter) -> Answer {
     let id = repo.resolve(reference).ok_or_else(ApiError::not_found)?;
     let all = repo.checks.statuses(id);
     let page: Value =
-        asked.paging().slice_page(&all).iter().map(|status| repo.status_json(id, status, &creator())).collect();
+        filter.paging().slice_page(&all).iter().map(|status| repo.status_json(id, status, &creator())).collect();
     Ok(Json(page).into_response())
 }
 
-pub(super) fn runs(repo: &mut Repo, reference: &str, asked: &Filter, faults: &Faults, now: Timestamp) -> Answer {
+pub(super) fn runs(repo: &mut Repo, reference: &str, filter: &Filter, faults: &Faults, now: Timestamp) -> Answer {
     let id = commits::find(repo, reference)?;
     if !repo.checks.is_red(id) && faults.take_if_armed(Fault::RedCheck, Some(repo.short_name()), None) {
         for name in repo.checks.turn_red(id, now) {
             repo.record_check_event(id, &name, &creator());
         }
     }
-    let is = |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
+    let matches_filter = |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
     let all: Vec<_> = repo
         .checks
         .runs(id)
         .iter()
-        .filter(|run| is(&asked.check_name, &run.name) && is(&asked.status, &run.status))
+        .filter(|run| matches_filter(&filter.check_name, &run.name) && matches_filter(&filter.status, &run.status))
         .collect();
-    let page: Value = asked.paging().slice_page(&all).iter().map(|run| repo.check_run_json(id, run)).collect();
+    let page: Value = filter.paging().slice_page(&all).iter().map(|run| repo.check_run_json(id, run)).collect();
     Ok(Json(json!({ "total_count": all.len(), "check_runs": page })).into_response())
 }
 

@@ -14,7 +14,7 @@ use super::super::objects::Repo;
 use super::{Answer, Paging, RepositoryPath, checks, paged_response};
 
 /// The number of commits in a comparison without paging.
-const MOST_COMMITS: usize = 250;
+const MAX_COMMITS: usize = 250;
 
 #[derive(Deserialize)]
 pub(super) struct Listing {
@@ -27,12 +27,12 @@ pub(super) struct Listing {
 
 pub(super) async fn list(
     State(github): State<GitHub>,
-    Path(of): Path<RepositoryPath>,
+    Path(repository): Path<RepositoryPath>,
     Query(listing): Query<Listing>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             if repo.is_empty() {
                 return Err(ApiError::empty_repository());
             }
@@ -40,20 +40,20 @@ pub(super) async fn list(
             let from = repo.resolve(from).ok_or_else(ApiError::not_found)?;
             let mut all = repo.history(&[from], &[])?;
             if let Some(path) = listing.path.as_deref().map(|path| path.trim_matches('/')).filter(|p| !p.is_empty()) {
-                let mut kept = Vec::new();
+                let mut matching = Vec::new();
                 for id in all {
                     if repo.touches(id, path)? {
-                        kept.push(id);
+                        matching.push(id);
                     }
                 }
-                all = kept;
+                all = matching;
             }
             if let Some(author) = listing.author.as_deref().filter(|author| !author.is_empty()) {
                 all.retain(|id| is_authored_by(repo, *id, author));
             }
             let paging = Paging { per_page: listing.per_page, page: listing.page };
             let page = paging.slice_page(&all).iter().map(|id| repo.commit_json(*id)).collect::<Result<Value, _>>()?;
-            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
+            Ok(paged_response(page, paging.link(repo, &uri, all.len())))
         })
         .await
 }
@@ -71,18 +71,18 @@ fn is_authored_by(repo: &Repo, id: Oid, wanted: &str) -> bool {
 pub(super) async fn handle_reference(
     State(github): State<GitHub>,
     Path((owner, name, reference)): Path<(String, String, String)>,
-    Query(asked): Query<checks::Filter>,
+    Query(filter): Query<checks::Filter>,
 ) -> Answer {
     let now = github.0.clock.now();
     let faults = github.0.faults.clone();
     github
         .serve(&owner, &name, move |repo| match reference.rsplit_once('/') {
             Some((reference, "status")) => checks::combined(repo, reference),
-            Some((reference, "statuses")) => checks::statuses(repo, reference, &asked),
-            Some((reference, "check-runs")) => checks::runs(repo, reference, &asked, &faults, now),
+            Some((reference, "statuses")) => checks::statuses(repo, reference, &filter),
+            Some((reference, "check-runs")) => checks::runs(repo, reference, &filter, &faults, now),
             _ => {
                 let id = find(repo, &reference)?;
-                Ok(Json(repo.whole_commit_json(id)?).into_response())
+                Ok(Json(repo.full_commit_json(id)?).into_response())
             }
         })
         .await
@@ -100,31 +100,33 @@ pub(super) async fn compare(
     State(github): State<GitHub>,
     Path((owner, name, range)): Path<(String, String, String)>,
     Query(paging): Query<Paging>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     github
         .serve(&owner, &name, move |repo| {
             let (base, head) = range.split_once("...").ok_or_else(ApiError::not_found)?;
             let owner = format!("{}:", repo.owner());
             // `owner:branch` names a fork. The repository itself is the only one that exists.
-            let end = |text: &str| repo.resolve(text.strip_prefix(&owner).unwrap_or(text));
-            let (Some(from), Some(to)) = (end(base), end(head)) else { return Err(ApiError::not_found()) };
+            let resolve_side = |text: &str| repo.resolve(text.strip_prefix(&owner).unwrap_or(text));
+            let (Some(from), Some(to)) = (resolve_side(base), resolve_side(head)) else {
+                return Err(ApiError::not_found());
+            };
             let compared = repo.compare(from, to)?.ok_or_else(|| {
-                let why = format!("No common ancestor between {base} and {head}.");
-                ApiError::new(StatusCode::NOT_FOUND, why)
+                let message = format!("No common ancestor between {base} and {head}.");
+                ApiError::new(StatusCode::NOT_FOUND, message)
             })?;
             let all = &compared.commits;
             let shown = if paging.is_requested() {
                 paging.slice_page(all)
             } else {
-                &all[all.len().saturating_sub(MOST_COMMITS)..]
+                &all[all.len().saturating_sub(MAX_COMMITS)..]
             };
             let files = if paging.number() == 1 {
                 Some(repo.files_between(Some(compared.merge_base), compared.head)?)
             } else {
                 None
             };
-            let link = if paging.is_requested() { paging.link(repo, &asked, all.len()) } else { None };
+            let link = if paging.is_requested() { paging.link(repo, &uri, all.len()) } else { None };
             Ok(paged_response(repo.comparison_json(&compared, shown, files.as_deref())?, link))
         })
         .await

@@ -15,7 +15,7 @@ use super::super::objects::{Repo, TREE};
 use super::{Answer, RepositoryPath};
 
 /// Larger files come without their content here. The Git database has it.
-const LARGEST: usize = 1 << 20;
+const MAX_CONTENT_BYTES: usize = 1 << 20;
 
 #[derive(Deserialize)]
 pub(super) struct RefQuery {
@@ -24,22 +24,22 @@ pub(super) struct RefQuery {
 
 pub(super) async fn root(
     State(github): State<GitHub>,
-    Path(of): Path<RepositoryPath>,
-    Query(at): Query<RefQuery>,
+    Path(repository): Path<RepositoryPath>,
+    Query(query): Query<RefQuery>,
     headers: HeaderMap,
 ) -> Answer {
     let raw = wants_raw(&headers);
-    github.serve(&of.owner, &of.repo, move |repo| show(repo, "", at.r#ref.as_deref(), raw)).await
+    github.serve(&repository.owner, &repository.repo, move |repo| show(repo, "", query.r#ref.as_deref(), raw)).await
 }
 
 pub(super) async fn show_path(
     State(github): State<GitHub>,
     Path((owner, name, path)): Path<(String, String, String)>,
-    Query(at): Query<RefQuery>,
+    Query(query): Query<RefQuery>,
     headers: HeaderMap,
 ) -> Answer {
     let raw = wants_raw(&headers);
-    github.serve(&owner, &name, move |repo| show(repo, path.trim_matches('/'), at.r#ref.as_deref(), raw)).await
+    github.serve(&owner, &name, move |repo| show(repo, path.trim_matches('/'), query.r#ref.as_deref(), raw)).await
 }
 
 fn wants_raw(headers: &HeaderMap) -> bool {
@@ -49,9 +49,9 @@ fn wants_raw(headers: &HeaderMap) -> bool {
 fn show(repo: &mut Repo, path: &str, reference: Option<&str>, raw: bool) -> Answer {
     let reference = reference.filter(|name| !name.is_empty()).unwrap_or(&repo.default_branch);
     let commit = repo.resolve(reference).ok_or_else(|| {
-        let why = format!("No commit found for the ref {reference}");
-        let why = if repo.is_empty() { "This repository is empty.".to_owned() } else { why };
-        ApiError::new(StatusCode::NOT_FOUND, why)
+        let message = format!("No commit found for the ref {reference}");
+        let message = if repo.is_empty() { "This repository is empty.".to_owned() } else { message };
+        ApiError::new(StatusCode::NOT_FOUND, message)
     })?;
     let tree = repo.tree_of(commit)?;
     let (id, mode) = if path.is_empty() {
@@ -69,9 +69,9 @@ fn show(repo: &mut Repo, path: &str, reference: Option<&str>, raw: bool) -> Answ
             let kind = [(header::CONTENT_TYPE, "application/vnd.github.raw; charset=utf-8")];
             return Ok((kind, blob.content().to_vec()).into_response());
         }
-        let shown = blob.size() <= LARGEST;
-        file["content"] = if shown { encode_base64_lines(blob.content()) } else { String::new() }.into();
-        file["encoding"] = if shown { "base64" } else { "none" }.into();
+        let has_content = blob.size() <= MAX_CONTENT_BYTES;
+        file["content"] = if has_content { encode_base64_lines(blob.content()) } else { String::new() }.into();
+        file["encoding"] = if has_content { "base64" } else { "none" }.into();
     }
     Ok(Json(file).into_response())
 }
@@ -90,8 +90,8 @@ fn directory(repo: &Repo, path: &str, reference: &str, id: git2::Oid) -> Answer 
 pub(super) fn encode_base64_lines(bytes: &[u8]) -> String {
     let text = STANDARD.encode(bytes);
     let mut lines = String::with_capacity(text.len() + text.len() / 60 + 1);
-    for (at, character) in text.chars().enumerate() {
-        if at > 0 && at % 60 == 0 {
+    for (index, character) in text.chars().enumerate() {
+        if index > 0 && index % 60 == 0 {
             lines.push('\n');
         }
         lines.push(character);

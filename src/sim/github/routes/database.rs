@@ -29,7 +29,11 @@ struct NewBlob {
     encoding: Option<String>,
 }
 
-pub(super) async fn create_blob(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+pub(super) async fn create_blob(
+    State(github): State<GitHub>,
+    Path(repository): Path<RepositoryPath>,
+    body: Bytes,
+) -> Answer {
     let new: NewBlob = parse(&body)?;
     let content = if new.encoding.as_deref() == Some("base64") {
         let bare: String = new.content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
@@ -38,7 +42,7 @@ pub(super) async fn create_blob(State(github): State<GitHub>, Path(of): Path<Rep
         new.content.into_bytes()
     };
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let id = repo.git.blob(&content)?;
             Ok(created_response(json!({ "sha": id.to_string(), "url": repo.object_url("blob", id) })))
         })
@@ -90,18 +94,22 @@ struct NewTree {
     base_tree: Option<String>,
 }
 
-pub(super) async fn create_tree(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+pub(super) async fn create_tree(
+    State(github): State<GitHub>,
+    Path(repository): Path<RepositoryPath>,
+    body: Bytes,
+) -> Answer {
     let new: NewTree = parse(&body)?;
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let base = new.base_tree.map(|sha| base_tree(repo, &sha)).transpose()?;
             let mut edits = BTreeMap::new();
             for entry in &new.tree {
                 let (path, edit) = tree_edit(repo, entry)?;
                 edits.insert(path, edit);
             }
-            let refused = |error: git2::Error| ApiError::unprocessable(format!("Invalid tree info: {error}"));
-            let id = repo.edit_tree(base, &edits).map_err(refused)?;
+            let invalid_tree = |error: git2::Error| ApiError::unprocessable(format!("Invalid tree info: {error}"));
+            let id = repo.edit_tree(base, &edits).map_err(invalid_tree)?;
             Ok(created_response(repo.tree_json(id, false)?))
         })
         .await
@@ -120,19 +128,19 @@ fn tree_edit(repo: &Repo, entry: &Value) -> Result<(String, Edit), ApiError> {
     if entry.get("sha").is_some_and(Value::is_null) {
         return Ok((path, Edit::Delete));
     }
-    let wrong_mode = || ApiError::unprocessable("Must supply a valid tree.mode");
-    let mode = field("mode").and_then(mode).ok_or_else(wrong_mode)?;
+    let invalid_mode = || ApiError::unprocessable("Must supply a valid tree.mode");
+    let mode = field("mode").and_then(mode).ok_or_else(invalid_mode)?;
     let id = match (field("sha"), field("content")) {
         (Some(_), Some(_)) => return Err(ApiError::unprocessable("Must supply either tree.sha or tree.content")),
         (Some(sha), None) => {
             // A submodule's commit is in another repository.
-            let wanted = match mode {
+            let expected_type = match mode {
                 TREE => Some(ObjectType::Tree),
                 0o160_000 => None,
                 _ => Some(ObjectType::Blob),
             };
-            let id = full_oid(sha).filter(|id| wanted.is_none() || repo.kind(*id) == wanted);
-            let kind = wanted.map_or("commit", |kind| kind.str());
+            let id = full_oid(sha).filter(|id| expected_type.is_none() || repo.kind(*id) == expected_type);
+            let kind = expected_type.map_or("commit", |kind| kind.str());
             id.ok_or_else(|| ApiError::unprocessable(format!("tree.sha {sha} is not a valid {kind}")))?
         }
         (None, Some(content)) if mode != TREE => repo.git.blob(content.as_bytes())?,
@@ -168,12 +176,16 @@ struct NewCommitObject {
     committer: Option<Person>,
 }
 
-pub(super) async fn create_commit(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+pub(super) async fn create_commit(
+    State(github): State<GitHub>,
+    Path(repository): Path<RepositoryPath>,
+    body: Bytes,
+) -> Answer {
     let new: NewCommitObject = parse(&body)?;
     let now = github.0.clock.now();
     github.0.people.register(&bot());
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let tree = full_oid(&new.tree).filter(|id| repo.kind(*id) == Some(ObjectType::Tree));
             let tree = tree.ok_or_else(|| ApiError::unprocessable("Tree SHA does not exist"))?;
             let mut parents = Vec::new();
@@ -212,11 +224,15 @@ struct NewTag {
     tagger: Option<Person>,
 }
 
-pub(super) async fn create_tag(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+pub(super) async fn create_tag(
+    State(github): State<GitHub>,
+    Path(repository): Path<RepositoryPath>,
+    body: Bytes,
+) -> Answer {
     let new: NewTag = parse(&body)?;
     let now = github.0.clock.now();
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let kind = ObjectType::from_str(&new.r#type).filter(|kind| *kind != ObjectType::Any);
             let kind = kind.ok_or_else(|| ApiError::validation_failed("Tag", "type", "invalid"))?;
             let id = full_oid(&new.object).filter(|id| repo.kind(*id) == Some(kind));
@@ -245,8 +261,8 @@ pub(super) async fn tag(State(github): State<GitHub>, Path((owner, name, sha)): 
 
 fn find(repo: &Repo, sha: &str, kind: ObjectType) -> Result<Oid, ApiError> {
     if sha.len() != 40 || !sha.bytes().all(|b| b.is_ascii_hexdigit()) {
-        let why = "The sha parameter must be exactly 40 characters and contain only [0-9a-f].";
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why));
+        let message = "The sha parameter must be exactly 40 characters and contain only [0-9a-f].";
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, message));
     }
     full_oid(sha).filter(|id| repo.kind(*id) == Some(kind)).ok_or_else(ApiError::not_found)
 }

@@ -33,7 +33,7 @@ use crate::sim::github::request_faults;
 type Answer = Result<Response, ApiError>;
 
 /// GitHub accepts blobs of up to 40 MB.
-const LARGEST_BODY: usize = 40 << 20;
+const MAX_BODY_BYTES: usize = 40 << 20;
 
 pub(super) fn router(github: GitHub) -> Router {
     let repository = Router::new()
@@ -84,7 +84,7 @@ pub(super) fn router(github: GitHub) -> Router {
         .route("/rate_limit", get(front::rate_limit))
         .fallback(record_unknown_request)
         .method_not_allowed_fallback(record_unknown_request)
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(github.clone(), front::guard))
         .layer(middleware::from_fn_with_state(github.0.request_faults.clone(), request_faults::apply_faults))
         .with_state(github.clone())
@@ -103,11 +103,15 @@ struct RepositoryPath {
     repo: String,
 }
 
-async fn repository(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, headers: HeaderMap) -> Answer {
-    let asks = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let by_app = asks.is_some_and(|token| token.contains(" ghs_"));
+async fn repository(
+    State(github): State<GitHub>,
+    Path(repository): Path<RepositoryPath>,
+    headers: HeaderMap,
+) -> Answer {
+    let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let by_app = authorization.is_some_and(|token| token.contains(" ghs_"));
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let mut body = repo.repository_json();
             if by_app {
                 // The role of the App's bot user, which has none, regardless of the installation's permissions.
@@ -166,15 +170,15 @@ impl Paging {
     }
 
     /// GitHub's `Link` header. Its URLs start with the simulator's own address, never with the `Host` header.
-    fn link(&self, repo: &Repo, asked: &OriginalUri, total: usize) -> Option<HeaderValue> {
+    fn link(&self, repo: &Repo, uri: &OriginalUri, total: usize) -> Option<HeaderValue> {
         let (page, last) = (self.number(), total.div_ceil(self.size()).max(1));
-        let path = asked.path().split_once("/repos/").map_or("", |(_, path)| path);
-        let others = asked.query().unwrap_or_default().split('&');
-        let others: Vec<&str> = others.filter(|pair| !pair.is_empty() && !pair.starts_with("page=")).collect();
-        let others = if others.is_empty() { String::new() } else { others.join("&") + "&" };
+        let path = uri.path().split_once("/repos/").map_or("", |(_, path)| path);
+        let parameters = uri.query().unwrap_or_default().split('&');
+        let parameters: Vec<&str> = parameters.filter(|pair| !pair.is_empty() && !pair.starts_with("page=")).collect();
+        let parameters = if parameters.is_empty() { String::new() } else { parameters.join("&") + "&" };
         let mut links = Vec::new();
         let mut link = |rel: &str, number: usize| {
-            links.push(format!("<{}/repos/{path}?{others}page={number}>; rel=\"{rel}\"", repo.api_url));
+            links.push(format!("<{}/repos/{path}?{parameters}page={number}>; rel=\"{rel}\"", repo.api_url));
         };
         if page > 1 {
             link("prev", (page - 1).min(last));

@@ -22,8 +22,8 @@ pub(super) async fn show_user(State(github): State<GitHub>, Path(login): Path<St
     for count in ["public_repos", "public_gists", "followers", "following"] {
         json[count] = 0.into();
     }
-    for at in ["created_at", "updated_at"] {
-        json[at] = time(jiff::Timestamp::UNIX_EPOCH).into();
+    for time_field in ["created_at", "updated_at"] {
+        json[time_field] = time(jiff::Timestamp::UNIX_EPOCH).into();
     }
     Ok(Json(json).into_response())
 }
@@ -64,12 +64,12 @@ pub(super) async fn rules(
     State(github): State<GitHub>,
     Path((owner, name, branch)): Path<(String, String, String)>,
     Query(paging): Query<Paging>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     github
         .serve(&owner, &name, move |repo| {
             let all = repo.protection.json(&branch, &repo.full_name);
-            Ok(paged_response(paging.slice_page(&all).into(), paging.link(repo, &asked, all.len())))
+            Ok(paged_response(paging.slice_page(&all).into(), paging.link(repo, &uri, all.len())))
         })
         .await
 }

@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base
 pub(super) fn router(github: GitHub) -> Router {
     Router::new()
         .route("/{owner}/{repo}/pull/{number}", get(show))
-        .route("/{owner}/{repo}/pull/{number}/{act}", post(act))
+        .route("/{owner}/{repo}/pull/{number}/{action}", post(perform_action))
         .with_state(github)
 }
 
@@ -45,8 +45,8 @@ async fn page(
     let status = if refusal.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let html = github
         .serve(owner, name, move |repo| {
-            let known = repo.compute_mergeability(number, &faults)?;
-            pull_view::page(repo, repo.pull(number)?, known, &people, refusal.as_deref())
+            let mergeability = repo.compute_mergeability(number, &faults)?;
+            pull_view::page(repo, repo.pull(number)?, mergeability, &people, refusal.as_deref())
         })
         .await?;
     let headers = [
@@ -67,27 +67,27 @@ struct ActionForm {
     body: String,
 }
 
-async fn act(
+async fn perform_action(
     State(github): State<GitHub>,
-    Path((owner, name, number, act)): Path<(String, String, String, String)>,
-    Form(filled): Form<ActionForm>,
+    Path((owner, name, number, action)): Path<(String, String, String, String)>,
+    Form(form): Form<ActionForm>,
 ) -> Result<Response, ApiError> {
     let (actions, repository, pull) = (github.clone(), format!("{owner}/{name}"), parse_number(&number)?);
-    let work = move || -> Result<(), WriteError> {
-        let ActionForm { user, body } = &filled;
-        match act.as_str() {
+    let perform = move || -> Result<(), WriteError> {
+        let ActionForm { user, body } = &form;
+        match action.as_str() {
             "merge" => actions.merge_pull(&repository, pull, user).map(|_| ()),
             "close" => actions.close_pull(&repository, pull, user),
-            act => match Verdict::parse(act) {
+            action => match Verdict::parse(action) {
                 Some(verdict) => actions.review(&repository, pull, user, verdict, body),
-                None => Err(WriteError::Refused(format!("`{act}` is nothing that can be done here."))),
+                None => Err(WriteError::Refused(format!("`{action}` is nothing that can be done here."))),
             },
         }
     };
-    match tokio::task::spawn_blocking(work).await {
+    match tokio::task::spawn_blocking(perform).await {
         // Relative, because the browser may use another name for this machine.
         Ok(Ok(())) => Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("../{pull}"))]).into_response()),
         Ok(Err(refused)) => page(&github, &owner, &name, &number, Some(refused.to_string())).await,
-        Err(_) => Err(git2::Error::from_str("a person's work was broken off").into()),
+        Err(_) => Err(git2::Error::from_str("the action of a person was aborted").into()),
     }
 }

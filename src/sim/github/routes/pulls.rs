@@ -22,13 +22,13 @@ struct NewPullBody {
     body: Option<String>,
 }
 
-pub(super) async fn open(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+pub(super) async fn open(State(github): State<GitHub>, Path(repository): Path<RepositoryPath>, body: Bytes) -> Answer {
     let NewPullBody { title, head, base, body } = parse(&body)?;
     let now = github.0.clock.now();
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let number = repo.open_pull(NewPull { title, head, base, body }, BOT, now)?;
-            Ok(created_response(repo.whole_pull_json(repo.pull(number)?, UNKNOWN)?))
+            Ok(created_response(repo.full_pull_json(repo.pull(number)?, UNKNOWN)?))
         })
         .await
 }
@@ -44,12 +44,12 @@ pub(super) struct Listing {
 
 pub(super) async fn list(
     State(github): State<GitHub>,
-    Path(of): Path<RepositoryPath>,
+    Path(repository): Path<RepositoryPath>,
     Query(listing): Query<Listing>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     github
-        .serve(&of.owner, &of.repo, move |repo| {
+        .serve(&repository.owner, &repository.repo, move |repo| {
             let state = listing.state.as_deref().unwrap_or("open");
             if !matches!(state, "open" | "closed" | "all") {
                 return Err(ApiError::validation_failed("PullRequest", "state", "invalid"));
@@ -67,7 +67,7 @@ pub(super) async fn list(
                 .collect();
             let paging = Paging { per_page: listing.per_page, page: listing.page };
             let page: Value = paging.slice_page(&all).iter().map(|pull| repo.pull_json(pull)).collect();
-            Ok(paged_response(page, paging.link(repo, &asked, all.len())))
+            Ok(paged_response(page, paging.link(repo, &uri, all.len())))
         })
         .await
 }
@@ -79,8 +79,8 @@ pub(super) async fn show(
     let (number, faults) = (parse_number(&number)?, github.0.faults.clone());
     github
         .serve(&owner, &name, move |repo| {
-            let known = repo.ask_mergeability(number, &faults)?;
-            Ok(Json(repo.whole_pull_json(repo.pull(number)?, known)?).into_response())
+            let mergeability = repo.ask_mergeability(number, &faults)?;
+            Ok(Json(repo.full_pull_json(repo.pull(number)?, mergeability)?).into_response())
         })
         .await
 }
@@ -95,7 +95,7 @@ pub(super) async fn edit(
     github
         .serve(&owner, &name, move |repo| {
             repo.edit_pull(number, edit, BOT, now)?;
-            Ok(Json(repo.whole_pull_json(repo.pull(number)?, UNKNOWN)?).into_response())
+            Ok(Json(repo.full_pull_json(repo.pull(number)?, UNKNOWN)?).into_response())
         })
         .await
 }
@@ -106,11 +106,11 @@ pub(super) async fn merge(
     body: Bytes,
 ) -> Answer {
     let number = parse_number(&number)?;
-    let how: MergeOptions = if body.is_empty() { MergeOptions::default() } else { parse(&body)? };
+    let options: MergeOptions = if body.is_empty() { MergeOptions::default() } else { parse(&body)? };
     let (now, faults) = (github.0.clock.now(), github.0.faults.clone());
     github
         .serve(&owner, &name, move |repo| {
-            let id = repo.merge_pull(number, &how, &bot(), &faults, now)?;
+            let id = repo.merge_pull(number, &options, &bot(), &faults, now)?;
             let message = "Pull Request successfully merged";
             Ok(Json(json!({ "sha": id.to_string(), "merged": true, "message": message })).into_response())
         })

@@ -53,12 +53,16 @@ pub(super) async fn matching(
         .await
 }
 
-pub(super) async fn create(State(github): State<GitHub>, Path(of): Path<RepositoryPath>, body: Bytes) -> Answer {
+pub(super) async fn create(
+    State(github): State<GitHub>,
+    Path(repository): Path<RepositoryPath>,
+    body: Bytes,
+) -> Answer {
     let new: NewRefBody = parse(&body)?;
     github
-        .serve(&of.owner, &of.repo, move |repo| {
-            if let Some(why) = repo.refs.creation_error(&new.r#ref) {
-                return Err(ApiError::unprocessable(why));
+        .serve(&repository.owner, &repository.repo, move |repo| {
+            if let Some(message) = repo.refs.creation_error(&new.r#ref) {
+                return Err(ApiError::unprocessable(message));
             }
             let target = target(repo, &new.r#ref, &new.sha)?;
             repo.point(&new.r#ref, target);
@@ -78,8 +82,8 @@ pub(super) async fn update(
         .serve(&owner, &name, move |repo| {
             let before = repo.refs.find(&full_name).ok_or_else(missing)?;
             let after = target(repo, &full_name, &update.sha)?;
-            if let Some(why) = repo.push_refusal(&full_name, after, update.force) {
-                return Err(ApiError::unprocessable(why));
+            if let Some(message) = repo.push_refusal(&full_name, after, update.force) {
+                return Err(ApiError::unprocessable(message));
             }
             if !update.force && !is_forward(repo, before, after)? {
                 return Err(ApiError::unprocessable("Update is not a fast forward"));

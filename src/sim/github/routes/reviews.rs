@@ -19,7 +19,7 @@ pub(super) async fn list(
     State(github): State<GitHub>,
     Path((owner, name, number)): PullPath,
     Query(paging): Query<Paging>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     let number = parse_number(&number)?;
     github
@@ -27,7 +27,7 @@ pub(super) async fn list(
             let pull = repo.pull(number)?;
             let page: Value =
                 paging.slice_page(&pull.reviews).iter().map(|review| repo.review_json(pull, review)).collect();
-            Ok(paged_response(page, paging.link(repo, &asked, pull.reviews.len())))
+            Ok(paged_response(page, paging.link(repo, &uri, pull.reviews.len())))
         })
         .await
 }
@@ -61,7 +61,7 @@ pub(super) async fn submit(State(github): State<GitHub>, Path((owner, name, numb
 
 #[derive(Deserialize)]
 struct Dismissal {
-    #[expect(dead_code, reason = "GitHub asks for it, and shows it where nobody looks here")]
+    #[expect(dead_code, reason = "GitHub requires it; the simulator does not show it")]
     message: String,
 }
 
@@ -85,7 +85,7 @@ pub(super) async fn comments(
     State(github): State<GitHub>,
     Path((owner, name, number)): PullPath,
     Query(paging): Query<Paging>,
-    asked: OriginalUri,
+    uri: OriginalUri,
 ) -> Answer {
     let number = parse_number(&number)?;
     github
@@ -93,7 +93,7 @@ pub(super) async fn comments(
             let pull = repo.pull(number)?;
             let page: Value =
                 paging.slice_page(&pull.comments).iter().map(|comment| repo.comment_json(pull, comment)).collect();
-            Ok(paged_response(page, paging.link(repo, &asked, pull.comments.len())))
+            Ok(paged_response(page, paging.link(repo, &uri, pull.comments.len())))
         })
         .await
 }

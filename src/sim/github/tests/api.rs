@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{REPOSITORY, World, new_commit, status_and_message, unwrap_github_error};
 
 #[tokio::test]
-async fn a_repository_and_its_branches_are_shown() {
+async fn a_repository_and_its_branches_can_be_read() {
     let world = World::with_history().await;
     let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
@@ -25,7 +25,7 @@ async fn a_repository_and_its_branches_are_shown() {
 }
 
 #[tokio::test]
-async fn a_commit_is_found_by_whatever_names_it() {
+async fn a_commit_is_found_by_sha_prefix_or_branch() {
     let world = World::with_history().await;
     let develop = world.head("develop");
     world.github.create_branch(REPOSITORY, "feature/x", &develop).unwrap();
@@ -111,8 +111,8 @@ async fn a_comparison_counts_from_the_merge_base() {
         let (_, compared) = world.get(&format!("/repos/acme/checkout/compare/{range}")).await;
         assert_eq!(compared["status"], status);
     }
-    let back = format!("/repos/acme/checkout/compare/{}...{base}", world.head("develop"));
-    assert_eq!(world.get(&back).await.1["status"], "behind");
+    let path = format!("/repos/acme/checkout/compare/{}...{base}", world.head("develop"));
+    assert_eq!(world.get(&path).await.1["status"], "behind");
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ fn shown_file(file: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_cannot_be_compared_says_why() {
+async fn unrelated_or_missing_commits_cannot_be_compared() {
     let world = World::with_history().await;
     let tree = world
         .post("/repos/acme/checkout/git/trees", &json!({ "tree": [{ "path": "a", "mode": "100644", "content": "x" }] }))
@@ -169,9 +169,9 @@ async fn what_cannot_be_compared_says_why() {
     let orphan = orphan["sha"].as_str().unwrap();
     let octocrab = world.octocrab();
     let commits = octocrab.commits("acme", "checkout");
-    let apart = commits.compare("qa", orphan).send().await;
+    let unrelated = commits.compare("qa", orphan).send().await;
     assert_eq!(
-        unwrap_github_error(apart),
+        unwrap_github_error(unrelated),
         status_and_message(404, &format!("No common ancestor between qa and {orphan}."))
     );
     assert_eq!(
@@ -213,8 +213,8 @@ async fn contents_are_files_or_directories() {
         unwrap_github_error(repos.get_content().path("nothing").send().await),
         status_and_message(404, "Not Found")
     );
-    let nowhere = repos.get_content().path("src").r#ref("nothing").send().await;
-    assert_eq!(unwrap_github_error(nowhere), status_and_message(404, "No commit found for the ref nothing"));
+    let missing_ref = repos.get_content().path("src").r#ref("nothing").send().await;
+    assert_eq!(unwrap_github_error(missing_ref), status_and_message(404, "No commit found for the ref nothing"));
     let long = "x".repeat(100) + "\n";
     world.commit("develop", "Long", &[("long", &long)]);
     let file = repos.get_content().path("long").send().await.unwrap().take_items();
@@ -222,7 +222,7 @@ async fn contents_are_files_or_directories() {
 }
 
 #[tokio::test]
-async fn the_links_to_a_commit_and_a_comparison_lead_somewhere() {
+async fn the_links_to_a_commit_and_a_comparison_have_pages() {
     let world = World::with_history().await;
     let (_, compared) = world.get("/repos/acme/checkout/compare/qa...develop").await;
     for link in [&compared["html_url"], &compared["commits"][0]["html_url"]] {
@@ -248,7 +248,7 @@ async fn an_unknown_route_or_method_is_recorded() {
 }
 
 #[tokio::test]
-async fn an_empty_repository_has_an_answer_for_everything() {
+async fn an_empty_repository_can_be_read() {
     let world = World::open().await;
     let message = |answer: (u16, Value)| (answer.0, answer.1["message"].as_str().unwrap_or_default().to_owned());
     assert_eq!(
@@ -264,7 +264,7 @@ async fn an_empty_repository_has_an_answer_for_everything() {
 }
 
 #[tokio::test]
-async fn the_graph_shows_children_before_parents_with_the_names_that_stand_on_them() {
+async fn the_graph_shows_children_before_parents_with_their_refs() {
     let world = World::with_history().await;
     world.github.tag(REPOSITORY, "qa/1", &world.head("qa"), "m").unwrap();
     let graph = world.github.graph(REPOSITORY, 2);

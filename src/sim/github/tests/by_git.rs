@@ -5,20 +5,20 @@ use std::process::Command;
 
 use super::super::objects::Repo;
 
-pub(super) fn git(at: &Path) -> Command {
+pub(super) fn git(directory: &Path) -> Command {
     let mut git = Command::new("git");
-    git.arg("-C").arg(at).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("HOME", at);
+    git.arg("-C").arg(directory).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("HOME", directory);
     git
 }
 
-pub(super) fn git_is_there() -> bool {
-    let there = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
-    assert!(there || std::env::var_os("CI").is_none(), "the `git` command line must be installed where CI runs");
-    if !there {
-        eprintln!("SKIPPED: the `git` command line is not installed, so nothing was compared with it");
+pub(super) fn is_git_installed() -> bool {
+    let is_installed = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
+    assert!(is_installed || std::env::var_os("CI").is_none(), "install the `git` command line in CI");
+    if !is_installed {
+        eprintln!("SKIPPED: the `git` command line is not installed");
     }
-    there
+    is_installed
 }
 
 /// Exports all references and all objects that they reach.
@@ -26,10 +26,10 @@ pub(super) fn export(repo: &Repo, to: &Path) {
     repo.export(to).unwrap();
 }
 
-pub(super) fn fsck(at: &Path) {
-    let output = git(at).args(["fsck", "--strict", "--full"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+pub(super) fn fsck(directory: &Path) {
+    let output = git(directory).args(["fsck", "--strict", "--full"]).output().unwrap();
+    let output_text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     // The HEAD of a new repository names no existing branch. No other message is allowed.
-    let complaints: Vec<_> = said.lines().filter(|line| !line.starts_with("notice:")).collect();
-    assert!(output.status.success() && complaints.is_empty(), "{said}");
+    let complaints: Vec<_> = output_text.lines().filter(|line| !line.starts_with("notice:")).collect();
+    assert!(output.status.success() && complaints.is_empty(), "{output_text}");
 }

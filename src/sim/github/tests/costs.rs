@@ -13,7 +13,7 @@ fn remaining_requests(response: &reqwest::Response) -> u64 {
     header(response, "x-ratelimit-remaining").parse().unwrap()
 }
 
-async fn ask(url: &str, token: Option<&str>, etag: Option<&HeaderValue>) -> reqwest::Response {
+async fn send_get(url: &str, token: Option<&str>, etag: Option<&HeaderValue>) -> reqwest::Response {
     let mut request = reqwest::Client::new().get(url);
     if let Some(token) = token {
         request = request.bearer_auth(token);
@@ -25,7 +25,7 @@ async fn ask(url: &str, token: Option<&str>, etag: Option<&HeaderValue>) -> reqw
 }
 
 #[tokio::test]
-async fn every_answer_tells_the_limit() {
+async fn every_answer_has_the_rate_limit_headers() {
     let world = World::with_history().await;
     let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", world.url);
     let first = reqwest::get(&url).await.unwrap();
@@ -39,23 +39,23 @@ async fn every_answer_tells_the_limit() {
     let limits = world.octocrab().ratelimit().get().await.unwrap();
     assert_eq!((limits.rate.limit, limits.rate.remaining), (5000, 4998));
     world.clock.advance(jiff::SignedDuration::from_hours(1));
-    assert_eq!(remaining_requests(&reqwest::get(&url).await.unwrap()), 4999, "each hour begins anew");
+    assert_eq!(remaining_requests(&reqwest::get(&url).await.unwrap()), 4999, "the count starts again each hour");
 }
 
 #[tokio::test]
-async fn what_is_known_is_neither_sent_nor_counted_again() {
+async fn an_unchanged_answer_is_a_304_that_costs_nothing() {
     let world = World::with_history().await;
     let path = "/repos/acme/checkout/git/ref/heads/qa";
     let url = format!("{}{path}", world.url);
-    let first = ask(&url, Some("a-token"), None).await;
+    let first = send_get(&url, Some("a-token"), None).await;
     let etag = first.headers()["etag"].clone();
-    let second = ask(&url, Some("a-token"), Some(&etag)).await;
+    let second = send_get(&url, Some("a-token"), Some(&etag)).await;
     assert_eq!((second.status().as_u16(), remaining_requests(&second)), (304, remaining_requests(&first)));
     assert_eq!(second.headers()["etag"], etag);
     assert!(second.bytes().await.unwrap().is_empty());
 
     world.commit("qa", "Another", &[("x", "y\n")]);
-    let moved = ask(&url, Some("a-token"), Some(&etag)).await;
+    let moved = send_get(&url, Some("a-token"), Some(&etag)).await;
     assert_eq!((moved.status().as_u16(), remaining_requests(&moved) + 1), (200, remaining_requests(&first)));
     assert_ne!(moved.headers()["etag"], etag);
     assert_eq!(world.github.cost(), Cost { requests: 3, free: 1 });
@@ -63,11 +63,11 @@ async fn what_is_known_is_neither_sent_nor_counted_again() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_counted_for_everything() {
+async fn a_304_without_a_token_is_counted() {
     let world = World::with_history().await;
     let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", world.url);
-    let first = ask(&url, None, None).await;
-    let second = ask(&url, None, Some(&first.headers()["etag"])).await;
+    let first = send_get(&url, None, None).await;
+    let second = send_get(&url, None, Some(&first.headers()["etag"])).await;
     assert_eq!((second.status().as_u16(), remaining_requests(&second) + 1), (304, remaining_requests(&first)));
     assert_eq!(world.github.cost(), Cost { requests: 2, free: 0 });
 }

@@ -23,7 +23,7 @@ async fn tree_of(world: &World, commit: &str) -> String {
 /// GitHub merges any commit in its store by its id: "you can pass a sha from a fork as head",
 /// <https://github.com/spotify/github-java-client/pull/16>.
 #[tokio::test]
-async fn a_commit_that_no_reference_leads_to_can_be_read_compared_and_merged() {
+async fn a_commit_without_a_reference_can_be_read_compared_and_merged() {
     let world = World::with_history().await;
     let (qa, develop) = (world.head("qa"), world.head("develop"));
     let tree = tree_of(&world, develop.as_str()).await;
@@ -38,21 +38,21 @@ async fn a_commit_that_no_reference_leads_to_can_be_read_compared_and_merged() {
     let (status, merged) = world.post(&format!("{ROOT}/merges"), &json!({ "base": "qa", "head": loose })).await;
     assert_eq!(status, 201);
     let parents = json!([merged["parents"][0]["sha"], merged["parents"][1]["sha"]]);
-    assert_eq!(parents, json!([qa.as_str(), loose]), "a merge commit, where a fast-forward would have done");
+    assert_eq!(parents, json!([qa.as_str(), loose]), "a merge commit, though a fast-forward was possible");
     assert_eq!(merged["commit"]["tree"]["sha"], tree.as_str());
 }
 
 #[tokio::test]
-async fn a_tree_upon_a_tree_changes_one_file_and_no_other() {
+async fn a_tree_based_on_a_tree_changes_only_its_own_file() {
     let world = World::with_history().await;
     let tree = tree_of(&world, world.head("develop").as_str()).await;
     let entry = json!({ "path": "bin/run", "mode": "100755", "type": "blob", "content": "1\n" });
     let first = create_object(&world, "trees", json!({ "base_tree": tree, "tree": [entry] })).await;
     let entry = json!({ "path": "src/cart.rs", "mode": "100644", "type": "blob", "content": "four\n" });
     let second = create_object(&world, "trees", json!({ "base_tree": first, "tree": [entry] })).await;
-    let (_, whole) = world.get(&format!("{ROOT}/git/trees/{second}?recursive=1")).await;
+    let (_, tree_json) = world.get(&format!("{ROOT}/git/trees/{second}?recursive=1")).await;
     let mode = |path: &str| {
-        let entry = whole["tree"].as_array().unwrap().iter().find(|entry| entry["path"] == path).unwrap();
+        let entry = tree_json["tree"].as_array().unwrap().iter().find(|entry| entry["path"] == path).unwrap();
         entry["mode"].as_str().unwrap().to_owned()
     };
     assert_eq!((mode("bin/run").as_str(), mode("src/price.rs").as_str()), ("100755", "100644"));
@@ -68,7 +68,7 @@ async fn a_tree_upon_a_tree_changes_one_file_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_branch_under_rules_is_not_moved_past_them() {
+async fn a_reference_update_respects_the_rules_of_the_branch() {
     let world = World::with_history().await;
     let develop = world.head("develop");
     let octocrab = world.octocrab();
@@ -90,20 +90,20 @@ async fn a_branch_under_rules_is_not_moved_past_them() {
         ),
     ];
     let before = world.head("qa");
-    for (rules, why) in cases {
+    for (rules, message) in cases {
         world.github.protect(REPOSITORY, "qa", rules).unwrap();
         let answer = repos.git().update_ref(&qa, develop.as_str()).force(false).send().await;
-        assert_eq!(super::unwrap_github_error(answer), status_and_message(422, why));
+        assert_eq!(super::unwrap_github_error(answer), status_and_message(422, message));
     }
     assert_eq!(world.head("qa"), before);
     world.github.protect(REPOSITORY, "qa", Rules { required_checks: checks(), ..Rules::default() }).unwrap();
     world.github.set_check(REPOSITORY, &develop, "build", "success").unwrap();
     repos.git().update_ref(&qa, develop.as_str()).force(false).send().await.unwrap();
-    assert_eq!(world.head("qa"), develop, "a commit that has passed may come");
+    assert_eq!(world.head("qa"), develop, "a commit with passed checks is allowed");
 }
 
 #[tokio::test]
-async fn a_file_is_shown_as_it_was_and_a_large_one_without_its_content() {
+async fn an_old_file_can_be_read_and_a_large_one_has_no_content() {
     let world = World::with_history().await;
     let before = world.head("develop");
     let large = "x".repeat((1 << 20) + 1);
@@ -112,8 +112,8 @@ async fn a_file_is_shown_as_it_was_and_a_large_one_without_its_content() {
     let (_, old) = world.get(&format!("{path}?ref={before}")).await;
     assert_eq!((old["encoding"].as_str(), old["content"].as_str()), (Some("base64"), Some("MTIuMDAK\n")));
     let (status, new) = world.get(&format!("{path}?ref=develop")).await;
-    let told = (status, new["encoding"].as_str(), new["content"].as_str(), new["size"].as_u64());
-    assert_eq!(told, (200, Some("none"), Some(""), Some((1 << 20) + 1)));
+    let answer = (status, new["encoding"].as_str(), new["content"].as_str(), new["size"].as_u64());
+    assert_eq!(answer, (200, Some("none"), Some(""), Some((1 << 20) + 1)));
     let (_, blob) = world.get(&format!("{ROOT}/git/blobs/{}", new["sha"].as_str().unwrap())).await;
     assert_eq!(blob["encoding"], "base64");
     let (status, missing) = world.get(&format!("{path}?ref=nowhere")).await;
@@ -126,8 +126,8 @@ async fn the_commits_of_a_path_are_those_that_changed_it() {
     world.commit("develop", "Another file", &[("src/other.rs", "1\n")]);
     let (_, found) = world.get(&format!("{ROOT}/commits?sha=develop&path=src/price.rs&per_page=5")).await;
     let subjects: Vec<_> =
-        found.as_array().unwrap().iter().map(|one| one["commit"]["message"].as_str().unwrap()).collect();
+        found.as_array().unwrap().iter().map(|commit| commit["commit"]["message"].as_str().unwrap()).collect();
     assert_eq!(subjects, ["Round the price", "Add a price"]);
-    let (_, whole) = world.get(ROOT).await;
-    assert_eq!(whole["default_branch"], "develop");
+    let (_, repository) = world.get(ROOT).await;
+    assert_eq!(repository["default_branch"], "develop");
 }

@@ -12,7 +12,7 @@ use super::super::Author;
 use super::super::merge::MergeResult;
 use super::super::objects::{EXECUTABLE, Edit, FILE, Repo, signature};
 use super::super::people::People;
-use super::by_git::{export, fsck, git, git_is_there};
+use super::by_git::{export, fsck, git, is_git_installed};
 
 /// `SplitMix64`: the same histories on every machine.
 struct Rng(u64);
@@ -48,26 +48,26 @@ struct File {
 
 type Files = BTreeMap<String, File>;
 
-fn line(dice: &mut Rng, few: bool) -> String {
+fn line(rng: &mut Rng, few: bool) -> String {
     let words = ["price", "cart", "total", "order", "stock", "card", "user", "date", "tax", "rate"];
     if few {
-        return ["}", "", "{", "  end", "  return x"][dice.below(5)].to_owned();
+        return ["}", "", "{", "  end", "  return x"][rng.below(5)].to_owned();
     }
-    format!("  let {} = {}({}, {});", dice.pick(&words), dice.pick(&words), dice.pick(&words), dice.below(1000))
+    format!("  let {} = {}({}, {});", rng.pick(&words), rng.pick(&words), rng.pick(&words), rng.below(1000))
 }
 
-fn lines(dice: &mut Rng, count: usize) -> Vec<String> {
+fn lines(rng: &mut Rng, count: usize) -> Vec<String> {
     (0..count)
         .map(|_| {
-            let few = dice.one_in(4);
-            line(dice, few)
+            let few = rng.one_in(4);
+            line(rng, few)
         })
         .collect()
 }
 
-fn random_path(dice: &mut Rng) -> String {
+fn random_path(rng: &mut Rng) -> String {
     let directories = ["", "src/", "src/api/", "lib/", "deploy/qa/"];
-    format!("{}f{}", dice.pick(&directories), dice.below(30))
+    format!("{}f{}", rng.pick(&directories), rng.below(30))
 }
 
 fn is_free(files: &Files, path: &str) -> bool {
@@ -75,38 +75,38 @@ fn is_free(files: &Files, path: &str) -> bool {
     !files.keys().any(|other| other == path || other.starts_with(&below) || path.starts_with(&format!("{other}/")))
 }
 
-fn mutate_files(dice: &mut Rng, files: &mut Files) {
+fn mutate_files(rng: &mut Rng, files: &mut Files) {
     let names: Vec<String> = files.keys().cloned().collect();
     if names.is_empty() {
-        let count = 3 + dice.below(20);
-        let lines = lines(dice, count);
-        files.insert(random_path(dice), File { lines, ends_with_newline: true, mode: FILE });
+        let count = 3 + rng.below(20);
+        let lines = lines(rng, count);
+        files.insert(random_path(rng), File { lines, ends_with_newline: true, mode: FILE });
         return;
     }
-    let name = dice.pick(&names).clone();
-    match dice.below(24) {
+    let name = rng.pick(&names).clone();
+    match rng.below(24) {
         0 => {
             files.remove(&name);
         }
         1 | 2 => {
-            let path = random_path(dice);
+            let path = random_path(rng);
             if is_free(files, &path) {
-                let count = dice.below(25);
-                let lines = lines(dice, count);
-                let mode = if dice.one_in(5) { EXECUTABLE } else { FILE };
-                files.insert(path, File { lines, ends_with_newline: !dice.one_in(5), mode });
+                let count = rng.below(25);
+                let lines = lines(rng, count);
+                let mode = if rng.one_in(5) { EXECUTABLE } else { FILE };
+                files.insert(path, File { lines, ends_with_newline: !rng.one_in(5), mode });
             }
         }
         3 | 4 => {
-            let path = random_path(dice);
+            let path = random_path(rng);
             let file = files.remove(&name).unwrap();
             let to = if is_free(files, &path) { path } else { name };
             files.insert(to, file);
         }
         5 => {
             // A whole directory is renamed.
-            let from = *dice.pick(&["src/", "src/api/", "lib/", "deploy/qa/"]);
-            let to = *dice.pick(&["core/", "lib2/", "src/web/"]);
+            let from = *rng.pick(&["src/", "src/api/", "lib/", "deploy/qa/"]);
+            let to = *rng.pick(&["core/", "lib2/", "src/web/"]);
             for name in names {
                 if let Some(rest) = name.strip_prefix(from) {
                     let file = files.remove(&name).unwrap();
@@ -129,34 +129,34 @@ fn mutate_files(dice: &mut Rng, files: &mut Files) {
             let file = files.remove(&name).unwrap();
             files.insert(format!("{name}/inner"), file);
         }
-        _ => edit(dice, files.get_mut(&name).unwrap()),
+        _ => edit(rng, files.get_mut(&name).unwrap()),
     }
 }
 
-fn edit(dice: &mut Rng, file: &mut File) {
+fn edit(rng: &mut Rng, file: &mut File) {
     let count = file.lines.len();
-    let at = dice.below(count + 1);
-    let few = dice.one_in(4);
-    match dice.below(6) {
-        0 | 1 if at < count => file.lines[at] = line(dice, few),
-        2 if at < count => {
-            file.lines.remove(at);
+    let index = rng.below(count + 1);
+    let few = rng.one_in(4);
+    match rng.below(6) {
+        0 | 1 if index < count => file.lines[index] = line(rng, few),
+        2 if index < count => {
+            file.lines.remove(index);
         }
         3 if count > 4 => {
-            let to = (at + 3).min(count);
-            file.lines.drain(at..to);
+            let to = (index + 3).min(count);
+            file.lines.drain(index..to);
         }
         4 if count > 6 => {
-            let block: Vec<String> = file.lines.drain(at.min(count - 3)..at.min(count - 3) + 3).collect();
-            let to = dice.below(file.lines.len() + 1);
+            let block: Vec<String> = file.lines.drain(index.min(count - 3)..index.min(count - 3) + 3).collect();
+            let to = rng.below(file.lines.len() + 1);
             for (offset, line) in block.into_iter().enumerate() {
                 file.lines.insert(to + offset, line);
             }
         }
         _ => {
-            let more = 1 + dice.below(3);
-            for line in lines(dice, more) {
-                file.lines.insert(at, line);
+            let count = 1 + rng.below(3);
+            for line in lines(rng, count) {
+                file.lines.insert(index, line);
             }
         }
     }
@@ -216,23 +216,23 @@ impl RandomRepository {
         files
     }
 
-    fn step(&mut self, dice: &mut Rng, from: Oid) -> Oid {
+    fn step(&mut self, rng: &mut Rng, from: Oid) -> Oid {
         let mut files = self.read(from);
-        for _ in 0..=dice.below(3) {
-            mutate_files(dice, &mut files);
+        for _ in 0..=rng.below(3) {
+            mutate_files(rng, &mut files);
         }
         let tree = self.write(&files);
         self.commit(tree, &[from])
     }
 
     /// Several branches that diverge and are merged into each other. Each merge is a case.
-    fn history(&mut self, dice: &mut Rng, cases: &mut Vec<(Oid, Oid, MergeResult)>) {
+    fn history(&mut self, rng: &mut Rng, cases: &mut Vec<(Oid, Oid, MergeResult)>) {
         let mut files = Files::new();
-        for _ in 0..6 + dice.below(6) {
-            let count = 3 + dice.below(30);
-            let path = random_path(dice);
+        for _ in 0..6 + rng.below(6) {
+            let count = 3 + rng.below(30);
+            let path = random_path(rng);
             if is_free(&files, &path) {
-                let lines = lines(dice, count);
+                let lines = lines(rng, count);
                 files.insert(path, File { lines, ends_with_newline: true, mode: FILE });
             }
         }
@@ -240,10 +240,10 @@ impl RandomRepository {
         let root = self.commit(tree, &[]);
         let mut heads = [root; 3];
         for _ in 0..10 {
-            let at = dice.below(heads.len());
-            heads[at] = self.step(dice, heads[at]);
-            let (into, from) = (dice.below(heads.len()), dice.below(heads.len()));
-            if into == from || dice.one_in(3) {
+            let branch = rng.below(heads.len());
+            heads[branch] = self.step(rng, heads[branch]);
+            let (into, from) = (rng.below(heads.len()), rng.below(heads.len()));
+            if into == from || rng.one_in(3) {
                 continue;
             }
             let (ours, theirs) = (heads[into], heads[from]);
@@ -253,11 +253,11 @@ impl RandomRepository {
             }
             cases.push((ours, theirs, merged));
             if let MergeResult::Tree(tree) = merged
-                && !dice.one_in(4)
+                && !rng.one_in(4)
             {
                 heads[into] = self.commit(tree, &[ours, theirs]);
                 // After merges in both directions, the two branches have two merge bases.
-                if dice.one_in(3) {
+                if rng.one_in(3) {
                     heads[from] = self.commit(tree, &[theirs, ours]);
                 }
             }
@@ -266,17 +266,17 @@ impl RandomRepository {
 }
 
 /// The result of `git merge-tree` for each pair: the tree, or `None` for a conflict.
-fn merge_trees(at: &Path, pairs: &[(Oid, Oid)]) -> Vec<Option<Oid>> {
-    let mut asked = git(at)
+fn merge_trees(directory: &Path, pairs: &[(Oid, Oid)]) -> Vec<Option<Oid>> {
+    let mut process = git(directory)
         .args(["merge-tree", "--write-tree", "--stdin", "--name-only", "--no-messages"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut stdin = asked.stdin.take().unwrap();
+    let mut stdin = process.stdin.take().unwrap();
     let input = pairs.iter().map(|(ours, theirs)| format!("{ours} {theirs}")).collect::<Vec<_>>().join("\n") + "\n";
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
-    let output = asked.wait_with_output().unwrap();
+    let output = process.wait_with_output().unwrap();
     writer.join().unwrap();
     assert!(output.status.success(), "git merge-tree failed");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -295,20 +295,20 @@ fn merge_trees(at: &Path, pairs: &[(Oid, Oid)]) -> Vec<Option<Oid>> {
 /// blocks, and merges in both directions. One difference is known: Git's merge compares lines by the histogram
 /// algorithm, libgit2 by Myers', which gave another result in 2 of 12,000 such merges and in none of these.
 #[test]
-fn a_thousand_random_merges_are_what_git_makes_of_them() {
-    if !git_is_there() {
+fn a_thousand_random_merges_equal_the_merges_of_git() {
+    if !is_git_installed() {
         return;
     }
     let mut world = RandomRepository::new();
-    let mut dice = Rng(0);
+    let mut rng = Rng(0);
     let mut cases = Vec::new();
     while cases.len() < 1000 {
-        world.history(&mut dice, &mut cases);
+        world.history(&mut rng, &mut cases);
     }
     let directory = tempfile::tempdir().unwrap();
-    for (at, (ours, theirs, _)) in cases.iter().enumerate() {
-        world.repo.point(&format!("refs/heads/ours-{at}"), *ours);
-        world.repo.point(&format!("refs/heads/theirs-{at}"), *theirs);
+    for (index, (ours, theirs, _)) in cases.iter().enumerate() {
+        world.repo.point(&format!("refs/heads/ours-{index}"), *ours);
+        world.repo.point(&format!("refs/heads/theirs-{index}"), *theirs);
     }
     export(&world.repo, directory.path());
     fsck(directory.path());

@@ -6,28 +6,31 @@ use super::super::{Rules, Verdict, WriteError};
 use super::{REPOSITORY, World, extract_message, status_and_message};
 use crate::sim::faults::Fault;
 
-const ONE: &str = "/repos/acme/checkout/pulls/1";
+const PULL: &str = "/repos/acme/checkout/pulls/1";
 const MERGE: &str = "/repos/acme/checkout/pulls/1/merge";
 
 #[tokio::test]
-async fn whether_it_can_be_merged_is_known_at_the_second_look() {
+async fn the_mergeable_state_is_known_at_the_second_request() {
     let world = World::with_pull().await;
-    let look = async || {
-        let (_, pull) = world.get(ONE).await;
+    let read_state = async || {
+        let (_, pull) = world.get(PULL).await;
         (pull["mergeable"].clone(), pull["mergeable_state"].clone())
     };
     let (unknown, clean) = ((Value::Null, json!("unknown")), (json!(true), json!("clean")));
-    assert_eq!([look().await, look().await, look().await], [unknown.clone(), clean.clone(), clean.clone()]);
+    assert_eq!(
+        [read_state().await, read_state().await, read_state().await],
+        [unknown.clone(), clean.clone(), clean.clone()]
+    );
     world.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
-    assert_eq!([look().await, look().await], [unknown.clone(), clean.clone()], "the head moved");
+    assert_eq!([read_state().await, read_state().await], [unknown.clone(), clean.clone()], "the head moved");
     world.commit("prod", "A hotfix", &[("src/fix.rs", "1\n")]);
-    assert_eq!([look().await, look().await], [unknown.clone(), clean], "the base moved");
+    assert_eq!([read_state().await, read_state().await], [unknown.clone(), clean], "the base moved");
     world.commit("prod", "Another price", &[("src/price.rs", "13\n")]);
-    assert_eq!([look().await, look().await], [unknown, (json!(false), json!("dirty"))]);
+    assert_eq!([read_state().await, read_state().await], [unknown, (json!(false), json!("dirty"))]);
 }
 
 #[tokio::test]
-async fn a_merge_is_a_commit_of_two_parents() {
+async fn a_merge_makes_a_commit_with_two_parents() {
     let world = World::with_pull().await;
     let (base, head) = (world.head("prod"), world.head("gantry/x"));
     let body = json!({ "sha": head.as_str(), "merge_method": "merge", "commit_title": "Promote", "commit_message": "Gantry-Change: 1" });
@@ -43,10 +46,10 @@ async fn a_merge_is_a_commit_of_two_parents() {
         (&commit["author"]["login"], &commit["committer"]["login"]),
         (&json!("gantry[bot]"), &json!("web-flow"))
     );
-    let (_, pull) = world.get(ONE).await;
+    let (_, pull) = world.get(PULL).await;
     assert_eq!((&pull["state"], &pull["merged"], &pull["commits"]), (&json!("closed"), &json!(true), &json!(1)));
     assert_eq!((&pull["merge_commit_sha"], &pull["merged_by"]["login"]), (&commit["sha"], &json!("gantry[bot]")));
-    assert_eq!(world.merge().await, status_and_message(405, "Pull Request is not mergeable"), "once is enough");
+    assert_eq!(world.merge().await, status_and_message(405, "Pull Request is not mergeable"), "merged already");
 }
 
 #[tokio::test]
@@ -64,7 +67,7 @@ async fn a_merge_has_githubs_message_and_may_be_a_squash() {
 }
 
 #[tokio::test]
-async fn a_merge_that_cannot_be_says_why() {
+async fn a_refused_merge_has_a_reason() {
     let world = World::with_pull().await;
     let nothing = "0123456789012345678901234567890123456789";
     let cases = [
@@ -89,7 +92,7 @@ async fn a_merge_that_cannot_be_says_why() {
 }
 
 #[tokio::test]
-async fn the_fault_makes_a_pull_request_dirty_until_a_branch_moves() {
+async fn the_conflict_fault_lasts_until_a_branch_moves() {
     let world = World::with_pull().await;
     world.faults.arm(Fault::MergeConflict, 1, Some("checkout".to_owned()), Some("prod".to_owned()));
     assert_eq!(world.mergeable_state().await, "dirty");
@@ -174,11 +177,11 @@ async fn required_checks_are_runs_or_statuses_of_the_head() {
     assert_eq!(world.merge().await, status_and_message(405, "1 of 3 required status checks are expected."));
     let status = json!({ "state": "success", "context": "docs" });
     world.post(&format!("/repos/acme/checkout/statuses/{head}"), &status).await;
-    assert_eq!(world.merge().await.0, 200, "a status is as good as a run");
+    assert_eq!(world.merge().await.0, 200, "a status counts like a check run");
 }
 
 #[tokio::test]
-async fn a_strict_branch_wants_a_head_that_contains_it() {
+async fn a_strict_branch_requires_a_head_that_contains_it() {
     let world = World::with_pull().await;
     let strict = Rules { strict: true, ..checks(&["build"]) };
     world.github.protect(REPOSITORY, "prod", strict.clone()).unwrap();
@@ -196,7 +199,7 @@ async fn a_strict_branch_wants_a_head_that_contains_it() {
 }
 
 #[tokio::test]
-async fn a_protected_branch_moves_only_by_pull_request() {
+async fn a_protected_branch_changes_only_by_pull_request() {
     let world = World::with_pull().await;
     let rules = Rules { protected_from_pushes: true, ..Rules::default() };
     world.github.protect(REPOSITORY, "prod", rules).unwrap();
@@ -230,7 +233,7 @@ async fn a_protected_branch_moves_only_by_pull_request() {
 }
 
 #[tokio::test]
-async fn a_person_merges_by_hand_where_the_rules_let_them() {
+async fn a_person_merges_by_hand_if_the_rules_allow_it() {
     let world = World::with_pull().await;
     world.github.protect(REPOSITORY, "prod", reviews(1)).unwrap();
     let merge = || world.github.merge_pull(REPOSITORY, 1, "bob").map_err(|error| error.to_string());
@@ -240,7 +243,7 @@ async fn a_person_merges_by_hand_where_the_rules_let_them() {
     assert_eq!(merge().unwrap_err(), "bob may not merge in acme/checkout: that takes write access.");
     world.github.set_permission(REPOSITORY, "bob", "write").unwrap();
     assert_eq!(merge().unwrap(), world.head("prod"));
-    let (_, pull) = world.get(ONE).await;
+    let (_, pull) = world.get(PULL).await;
     assert_eq!(pull["merged_by"]["login"], "bob");
     let (_, commit) = world.get("/repos/acme/checkout/commits/prod").await;
     assert_eq!((&commit["author"]["login"], &commit["committer"]["login"]), (&json!("bob"), &json!("web-flow")));

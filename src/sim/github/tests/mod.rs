@@ -39,14 +39,14 @@ impl World {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse().unwrap());
-        let (faults, strays) = (Faults::default(), UnknownRequests::default());
+        let (faults, unknown_requests) = (Faults::default(), UnknownRequests::default());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/sim/github", listener.local_addr().unwrap());
-        let github = GitHub::new(clock.clone(), faults.clone(), strays.clone(), url.clone());
+        let github = GitHub::new(clock.clone(), faults.clone(), unknown_requests.clone(), url.clone());
         github.create_repository(REPOSITORY, "develop").unwrap();
         let app = axum::Router::new().nest("/sim/github", github.router());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { github, clock, faults, unknown_requests: strays, url }
+        Self { github, clock, faults, unknown_requests, url }
     }
 
     /// `develop` has three commits, and `qa` is at the second.
@@ -139,9 +139,9 @@ fn new_pull(head: &str, base: &str) -> Value {
 /// Status and message. If the answer has details of a failed validation, they replace the message.
 fn extract_message((status, answer): (u16, Value)) -> (u16, String) {
     let error = &answer["errors"][0];
-    let told = error.as_str().or_else(|| error["message"].as_str()).map(str::to_owned);
+    let message = error.as_str().or_else(|| error["message"].as_str()).map(str::to_owned);
     let field = error["field"].as_str().map(|field| format!("{field}: {}", error["code"].as_str().unwrap()));
-    (status, told.or(field).unwrap_or_else(|| answer["message"].as_str().unwrap_or_default().to_owned()))
+    (status, message.or(field).unwrap_or_else(|| answer["message"].as_str().unwrap_or_default().to_owned()))
 }
 
 fn alice() -> Author {

@@ -34,7 +34,7 @@ fn assert_shows(page: &str, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn the_page_shows_a_pull_request_and_what_it_brings() {
+async fn the_page_shows_a_pull_request_with_its_commits_and_files() {
     let world = World::with_pull().await;
     world.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "Not yet").unwrap();
     world.github.comment(REPOSITORY, 1, "bob", "Well").unwrap();
@@ -64,13 +64,16 @@ async fn the_page_shows_a_pull_request_and_what_it_brings() {
     assert_eq!(reqwest::get(format!("{}/acme/checkout/pull/9", world.url)).await.unwrap().status(), 404);
     let headers = reqwest::get(format!("{}/acme/checkout/pull/1", world.url)).await.unwrap().headers().clone();
     assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'; style-src 'self';"));
-    assert_eq!(headers["referrer-policy"], "same-origin", "a form's origin must be told");
-    let asked = world.github.request_faults().requests();
-    assert!(!asked.iter().any(|request| request.contains("/pull/1")), "a person's look is no request of the bot's");
+    assert_eq!(headers["referrer-policy"], "same-origin", "the browser must send the form's origin");
+    let requests = world.github.request_faults().requests();
+    assert!(
+        !requests.iter().any(|request| request.contains("/pull/1")),
+        "the page is not counted as a request of the bot"
+    );
 }
 
 #[tokio::test]
-async fn nothing_from_outside_becomes_html() {
+async fn text_of_users_is_escaped_on_the_page() {
     let world = World::with_history().await;
     let evil = "<script>alert('x')</script>\"&";
     world.github.create_branch(REPOSITORY, "prod", &world.head("qa")).unwrap();
@@ -105,7 +108,7 @@ async fn a_person_reviews_merges_and_closes_on_the_page() {
     let (status, page) = click(&world, "merge", "bob", "").await;
     assert_eq!(status, 303);
     assert_shows(&page, &["<b>merged</b> by bob", "wants to merge 1 commit"]);
-    assert!(!page.contains("<form"), "there is nothing left to do");
+    assert!(!page.contains("<form"), "a merged pull request has no form");
 
     let world = World::with_pull().await;
     let (_, page) = click(&world, "close", "bob", "").await;

@@ -6,7 +6,7 @@ use super::super::Rules;
 use super::{REPOSITORY, World};
 
 #[tokio::test]
-async fn a_person_has_a_name_and_shows_an_address_only_where_they_want() {
+async fn a_profile_shows_the_email_only_if_it_is_public() {
     let world = World::with_pull().await;
     let (status, bob) = world.get("/users/bob").await;
     assert_eq!((status, &bob["login"], &bob["name"], &bob["email"]), (200, &json!("bob"), &json!("BOB"), &Value::Null));
@@ -18,27 +18,31 @@ async fn a_person_has_a_name_and_shows_an_address_only_where_they_want() {
 }
 
 #[tokio::test]
-async fn everybody_known_may_write_until_somebody_says_otherwise() {
+async fn every_account_has_write_permission_by_default() {
     let world = World::with_pull().await;
-    let ask = async |login: &str| world.get(&format!("/repos/acme/checkout/collaborators/{login}/permission")).await;
+    let read_permission =
+        async |login: &str| world.get(&format!("/repos/acme/checkout/collaborators/{login}/permission")).await;
     for permission in ["write", "read", "none", "admin"] {
         if permission != "write" {
             world.github.set_permission(REPOSITORY, "bob", permission).unwrap();
         }
-        let (status, told) = ask("bob").await;
-        assert_eq!((status, &told["permission"], &told["role_name"]), (200, &json!(permission), &json!(permission)));
-        assert_eq!(told["user"]["login"], "bob");
+        let (status, answer) = read_permission("bob").await;
+        assert_eq!(
+            (status, &answer["permission"], &answer["role_name"]),
+            (200, &json!(permission), &json!(permission))
+        );
+        assert_eq!(answer["user"]["login"], "bob");
     }
-    assert_eq!(ask("nobody").await.0, 404);
+    assert_eq!(read_permission("nobody").await.0, 404);
     assert!(world.github.set_permission(REPOSITORY, "bob", "odd").is_err());
 }
 
 #[tokio::test]
-async fn a_member_of_a_team_is_known_and_others_are_not() {
+async fn team_membership_is_known_for_members_only() {
     let world = World::with_pull().await;
     world.github.add_team("acme", "release-managers", &["bob"]);
-    let (status, told) = world.get("/orgs/acme/teams/release-managers/memberships/bob").await;
-    assert_eq!((status, &told["state"], &told["role"]), (200, &json!("active"), &json!("member")));
+    let (status, membership) = world.get("/orgs/acme/teams/release-managers/memberships/bob").await;
+    assert_eq!((status, &membership["state"], &membership["role"]), (200, &json!("active"), &json!("member")));
     for other in ["release-managers/memberships/alice-gh", "others/memberships/bob"] {
         assert_eq!(world.get(&format!("/orgs/acme/teams/{other}")).await.0, 404, "{other}");
     }
@@ -59,11 +63,11 @@ async fn the_rules_of_a_branch_can_be_read() {
         ..Rules::default()
     };
     world.github.protect(REPOSITORY, "prod", all).unwrap();
-    let (_, told) = rules().await;
-    let kinds: Vec<&Value> = told.as_array().unwrap().iter().map(|rule| &rule["type"]).collect();
+    let (_, listed) = rules().await;
+    let kinds: Vec<&Value> = listed.as_array().unwrap().iter().map(|rule| &rule["type"]).collect();
     assert_eq!(kinds, ["pull_request", "required_status_checks", "deletion", "update"]);
-    assert_eq!(told[0]["parameters"]["required_approving_review_count"], 2);
-    let checks = &told[1]["parameters"];
+    assert_eq!(listed[0]["parameters"]["required_approving_review_count"], 2);
+    let checks = &listed[1]["parameters"];
     assert_eq!(checks["strict_required_status_checks_policy"], true);
     assert_eq!(checks["required_status_checks"], json!([{ "context": "build" }]));
     let (_, branch) = world.get("/repos/acme/checkout/branches/prod").await;

@@ -30,7 +30,7 @@ async fn a_pull_request_is_opened_and_read_by_octocrab() {
 }
 
 #[tokio::test]
-async fn a_pull_request_that_cannot_be_opened_says_why() {
+async fn a_refused_new_pull_request_has_a_reason() {
     let world = World::with_pull().await;
     let cases = [
         (new_pull("gantry/x", "prod"), status_and_message(422, "A pull request already exists for acme:gantry/x.")),
@@ -77,7 +77,7 @@ async fn pull_requests_are_listed_newest_first_by_state_head_and_base() {
         let (_, listed) = world.get(&format!("{PULLS}{query}")).await;
         let found: Vec<u64> = listed.as_array().unwrap().iter().map(|pull| pull["number"].as_u64().unwrap()).collect();
         assert_eq!(found, numbers, "{query}");
-        assert!(listed[0].get("mergeable").is_none(), "a list never tells whether a pull can be merged");
+        assert!(listed[0].get("mergeable").is_none(), "a list does not have the mergeable state");
     }
     assert_eq!(world.get(&format!("{PULLS}?state=odd")).await.0, 422);
 }
@@ -85,20 +85,20 @@ async fn pull_requests_are_listed_newest_first_by_state_head_and_base() {
 #[tokio::test]
 async fn a_pull_request_is_edited_closed_reopened_and_retargeted() {
     let world = World::with_pull().await;
-    let one = format!("{PULLS}/1");
-    let (status, edited) = world.patch(&one, &json!({ "title": "Another", "body": "" })).await;
+    let pull_path = format!("{PULLS}/1");
+    let (status, edited) = world.patch(&pull_path, &json!({ "title": "Another", "body": "" })).await;
     assert_eq!((status, &edited["title"], &edited["body"]), (200, &json!("Another"), &Value::Null));
-    let (_, closed) = world.patch(&one, &json!({ "state": "closed" })).await;
+    let (_, closed) = world.patch(&pull_path, &json!({ "state": "closed" })).await;
     assert_eq!((&closed["state"], &closed["merged"]), (&json!("closed"), &json!(false)));
     assert!(closed["closed_at"].is_string());
     let late = json!({ "base": "qa" });
     assert_eq!(
-        extract_message(world.patch(&one, &late).await),
+        extract_message(world.patch(&pull_path, &late).await),
         status_and_message(422, "Cannot change the base branch of a closed pull request.")
     );
-    let (_, open) = world.patch(&one, &json!({ "state": "open" })).await;
+    let (_, open) = world.patch(&pull_path, &json!({ "state": "open" })).await;
     assert_eq!((&open["state"], &open["closed_at"]), (&json!("open"), &Value::Null));
-    let (_, retargeted) = world.patch(&one, &late).await;
+    let (_, retargeted) = world.patch(&pull_path, &late).await;
     assert_eq!(retargeted["base"]["ref"], "qa");
 
     world.github.create_branch(REPOSITORY, "old", &world.head("develop")).unwrap();
@@ -108,17 +108,17 @@ async fn a_pull_request_is_edited_closed_reopened_and_retargeted() {
         (json!({ "state": "odd" }), "state: invalid"),
     ];
     for (body, message) in cases {
-        assert_eq!(extract_message(world.patch(&one, &body).await), status_and_message(422, message));
+        assert_eq!(extract_message(world.patch(&pull_path, &body).await), status_and_message(422, message));
     }
     world.post(PULLS, &new_pull("gantry/x", "prod")).await;
     assert_eq!(
-        extract_message(world.patch(&one, &json!({ "base": "prod" })).await),
+        extract_message(world.patch(&pull_path, &json!({ "base": "prod" })).await),
         status_and_message(422, "A pull request already exists for base branch 'prod' and head branch 'gantry/x'")
     );
 }
 
 #[tokio::test]
-async fn what_cannot_be_reopened_says_why() {
+async fn a_refused_reopening_has_a_reason() {
     let world = World::with_pull().await;
     let reopen = async || extract_message(world.patch(&format!("{PULLS}/1"), &json!({ "state": "open" })).await);
     world.github.close_pull(REPOSITORY, 1, "bob").unwrap();
@@ -158,11 +158,11 @@ async fn a_pull_request_follows_its_head() {
     let (_, pull) = world.get(&format!("{PULLS}/1")).await;
     assert_eq!(pull["base"]["sha"], before.as_str(), "GitHub's base.sha does not follow the branch");
     world.github.point_branch(REPOSITORY, "gantry/x", &world.head("prod")).unwrap();
-    assert_eq!(pull_state(&world).0, "closed", "a head without anything new is closed and not merged");
+    assert_eq!(pull_state(&world).0, "closed", "a head without new commits is closed and not merged");
 }
 
 #[tokio::test]
-async fn a_pull_request_ends_with_its_branches() {
+async fn a_pull_request_closes_when_a_branch_is_deleted() {
     for branch in ["gantry/x", "prod"] {
         let world = World::with_pull().await;
         world.github.delete_branch(REPOSITORY, branch).unwrap();
@@ -176,7 +176,7 @@ async fn a_pull_request_ends_with_its_branches() {
 }
 
 #[tokio::test]
-async fn a_pull_request_is_merged_when_its_base_has_the_head_by_any_way() {
+async fn a_pull_request_is_merged_when_its_base_contains_the_head() {
     let merged_as = |world: &World| {
         let pull = world.github.pulls(REPOSITORY).remove(0);
         assert_eq!(pull.state, "merged");

@@ -17,7 +17,7 @@ async fn a_review_is_for_the_commit_that_was_the_head() {
     world.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "Not this").unwrap();
     let (status, all) = world.get(REVIEWS).await;
     assert_eq!(status, 200);
-    let told: Vec<_> = all
+    let reviews: Vec<_> = all
         .as_array()
         .unwrap()
         .iter()
@@ -30,7 +30,7 @@ async fn a_review_is_for_the_commit_that_was_the_head() {
         ("bob", "APPROVED".to_owned(), first.to_string(), "Fine".to_owned()),
         ("bob", "CHANGES_REQUESTED".to_owned(), second.to_string(), "Not this".to_owned()),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reviews, expected);
     assert_eq!(all[0]["html_url"], format!("{}/acme/checkout/pull/1#pullrequestreview-1", world.url));
     assert!(all[0]["submitted_at"].is_string());
     let paged = world.get(&format!("{REVIEWS}?per_page=1&page=2")).await.1;
@@ -39,7 +39,7 @@ async fn a_review_is_for_the_commit_that_was_the_head() {
 }
 
 #[tokio::test]
-async fn nobody_reviews_their_own_pull_request() {
+async fn authors_cannot_review_their_own_pull_request() {
     let world = World::with_pull().await;
     let cases = [
         (json!({ "event": "APPROVE" }), status_and_message(422, "Can not approve your own pull request")),
@@ -72,7 +72,7 @@ async fn nobody_reviews_their_own_pull_request() {
 }
 
 #[tokio::test]
-async fn a_dismissed_review_counts_no_more() {
+async fn a_dismissed_review_does_not_count() {
     let world = World::with_pull().await;
     world
         .github
@@ -105,8 +105,8 @@ async fn comments_are_written_and_listed() {
     assert_eq!((status, &comment["user"]["login"]), (201, &json!("gantry[bot]")));
     world.github.comment(REPOSITORY, 1, "bob", "Thanks").unwrap();
     let (_, all) = world.get(COMMENTS).await;
-    let told: Vec<&Value> = all.as_array().unwrap().iter().map(|comment| &comment["body"]).collect();
-    assert_eq!(told, ["Built anew", "Thanks"]);
+    let bodies: Vec<&Value> = all.as_array().unwrap().iter().map(|comment| &comment["body"]).collect();
+    assert_eq!(bodies, ["Built anew", "Thanks"]);
     assert_eq!(world.github.pulls(REPOSITORY)[0].comments, ["Built anew", "Thanks"]);
     assert_eq!(
         extract_message(world.post(COMMENTS, &json!({ "body": " " })).await),

@@ -27,23 +27,23 @@ impl Bot {
     async fn start(status: u16) -> Self {
         let world = World::with_pull().await;
         let received: Arc<Mutex<Vec<_>>> = Arc::default();
-        let kept = received.clone();
-        let take = async move |headers: HeaderMap, body: Bytes| {
+        let recorded = received.clone();
+        let record = async move |headers: HeaderMap, body: Bytes| {
             assert_eq!(headers["x-hub-signature-256"], sign(SECRET, &body));
             let header = |name: &str| headers[name].to_str().unwrap().to_owned();
             let body = serde_json::from_slice(&body).unwrap();
-            kept.lock().unwrap().push((header("x-github-event"), header("x-github-delivery"), body));
+            recorded.lock().unwrap().push((header("x-github-event"), header("x-github-delivery"), body));
             StatusCode::from_u16(status).unwrap()
         };
-        let app = axum::Router::new().route("/webhooks/github", axum::routing::post(take));
+        let app = axum::Router::new().route("/webhooks/github", axum::routing::post(record));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let bot_url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        let agenda = Scheduler::new(world.clock.clone());
-        tokio::spawn(agenda.clone().run(CancellationToken::new()));
+        let scheduler = Scheduler::new(world.clock.clone());
+        tokio::spawn(scheduler.clone().run(CancellationToken::new()));
         let http = reqwest::Client::new();
-        world.github.send_webhooks(Webhooks { scheduler: agenda.clone(), http, bot_url, secret: SECRET.to_owned() });
-        Self { world, scheduler: agenda, received }
+        world.github.send_webhooks(Webhooks { scheduler: scheduler.clone(), http, bot_url, secret: SECRET.to_owned() });
+        Self { world, scheduler, received }
     }
 
     /// The webhooks since the last call, when none is under way any more.
@@ -56,16 +56,16 @@ impl Bot {
 
     /// The same as event and action.
     async fn take_actions(&self) -> Vec<String> {
-        let word = |(kind, _, body): (String, String, Value)| match body["action"].as_str() {
+        let describe = |(kind, _, body): (String, String, Value)| match body["action"].as_str() {
             Some(action) => format!("{kind} {action}"),
             None => kind,
         };
-        self.take_webhooks().await.into_iter().map(word).collect()
+        self.take_webhooks().await.into_iter().map(describe).collect()
     }
 }
 
 #[tokio::test]
-async fn every_act_on_a_pull_request_is_told() {
+async fn every_action_on_a_pull_request_sends_a_webhook() {
     let bot = Bot::start(202).await;
     let (world, github) = (&bot.world, &bot.world.github);
     world.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
@@ -87,17 +87,17 @@ async fn every_act_on_a_pull_request_is_told() {
     assert_eq!(bot.take_actions().await, ["pull_request closed"]);
     world.get("/repos/acme/checkout/pulls/1").await;
     world.commit("develop", "Elsewhere", &[("x", "y\n")]);
-    assert!(bot.take_actions().await.is_empty(), "reading and what is no pull request's are not told");
+    assert!(bot.take_actions().await.is_empty(), "reads and other branches send no webhook");
 }
 
 #[tokio::test]
-async fn a_webhook_tells_what_github_tells() {
+async fn a_webhook_has_the_fields_of_github() {
     let bot = Bot::start(202).await;
     let head = bot.world.head("gantry/x");
     bot.world.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "No").unwrap();
     bot.world.github.merge_pull(REPOSITORY, 1, "bob").unwrap();
     let [(_, first, review), (_, second, merged)] = bot.take_webhooks().await.try_into().unwrap();
-    assert_ne!(first, second, "each delivery has an id of its own");
+    assert_ne!(first, second, "each delivery has its own id");
     assert_eq!(review["review"]["state"], "changes_requested");
     assert_eq!(review["review"]["user"]["login"], "bob");
     assert_eq!(review["review"]["commit_id"], head.as_str());
@@ -113,22 +113,22 @@ async fn a_webhook_tells_what_github_tells() {
 }
 
 #[tokio::test]
-async fn checks_and_statuses_are_told() {
+async fn checks_and_statuses_send_webhooks() {
     let bot = Bot::start(202).await;
     let head = bot.world.head("gantry/x");
     for conclusion in ["in_progress", "failure"] {
         bot.world.github.set_check(REPOSITORY, &head, "build", conclusion).unwrap();
     }
-    let told = bot.take_webhooks().await;
-    let runs: Vec<_> = told
+    let webhooks = bot.take_webhooks().await;
+    let runs: Vec<_> = webhooks
         .iter()
         .map(|(kind, _, body)| {
-            let what = &body[kind];
+            let check = &body[kind];
             (
                 kind.as_str(),
                 body["action"].as_str().unwrap(),
-                what["status"].as_str().unwrap(),
-                what["conclusion"].as_str(),
+                check["status"].as_str().unwrap(),
+                check["conclusion"].as_str(),
             )
         })
         .collect();
@@ -139,17 +139,17 @@ async fn checks_and_statuses_are_told() {
     ];
     assert_eq!(runs, expected);
     assert_eq!(
-        (&told[0].2["check_run"]["name"], &told[0].2["check_run"]["head_sha"]),
+        (&webhooks[0].2["check_run"]["name"], &webhooks[0].2["check_run"]["head_sha"]),
         (&json!("build"), &json!(head.as_str()))
     );
-    assert_eq!(told[2].2["check_suite"]["head_sha"], head.as_str());
+    assert_eq!(webhooks[2].2["check_suite"]["head_sha"], head.as_str());
 
     bot.world.github.set_check(REPOSITORY, &head, "lint", "queued").unwrap();
     bot.world.github.set_check(REPOSITORY, &head, "build", "success").unwrap();
     assert_eq!(
         bot.take_actions().await,
         ["check_run created", "check_run completed"],
-        "one of the suite is still open"
+        "a check of the suite is still open"
     );
     let status = json!({ "state": "success", "context": "ci/docs" });
     bot.world.post(&format!("/repos/acme/checkout/statuses/{head}"), &status).await;
@@ -163,12 +163,12 @@ async fn checks_and_statuses_are_told() {
     assert_eq!(
         bot.take_actions().await,
         ["check_run completed", "check_suite completed"],
-        "the fault is CI's word too"
+        "the fault sends webhooks too"
     );
 }
 
 #[tokio::test]
-async fn a_webhook_may_be_lost_or_come_twice() {
+async fn a_webhook_can_be_lost_or_duplicated() {
     let bot = Bot::start(202).await;
     let review = || bot.world.github.review(REPOSITORY, 1, "bob", Verdict::Comment, "Hm").unwrap();
     bot.world.faults.arm(Fault::LostWebhook, 1, None, None);
@@ -180,11 +180,11 @@ async fn a_webhook_may_be_lost_or_come_twice() {
     assert_eq!(first, second);
     bot.world.faults.arm(Fault::LostWebhook, 1, None, Some("prod".to_owned()));
     review();
-    assert_eq!(bot.take_actions().await.len(), 1, "that fault is the controller's");
+    assert_eq!(bot.take_actions().await.len(), 1, "a fault with an environment is the controller's");
 }
 
 #[tokio::test]
-async fn github_never_sends_a_webhook_again() {
+async fn github_does_not_retry_webhooks() {
     let bot = Bot::start(404).await;
     bot.world.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
     assert_eq!(bot.take_actions().await.len(), 1);

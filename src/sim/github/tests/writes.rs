@@ -9,7 +9,7 @@ use octocrab::params::repos::Reference;
 use serde_json::{Value, json};
 
 use super::super::{BranchMove, WriteError};
-use super::by_git::{export, fsck, git_is_there};
+use super::by_git::{export, fsck, is_git_installed};
 use super::{REPOSITORY, World, alice, new_commit, status_and_message, unwrap_github_error};
 use crate::sim::faults::Fault;
 
@@ -22,7 +22,7 @@ fn tag(name: &str) -> Reference {
 }
 
 #[tokio::test]
-async fn a_merge_is_a_commit_of_two_parents_and_a_second_one_has_nothing_to_do() {
+async fn a_merge_makes_a_commit_with_two_parents_and_a_second_merge_does_nothing() {
     let world = World::with_history().await;
     let (qa, develop) = (world.head("qa"), world.head("develop"));
     let octocrab = world.octocrab();
@@ -44,7 +44,7 @@ async fn a_merge_is_a_commit_of_two_parents_and_a_second_one_has_nothing_to_do()
 }
 
 #[tokio::test]
-async fn a_merge_that_cannot_be_says_why() {
+async fn a_refused_merge_has_a_reason() {
     let world = World::with_history().await;
     world.commit("qa", "Another price", &[("src/price.rs", "13\n")]);
     let before = world.head("qa");
@@ -60,12 +60,12 @@ async fn a_merge_that_cannot_be_says_why() {
         assert_eq!(unwrap_github_error(repos.merge(head, base).send().await), answer);
     }
     assert_eq!(world.head("qa"), before);
-    let seeded = world.github.merge(REPOSITORY, "qa", &world.head("develop"), "m", &alice(), world.clock.now());
-    assert!(matches!(seeded, Err(WriteError::Conflict)));
+    let by_hand = world.github.merge(REPOSITORY, "qa", &world.head("develop"), "m", &alice(), world.clock.now());
+    assert!(matches!(by_hand, Err(WriteError::Conflict)));
 }
 
 #[tokio::test]
-async fn references_are_made_moved_and_deleted_by_githubs_rules() {
+async fn references_are_created_moved_and_deleted_by_githubs_rules() {
     let world = World::with_history().await;
     let (qa, develop) = (world.head("qa"), world.head("develop"));
     let octocrab = world.octocrab();
@@ -92,8 +92,8 @@ async fn references_are_made_moved_and_deleted_by_githubs_rules() {
 
     git.update_ref(&branch("gantry/1"), develop.as_str()).force(false).send().await.unwrap();
     assert_eq!(world.head("gantry/1"), develop);
-    let back = git.update_ref(&branch("gantry/1"), qa.as_str()).force(false).send().await;
-    assert_eq!(unwrap_github_error(back), status_and_message(422, "Update is not a fast forward"));
+    let backwards = git.update_ref(&branch("gantry/1"), qa.as_str()).force(false).send().await;
+    assert_eq!(unwrap_github_error(backwards), status_and_message(422, "Update is not a fast forward"));
     git.update_ref(&branch("gantry/1"), qa.as_str()).force(true).send().await.unwrap();
     assert_eq!(world.head("gantry/1"), qa);
     let missing = git.update_ref(&branch("gantry/2"), qa.as_str()).send().await;
@@ -113,16 +113,16 @@ async fn an_annotated_tag_needs_its_object_and_its_reference() {
     let qa = world.head("qa");
     let octocrab = world.octocrab();
     let git = octocrab.repos("acme", "checkout").git();
-    let made = git.create_tag("qa/2026.11.16-1", "Promoted", qa.as_str(), "commit").send().await.unwrap();
+    let created = git.create_tag("qa/2026.11.16-1", "Promoted", qa.as_str(), "commit").send().await.unwrap();
     assert!(world.github.tags(REPOSITORY).is_empty());
-    git.create_ref(&tag("qa/2026.11.16-1"), &made.sha).await.unwrap();
+    git.create_ref(&tag("qa/2026.11.16-1"), &created.sha).await.unwrap();
     world.github.tag(REPOSITORY, "qa/2026.11.16-2", &qa, "Seeded").unwrap();
 
     let found = git.list_matching_refs("tags/qa/").await.unwrap();
     let names: Vec<_> = found.iter().map(|found| found.ref_field.as_str()).collect();
     assert_eq!(names, ["refs/tags/qa/2026.11.16-1", "refs/tags/qa/2026.11.16-2"]);
     assert_eq!(git.list_matching_refs("tags/prod/").await.unwrap(), []);
-    assert_eq!(git.get_tag(made.sha).await.unwrap().object.unwrap().sha, qa.as_str());
+    assert_eq!(git.get_tag(created.sha).await.unwrap().object.unwrap().sha, qa.as_str());
     assert_eq!(world.github.tags(REPOSITORY)["qa/2026.11.16-1"], qa);
     let listed = octocrab.repos("acme", "checkout").list_tags().send().await.unwrap();
     assert_eq!(listed.items[1].commit.sha, qa.as_str());
@@ -154,8 +154,8 @@ async fn a_commit_is_built_from_blobs_and_trees() {
         )
         .await;
     let tree = tree["sha"].as_str().unwrap();
-    let whole = git.get_tree(tree).recursive(true).send().await.unwrap();
-    let paths: Vec<_> = whole.tree.iter().map(|entry| (entry.path.as_str(), entry.mode.as_str())).collect();
+    let listing = git.get_tree(tree).recursive(true).send().await.unwrap();
+    let paths: Vec<_> = listing.tree.iter().map(|entry| (entry.path.as_str(), entry.mode.as_str())).collect();
     assert_eq!(
         paths,
         [
@@ -173,8 +173,8 @@ async fn a_commit_is_built_from_blobs_and_trees() {
 }
 
 #[tokio::test]
-async fn what_was_written_through_the_api_passes_fsck() {
-    if !git_is_there() {
+async fn objects_written_through_the_api_pass_fsck() {
+    if !is_git_installed() {
         return;
     }
     let world = World::with_history().await;
@@ -185,8 +185,8 @@ async fn what_was_written_through_the_api_passes_fsck() {
     let tree = repos.git().create_tree(entries).base_tree(&merged.sha).send().await.unwrap();
     let commit = repos.git().create_commit("Restore", tree.sha).parents(vec![merged.sha]).send().await.unwrap();
     repos.git().update_ref(&branch("qa"), &commit.sha).send().await.unwrap();
-    let made = repos.git().create_tag("qa/1", "Promoted", &commit.sha, "commit").send().await.unwrap();
-    repos.git().create_ref(&tag("qa/1"), made.sha).await.unwrap();
+    let created = repos.git().create_tag("qa/1", "Promoted", &commit.sha, "commit").send().await.unwrap();
+    repos.git().create_ref(&tag("qa/1"), created.sha).await.unwrap();
 
     let directory = tempfile::tempdir().unwrap();
     world.github.read(REPOSITORY, |repo| export(repo, directory.path())).unwrap();
@@ -194,7 +194,7 @@ async fn what_was_written_through_the_api_passes_fsck() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_refused_and_never_a_crash() {
+async fn invalid_writes_are_refused() {
     let world = World::with_history().await;
     let blob = "/repos/acme/checkout/git/blobs";
     let trees = "/repos/acme/checkout/git/trees";
@@ -239,7 +239,7 @@ async fn a_write_needs_a_token_and_a_read_none() {
 }
 
 #[tokio::test]
-async fn statuses_and_checks_are_two_systems() {
+async fn statuses_and_checks_are_separate() {
     let world = World::with_history().await;
     let develop = world.head("develop");
     let octocrab = world.octocrab();
@@ -258,12 +258,12 @@ async fn statuses_and_checks_are_two_systems() {
     world.faults.arm(Fault::RedCheck, 1, Some("checkout".to_owned()), None);
     for _ in 0..2 {
         let runs = checks.list_check_runs_for_git_ref(develop.as_str().to_owned().into()).send().await.unwrap();
-        assert_eq!(runs.check_runs[0].conclusion.as_deref(), Some("failure"), "a check that failed stays so");
+        assert_eq!(runs.check_runs[0].conclusion.as_deref(), Some("failure"), "a failed check stays failed");
     }
 }
 
 #[tokio::test]
-async fn faults_strike_as_often_as_they_were_asked_to() {
+async fn faults_strike_as_often_as_armed() {
     let world = World::with_history().await;
     let octocrab = world.octocrab();
     let repos = octocrab.repos("acme", "checkout");
@@ -285,7 +285,7 @@ async fn a_timeout_after_the_effect_leaves_the_effect() {
     let world = World::with_history().await;
     let before = world.head("qa");
     world.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".to_owned()), None);
-    assert_eq!(world.get("/repos/acme/checkout").await.0, 200, "a read is not struck");
+    assert_eq!(world.get("/repos/acme/checkout").await.0, 200, "the fault does not affect reads");
     let request = reqwest::Client::new().post(format!("{}/repos/acme/checkout/merges", world.url)).bearer_auth("t");
     let request = request.json(&json!({ "base": "qa", "head": "develop" })).timeout(Duration::from_millis(500));
     assert!(request.send().await.unwrap_err().is_timeout());
@@ -293,14 +293,14 @@ async fn a_timeout_after_the_effect_leaves_the_effect() {
 }
 
 #[tokio::test]
-async fn every_move_of_a_branch_is_told_with_no_lock_held() {
+async fn every_branch_move_calls_the_listeners_without_a_lock() {
     let world = World::with_history().await;
-    let told: Arc<Mutex<Vec<BranchMove>>> = Arc::default();
+    let moves: Arc<Mutex<Vec<BranchMove>>> = Arc::default();
     world.github.on_move({
-        let (told, github) = (told.clone(), world.github.clone());
-        move |moved| {
-            assert_eq!(github.head(&moved.repository, &moved.branch).as_ref(), Some(&moved.after));
-            told.lock().unwrap().push(moved.clone());
+        let (moves, github) = (moves.clone(), world.github.clone());
+        move |branch_move| {
+            assert_eq!(github.head(&branch_move.repository, &branch_move.branch).as_ref(), Some(&branch_move.after));
+            moves.lock().unwrap().push(branch_move.clone());
         }
     });
     let (before, develop) = (world.head("qa"), world.head("develop"));
@@ -313,11 +313,12 @@ async fn every_move_of_a_branch_is_told_with_no_lock_held() {
     repos.git().create_ref(&tag("v1"), before.as_str()).await.unwrap();
     world.commit("qa", "A hotfix", &[("fix", "1\n")]);
 
-    let told = told.lock().unwrap();
-    let moves: Vec<_> = told.iter().map(|moved| (moved.branch.as_str(), moved.before.clone())).collect();
-    let merged = told[0].after.clone();
+    let moves = moves.lock().unwrap();
+    let summary: Vec<_> =
+        moves.iter().map(|branch_move| (branch_move.branch.as_str(), branch_move.before.clone())).collect();
+    let merged = moves[0].after.clone();
     assert_eq!(
-        moves,
+        summary,
         [("qa", Some(before.clone())), ("staging", None), ("staging", Some(before)), ("qa", Some(merged))]
     );
 }
