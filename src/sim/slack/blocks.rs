@@ -4,7 +4,7 @@
 mod check;
 mod elements;
 #[cfg(test)]
-mod ours;
+mod rendered;
 #[cfg(test)]
 mod tests;
 
@@ -41,10 +41,10 @@ impl Invalid {
 
 /// Checks the blocks of a message. With `refuse_tables`, the workspace does not support table blocks yet.
 pub(super) fn check_message(blocks: &Value, refuse_tables: bool) -> Result<Vec<Value>, Invalid> {
-    let Some(list) = blocks.as_array() else { return Err(Invalid::from_code("invalid_blocks_format")) };
+    let Some(blocks_list) = blocks.as_array() else { return Err(Invalid::from_code("invalid_blocks_format")) };
     let mut check = Check::default();
     check.items(Some(blocks), "/blocks", 0, BLOCKS_IN_MESSAGE);
-    for (n, block) in list.iter().enumerate() {
+    for (n, block) in blocks_list.iter().enumerate() {
         let path = format!("/blocks/{n}");
         if refuse_tables && block["type"] == "table" {
             check.note(&format!("{path}/type"), "unsupported type: table");
@@ -52,20 +52,20 @@ pub(super) fn check_message(blocks: &Value, refuse_tables: bool) -> Result<Vec<V
             check.block(block, &path, Surface::Message);
         }
     }
-    let markdown: usize = list.iter().filter(|b| b["type"] == "markdown").map(characters).sum();
+    let markdown: usize = blocks_list.iter().filter(|b| b["type"] == "markdown").map(characters).sum();
     if markdown > MARKDOWN_IN_MESSAGE {
         check.note("/blocks", &format!("markdown must be less than {} characters", MARKDOWN_IN_MESSAGE + 1));
     }
     if !check.problems.is_empty() {
         return Err(Invalid { code: "invalid_blocks", messages: check.problems });
     }
-    if list.iter().filter(|b| b["type"] == "table").count() > 1 {
+    if blocks_list.iter().filter(|b| b["type"] == "table").count() > 1 {
         return Err(Invalid { code: "invalid_attachments", messages: vec!["only_one_table_allowed".to_owned()] });
     }
     if characters(blocks) > CHARACTERS_IN_MESSAGE {
         return Err(Invalid::from_code("msg_blocks_too_long"));
     }
-    Ok(list.clone())
+    Ok(blocks_list.clone())
 }
 
 /// Checks a modal or an App Home.

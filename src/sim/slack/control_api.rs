@@ -22,8 +22,8 @@ pub struct Ack {
 }
 
 impl Ack {
-    fn from_failure(why: &str) -> Self {
-        Self { status: 0, body: json!(why) }
+    fn from_failure(code: &str) -> Self {
+        Self { status: 0, body: json!(code) }
     }
 }
 

@@ -105,8 +105,8 @@ impl Slack {
 
     fn redeliver(self, body: String, number: usize, reason: &'static str) -> BoxFuture<'static, ()> {
         async move {
-            let again = self.resend_event(body.clone(), number, reason).await;
-            if let Some(reason) = retry_reason(&again) {
+            let result = self.resend_event(body.clone(), number, reason).await;
+            if let Some(reason) = retry_reason(&result) {
                 self.schedule_redelivery(body, number + 1, reason);
             }
         }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_signature_is_the_one_of_slacks_own_example() {
+    fn the_signature_equals_the_one_in_slacks_documentation() {
         let body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&\
             channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&\
             response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&\

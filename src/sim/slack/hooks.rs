@@ -17,9 +17,9 @@ use super::message::MessageRecord;
 use super::state::{BOT_USER, State};
 use crate::sim::faults::Fault;
 
-const USES: u8 = 5;
-const LIFE: SignedDuration = SignedDuration::from_mins(30);
-const TEXT: usize = 40_000;
+const MAX_USES: u8 = 5;
+const LIFETIME: SignedDuration = SignedDuration::from_mins(30);
+const MAX_TEXT_CHARS: usize = 40_000;
 
 #[derive(Clone, Debug)]
 pub(super) struct Hook {
@@ -41,9 +41,9 @@ pub(super) struct HookContext {
 impl State {
     pub(super) fn new_hook(&mut self, origin: &str, context: HookContext) -> String {
         let token = self.next_id("H");
-        let expires = self.now() + LIFE;
+        let expires = self.now() + LIFETIME;
         let acknowledged = Arc::new(watch::channel(true).0);
-        self.hooks.insert(token.clone(), Hook { context, uses_left: USES, expires, acknowledged });
+        self.hooks.insert(token.clone(), Hook { context, uses_left: MAX_USES, expires, acknowledged });
         format!("{origin}/sim/slack/hooks/{token}")
     }
 
@@ -73,7 +73,7 @@ impl State {
             return Ok(());
         }
         let text = answer["text"].as_str().unwrap_or_default().to_owned();
-        if text.chars().count() > TEXT {
+        if text.chars().count() > MAX_TEXT_CHARS {
             return Err("msg_too_long");
         }
         let blocks = match answer.get("blocks") {
@@ -88,14 +88,14 @@ impl State {
         if text.is_empty() && blocks.is_empty() {
             return Err("no_text");
         }
-        let at = self.next_ts();
+        let ts = self.next_ts();
         if answer["replace_original"] == true
             && let Some(message) = source.and_then(|source| self.message_mut(&context.channel, source))
         {
-            message.edit(text, blocks, at);
+            message.edit(text, blocks, ts);
             return Ok(());
         }
-        let mut message = MessageRecord::new(at, &context.channel, BOT_USER);
+        let mut message = MessageRecord::new(ts, &context.channel, BOT_USER);
         message.text = text;
         message.blocks = blocks;
         message.thread = answer["thread_ts"].as_str().map(str::to_owned);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Slack;
-use super::api::dress_view;
+use super::api::complete_view;
 use super::blocks::check_view;
 use super::hooks::HookContext;
 use super::people::Person;
@@ -17,24 +17,27 @@ impl Slack {
         let payload = self.write(|state| {
             let person = state.find_acting_person(user)?;
             let place = state.resolve_place(&person, channel)?;
-            let found = state.message(place.id(), message).filter(|m| m.is_visible_to(&person.id)).cloned();
-            let found =
-                found.ok_or_else(|| UserActionError(format!("{user} sees no message {message} in {channel}.")))?;
-            let action = action(state, &found.blocks, label)?;
-            let context =
-                HookContext { channel: place.id().to_owned(), user: person.id.clone(), source: Some(found.ts.clone()) };
+            let target = state.message(place.id(), message).filter(|m| m.is_visible_to(&person.id)).cloned();
+            let target =
+                target.ok_or_else(|| UserActionError(format!("{user} sees no message {message} in {channel}.")))?;
+            let action = action(state, &target.blocks, label)?;
+            let context = HookContext {
+                channel: place.id().to_owned(),
+                user: person.id.clone(),
+                source: Some(target.ts.clone()),
+            };
             let mut payload = self.interaction(state, "block_actions", &person);
-            let private = found.only_to.is_some();
+            let is_ephemeral = target.only_to.is_some();
             payload["container"] = json!({
-                "type": "message", "message_ts": found.ts, "channel_id": place.id(), "is_ephemeral": private,
+                "type": "message", "message_ts": target.ts, "channel_id": place.id(), "is_ephemeral": is_ephemeral,
             });
-            if let Some(thread) = &found.thread {
+            if let Some(thread) = &target.thread {
                 payload["container"]["thread_ts"] = json!(thread);
             }
             payload["channel"] = json!({ "id": place.id(), "name": place.name() });
             // Slack does not store the content of an ephemeral message, so the payload does not contain it.
-            if !private {
-                payload["message"] = found.json(&state.team.0);
+            if !is_ephemeral {
+                payload["message"] = target.json(&state.team.0);
             }
             payload["state"] = json!({ "values": {} });
             payload["response_url"] = json!(state.new_hook(&self.setup.origin, context));
@@ -51,7 +54,7 @@ impl Slack {
             let found = if view == "home" {
                 state.homes.get(&person.id).cloned()
             } else {
-                find_view(state, &person, view).map(|at| state.views[at].json.clone())
+                find_view(state, &person, view).map(|index| state.views[index].json.clone())
             };
             let found = found.ok_or_else(|| UserActionError(format!("{user} sees no view {view}.")))?;
             let blocks = found["blocks"].as_array().cloned().unwrap_or_default();
@@ -70,9 +73,9 @@ impl Slack {
     pub async fn submit(&self, user: &str, view: &str, values: &Value) -> Result<Ack, UserActionError> {
         let payload = self.write(|state| {
             let person = state.find_acting_person(user)?;
-            let at = find_view(state, &person, view);
-            let at = at.ok_or_else(|| UserActionError(format!("{user} has no open view {view}.")))?;
-            let mut filled = state.views[at].json.clone();
+            let index = find_view(state, &person, view);
+            let index = index.ok_or_else(|| UserActionError(format!("{user} has no open view {view}.")))?;
+            let mut filled = state.views[index].json.clone();
             filled["state"] = json!({ "values": fill_in(&filled, values)? });
             let mut payload = self.interaction(state, "view_submission", &person);
             payload["view"] = filled;
@@ -163,10 +166,10 @@ fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, UserActio
         let (Some(block_id), Some(action_id)) = (block["block_id"].as_str(), element["action_id"].as_str()) else {
             continue;
         };
-        let given = values.get(block_id).or_else(|| values.get(action_id)).unwrap_or(&Value::Null);
-        let value = match given.get(action_id) {
-            Some(whole) => whole.clone(),
-            None => build_input_value(element, given)?,
+        let submitted = values.get(block_id).or_else(|| values.get(action_id)).unwrap_or(&Value::Null);
+        let value = match submitted.get(action_id) {
+            Some(complete) => complete.clone(),
+            None => build_input_value(element, submitted)?,
         };
         let empty = value.as_object().is_none_or(|v| v.iter().all(|(name, v)| name == "type" || v.is_null()));
         if empty && block["optional"] != true {
@@ -181,7 +184,7 @@ fn fill_in(view: &Value, values: &Value) -> Result<Map<String, Value>, UserActio
 }
 
 /// The value of one input, in the form of its type.
-fn build_input_value(element: &Value, given: &Value) -> Result<Value, UserActionError> {
+fn build_input_value(element: &Value, submitted: &Value) -> Result<Value, UserActionError> {
     let kind = element["type"].as_str().unwrap_or_default();
     let pick = |wanted: &Value| {
         let found = options(element).find(|o| o["value"] == *wanted || o["text"]["text"] == *wanted).cloned();
@@ -189,11 +192,11 @@ fn build_input_value(element: &Value, given: &Value) -> Result<Value, UserAction
     };
     let field = match kind {
         "static_select" | "radio_buttons" => {
-            let option = if given.is_null() { Value::Null } else { pick(given)? };
+            let option = if submitted.is_null() { Value::Null } else { pick(submitted)? };
             return Ok(json!({ "type": kind, "selected_option": option }));
         }
         "multi_static_select" | "checkboxes" => {
-            let picked = given.as_array().into_iter().flatten().map(pick).collect::<Result<Vec<_>, _>>()?;
+            let picked = submitted.as_array().into_iter().flatten().map(pick).collect::<Result<Vec<_>, _>>()?;
             return Ok(json!({ "type": kind, "selected_options": picked }));
         }
         "users_select" => "selected_user",
@@ -203,36 +206,36 @@ fn build_input_value(element: &Value, given: &Value) -> Result<Value, UserAction
         "timepicker" => "selected_time",
         _ => "value",
     };
-    let value = if given == "" { Value::Null } else { given.clone() };
+    let value = if submitted == "" { Value::Null } else { submitted.clone() };
     Ok(json!({ "type": kind, field: value }))
 }
 
 /// Applies the bot's response to the submission of a modal.
 fn apply_submission_response(state: &mut State, id: &str, ack: &Ack) {
     state.changed = true;
-    let Some(at) = state.views.iter().position(|view| view.json["id"] == id) else { return };
+    let Some(index) = state.views.iter().position(|view| view.json["id"] == id) else { return };
     if !ack.is_success() {
-        state.views[at].errors = json!({ "": "We had some trouble connecting. Try again?" });
+        state.views[index].errors = json!({ "": "We had some trouble connecting. Try again?" });
         return;
     }
-    let user = state.views[at].user.clone();
+    let user = state.views[index].user.clone();
     match ack.body["response_action"].as_str() {
-        Some("errors") => state.views[at].errors = ack.body["errors"].clone(),
+        Some("errors") => state.views[index].errors = ack.body["errors"].clone(),
         Some("clear") => state.views.retain(|view| view.user != user),
         Some(action @ ("update" | "push")) => {
             let view = ack.body["view"].clone();
             if let Err(invalid) = check_view(&view, "modal") {
-                state.views[at].errors = json!({ "": invalid.messages.join("; ") });
+                state.views[index].errors = json!({ "": invalid.messages.join("; ") });
             } else if action == "update" {
-                state.views[at].json = dress_view(state, view, Some(id));
-                state.views[at].errors = json!({});
+                state.views[index].json = complete_view(state, view, Some(id));
+                state.views[index].errors = json!({});
             } else {
-                let json = dress_view(state, view, None);
+                let json = complete_view(state, view, None);
                 state.views.push(View { user, json, errors: json!({}) });
             }
         }
         _ => {
-            state.views.remove(at);
+            state.views.remove(index);
         }
     }
 }

@@ -98,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_takes_a_short_burst_and_then_one_message_a_second() {
+    fn a_channel_accepts_a_short_burst_and_then_one_message_a_second() {
         let mut limits = Limits::default();
         let mut now = Timestamp::UNIX_EPOCH;
         for _ in 0..5 {
             assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Ok(()));
         }
         assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Err(1));
-        assert_eq!(limits.admit("chat.postMessage", Some("C2"), now), Ok(()), "another channel has its own pace");
+        assert_eq!(limits.admit("chat.postMessage", Some("C2"), now), Ok(()), "another channel has its own limit");
         now += SignedDuration::from_secs(1);
         assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Ok(()));
         assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Err(1));
@@ -113,11 +113,15 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Ok(()));
         }
-        assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Err(1), "rest does not make the burst longer");
+        assert_eq!(
+            limits.admit("chat.postMessage", Some("C1"), now),
+            Err(1),
+            "an idle minute does not extend the burst"
+        );
     }
 
     #[test]
-    fn each_tier_has_its_calls_a_minute() {
+    fn each_tier_has_its_own_calls_a_minute() {
         for (method, calls) in [("usergroups.list", 20), ("chat.update", 50), ("users.info", 100)] {
             let mut limits = Limits::default();
             let now = Timestamp::UNIX_EPOCH;
@@ -130,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_wait_out_a_retry_after_is_refused_again() {
+    fn a_call_before_the_end_of_retry_after_is_refused_again() {
         let mut limits = Limits::default();
         let now = Timestamp::UNIX_EPOCH;
         assert_eq!(limits.force_rate_limit("chat.update", None, now), 2);

@@ -82,17 +82,17 @@ impl MessageRecord {
         }
     }
 
-    pub(super) fn edit(&mut self, text: String, blocks: Vec<Value>, at: String) {
+    pub(super) fn edit(&mut self, text: String, blocks: Vec<Value>, ts: String) {
         let before = MessageRevision {
             text: std::mem::replace(&mut self.text, text),
             blocks: std::mem::replace(&mut self.blocks, blocks),
         };
         self.history.push(before);
-        self.edited_at = Some(at);
+        self.edited_at = Some(ts);
     }
 
     pub(super) fn is_visible_to(&self, person: &str) -> bool {
-        self.only_to.as_deref().is_none_or(|only| only == person)
+        self.only_to.as_deref().is_none_or(|recipient| recipient == person)
     }
 
     pub(super) fn to_message(&self, state: &State) -> Message {
@@ -139,8 +139,8 @@ impl MessageRecord {
         if self.broadcast {
             message["subtype"] = json!("thread_broadcast");
         }
-        if let Some(at) = &self.edited_at {
-            message["edited"] = json!({ "user": self.author, "ts": at });
+        if let Some(ts) = &self.edited_at {
+            message["edited"] = json!({ "user": self.author, "ts": ts });
         }
         if let Some(metadata) = &self.metadata {
             message["metadata"] = metadata.clone();

@@ -43,7 +43,7 @@ use self::manifest::Manifest;
 use self::people::Group;
 use self::state::State;
 
-const LARGEST_UPLOAD: usize = 16 << 20;
+const MAX_UPLOAD_BYTES: usize = 16 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -126,7 +126,7 @@ impl Slack {
             .route("/api/{method}", get(api::call).post(api::call))
             .route("/hooks/{token}", post(hooks::respond))
             .route("/link", get(socket::accept_connection))
-            .route("/upload/{id}", post(api::upload).layer(DefaultBodyLimit::max(LARGEST_UPLOAD)))
+            .route("/upload/{id}", post(api::upload).layer(DefaultBodyLimit::max(MAX_UPLOAD_BYTES)))
             .route("/files/{id}", get(api::download))
             .fallback(reject_unknown(StatusCode::NOT_FOUND))
             .method_not_allowed_fallback(reject_unknown(StatusCode::METHOD_NOT_ALLOWED))
@@ -200,13 +200,13 @@ impl Slack {
     }
 
     /// Whether names in the text of commands become `<@U..|name>`. The default is yes.
-    pub fn set_escaping(&self, yes: bool) {
-        self.write(|state| state.should_escape = yes);
+    pub fn set_escaping(&self, enabled: bool) {
+        self.write(|state| state.should_escape = enabled);
     }
 
     /// Whether the workspace refuses table blocks.
-    pub fn refuse_tables(&self, yes: bool) {
-        self.write(|state| state.refuse_tables = yes);
+    pub fn refuse_tables(&self, enabled: bool) {
+        self.write(|state| state.refuse_tables = enabled);
     }
 
     /// The messages that `viewer` sees in a channel, oldest first; without a viewer all messages, even private ones.
@@ -261,8 +261,8 @@ impl Slack {
         self.read(State::counts)
     }
 
-    fn read<R>(&self, look: impl FnOnce(&State) -> R) -> R {
-        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn read<R>(&self, query: impl FnOnce(&State) -> R) -> R {
+        query(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Changes the state, and calls the listeners after the lock is released.
@@ -274,8 +274,8 @@ impl Slack {
         };
         if changed {
             let listeners = self.lock_outbound().listeners.clone();
-            for tell in listeners {
-                tell();
+            for listener in listeners {
+                listener();
             }
         }
         result

@@ -24,7 +24,7 @@ use super::deliver::{BotResponse, DispatchError};
 use super::state::{APP_ID, State};
 use crate::sim::slack::control_api::Ack;
 
-const PINGS_EVERY: Duration = Duration::from_secs(5);
+const PING_INTERVAL: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// Slack's limit.
 const MAX_CONNECTIONS: usize = 10;
@@ -33,7 +33,7 @@ const MAX_CONNECTIONS: usize = 10;
 #[derive(Default)]
 pub(super) struct Sockets {
     /// Requests go through sockets instead of HTTP.
-    on: bool,
+    enabled: bool,
     /// The valid app-level token, if it is not the one of the setup.
     token: Option<String>,
     /// The value says whether the ticket is unused.
@@ -42,7 +42,7 @@ pub(super) struct Sockets {
     sequence: u64,
     /// By envelope: its connection, and the sender of its acknowledgement.
     pending_acks: BTreeMap<String, (u64, oneshot::Sender<Value>)>,
-    last: Option<String>,
+    last_envelope: Option<String>,
 }
 
 struct SocketConnection {
@@ -62,11 +62,11 @@ enum ConnectionCommand {
 impl Slack {
     /// Sends commands, clicks and events through the app's sockets from now on.
     pub fn use_sockets(&self) {
-        self.lock_sockets().on = true;
+        self.lock_sockets().enabled = true;
     }
 
     pub fn uses_sockets(&self) -> bool {
-        self.lock_sockets().on
+        self.lock_sockets().enabled
     }
 
     /// Revokes the app-level token and accepts this one.
@@ -102,7 +102,7 @@ impl Slack {
 
     /// Sends the last envelope again, as Slack does if it may not have arrived.
     pub fn resend(&self) {
-        let last = self.lock_sockets().last.clone();
+        let last = self.lock_sockets().last_envelope.clone();
         if let Some(last) = last {
             self.send_raw(&last);
         }
@@ -113,9 +113,9 @@ impl Slack {
         self.lock_sockets().tickets.keys().cloned().collect()
     }
 
-    fn broadcast_command(&self, order: &ConnectionCommand) {
-        for wire in &self.lock_sockets().connections {
-            let _ = wire.commands.send(order.clone());
+    fn broadcast_command(&self, command: &ConnectionCommand) {
+        for connection in &self.lock_sockets().connections {
+            let _ = connection.commands.send(command.clone());
         }
     }
 
@@ -169,12 +169,12 @@ impl Slack {
         let mut sockets = self.lock_sockets();
         sockets.sequence += 1;
         let turn = usize::try_from(sockets.sequence).unwrap_or_default() % sockets.connections.len().max(1);
-        let wire = sockets.connections.get(turn)?;
-        let (by, orders) = (wire.id, wire.commands.clone());
+        let connection = sockets.connections.get(turn)?;
+        let (connection_id, commands) = (connection.id, connection.commands.clone());
         let (ack_sender, ack_receiver) = oneshot::channel();
-        sockets.pending_acks.insert(id.to_owned(), (by, ack_sender));
-        sockets.last = Some(text.to_owned());
-        let _ = orders.send(ConnectionCommand::Send(text.to_owned()));
+        sockets.pending_acks.insert(id.to_owned(), (connection_id, ack_sender));
+        sockets.last_envelope = Some(text.to_owned());
+        let _ = commands.send(ConnectionCommand::Send(text.to_owned()));
         Some(ack_receiver)
     }
 
@@ -183,7 +183,7 @@ impl Slack {
     }
 
     async fn serve(self, mut socket: WebSocketStream<TokioIo<Upgraded>>) {
-        let (orders, mut command_receiver) = mpsc::unbounded_channel();
+        let (command_sender, mut command_receiver) = mpsc::unbounded_channel();
         let hello = {
             let mut sockets = self.lock_sockets();
             sockets.sequence += 1;
@@ -197,11 +197,11 @@ impl Slack {
         if socket.send(Message::text(hello)).await.is_err() {
             return;
         }
-        self.lock_sockets().connections.push(SocketConnection { id, commands: orders });
-        let mut pings = tokio::time::interval(PINGS_EVERY);
+        self.lock_sockets().connections.push(SocketConnection { id, commands: command_sender });
+        let mut pings = tokio::time::interval(PING_INTERVAL);
         loop {
             let sent = tokio::select! {
-                order = command_receiver.recv() => match order {
+                command = command_receiver.recv() => match command {
                     Some(ConnectionCommand::Send(text)) => socket.send(Message::text(text)).await,
                     Some(ConnectionCommand::Mute) => loop {
                         match command_receiver.recv().await {
@@ -227,16 +227,16 @@ impl Slack {
             }
         }
         let mut sockets = self.lock_sockets();
-        sockets.connections.retain(|wire| wire.id != id);
+        sockets.connections.retain(|connection| connection.id != id);
         // Dropping the senders tells the waiting requests that no acknowledgement will come.
-        sockets.pending_acks.retain(|_, (by, _)| *by != id);
+        sockets.pending_acks.retain(|_, (connection_id, _)| *connection_id != id);
     }
 
     fn handle_ack(&self, text: &str) {
         let answer: Value = serde_json::from_str(text).unwrap_or_default();
-        let waiter = answer["envelope_id"].as_str().and_then(|id| self.lock_sockets().pending_acks.remove(id));
-        match waiter {
-            Some((_, waits)) => drop(waits.send(answer.get("payload").cloned().unwrap_or_default())),
+        let pending = answer["envelope_id"].as_str().and_then(|id| self.lock_sockets().pending_acks.remove(id));
+        match pending {
+            Some((_, sender)) => drop(sender.send(answer.get("payload").cloned().unwrap_or_default())),
             // A late or repeated acknowledgement is ignored. Any other message is an error of the app.
             None if answer["envelope_id"].is_string() => {}
             None => self.setup.unknown_requests.record("slack", "SOCKET", text),
@@ -247,7 +247,7 @@ impl Slack {
 /// `apps.connections.open`: a URL for one connection.
 pub(super) fn issue_connection_url(slack: &Slack, state: &mut State) -> Result<Value, &'static str> {
     let mut sockets = slack.lock_sockets();
-    if !sockets.on {
+    if !sockets.enabled {
         return Err("socket_mode_not_enabled");
     }
     if sockets.connections.len() >= MAX_CONNECTIONS {
@@ -262,11 +262,11 @@ pub(super) fn issue_connection_url(slack: &Slack, state: &mut State) -> Result<V
 /// The request that becomes a WebSocket.
 pub(super) async fn accept_connection(
     Shared(slack): Shared<Slack>,
-    Query(given): Query<BTreeMap<String, String>>,
+    Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
     mut request: Request,
 ) -> Response {
-    let is_valid_ticket = given
+    let is_valid_ticket = query
         .get("ticket")
         .is_some_and(|ticket| slack.lock_sockets().tickets.get_mut(ticket).is_some_and(std::mem::take));
     let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| is_valid_ticket);
@@ -279,6 +279,6 @@ pub(super) async fn accept_connection(
             slack.serve(socket).await;
         }
     });
-    let switch = [(header::CONNECTION, "upgrade"), (header::UPGRADE, "websocket")];
-    (StatusCode::SWITCHING_PROTOCOLS, switch, [(header::SEC_WEBSOCKET_ACCEPT, accept)]).into_response()
+    let upgrade_headers = [(header::CONNECTION, "upgrade"), (header::UPGRADE, "websocket")];
+    (StatusCode::SWITCHING_PROTOCOLS, upgrade_headers, [(header::SEC_WEBSOCKET_ACCEPT, accept)]).into_response()
 }

@@ -20,8 +20,8 @@ pub const APP_ID: &str = "A0GANTRY";
 /// Slack's token from before it signed requests. Slack still sends it.
 pub const VERIFICATION_TOKEN: &str = "the-old-verification-token";
 pub(super) const SLACKBOT: &str = "USLACKBOT";
-const TRIGGER_LIFE: SignedDuration = SignedDuration::from_secs(3);
-const REQUESTS_KEPT: usize = 500;
+const TRIGGER_LIFETIME: SignedDuration = SignedDuration::from_secs(3);
+const MAX_RECORDED_REQUESTS: usize = 500;
 
 /// A request to the Web API or a `response_url`, for tests.
 #[derive(Clone, Debug, Serialize)]
@@ -202,7 +202,7 @@ impl State {
     /// The messages of a place that the viewer sees. Without a viewer, private messages of all people are included.
     pub(super) fn messages(&self, channel: &str, viewer: Option<&str>) -> Vec<Message> {
         let bot_name = format!("@{}", self.name_of(BOT_USER));
-        let here = |m: &&MessageRecord| -> bool {
+        let is_in_place = |m: &&MessageRecord| -> bool {
             if channel == bot_name {
                 return self
                     .direct_channels
@@ -216,7 +216,7 @@ impl State {
         };
         self.messages
             .iter()
-            .filter(here)
+            .filter(is_in_place)
             .filter(|m| viewer.is_none_or(|viewer| m.is_visible_to(viewer)))
             .map(|m| m.to_message(self))
             .collect()
@@ -239,7 +239,7 @@ impl State {
     pub(super) fn new_trigger(&mut self, user: &str) -> String {
         self.last_id += 1;
         let id = format!("{}.{}.{:032x}", self.last_id, self.now().as_millisecond(), u128::from(self.last_id) << 32);
-        let trigger = Trigger { user: user.to_owned(), expires: self.now() + TRIGGER_LIFE, exchanged: false };
+        let trigger = Trigger { user: user.to_owned(), expires: self.now() + TRIGGER_LIFETIME, exchanged: false };
         self.triggers.insert(id.clone(), trigger);
         id
     }
@@ -264,7 +264,7 @@ impl State {
 
     pub(super) fn record(&mut self, method: &str, http: &str, params: Value, answer: &str) {
         *self.counts.entry(method.to_owned()).or_default() += 1;
-        if self.requests.len() == REQUESTS_KEPT {
+        if self.requests.len() == MAX_RECORDED_REQUESTS {
             self.requests.pop_front();
         }
         self.requests.push_back(Request {

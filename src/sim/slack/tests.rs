@@ -83,7 +83,7 @@ impl Bot {
 
     #[track_caller]
     fn last(&self) -> ReceivedRequest {
-        self.received_requests().pop().expect("the bot heard something")
+        self.received_requests().pop().expect("the bot received a request")
     }
 }
 
@@ -95,14 +95,14 @@ async fn answer(Shared(bot): Shared<Bot>, uri: Uri, headers: HeaderMap, body: St
         Some(Reply::Json(json)) => axum::Json(json).into_response(),
         Some(Reply::Text(text)) => ([(header::CONTENT_TYPE, "text/plain")], text).into_response(),
         Some(Reply::Status(status)) => StatusCode::from_u16(status).unwrap().into_response(),
-        Some(Reply::ResponseUrlFirst(words)) => {
-            let heard = bot.last();
+        Some(Reply::ResponseUrlFirst(text)) => {
+            let received = bot.last();
             tokio::spawn(async move {
                 let answer = json!({ "text": "the answer" });
-                reqwest::Client::new().post(heard.form("response_url")).json(&answer).send().await.unwrap();
+                reqwest::Client::new().post(received.form("response_url")).json(&answer).send().await.unwrap();
             });
             tokio::time::sleep(Duration::from_millis(200)).await;
-            axum::Json(json!({ "text": words })).into_response()
+            axum::Json(json!({ "text": text })).into_response()
         }
         Some(Reply::Late) => {
             tokio::time::sleep(Duration::from_secs(10)).await;
@@ -127,11 +127,11 @@ async fn world() -> World {
 async fn world_with_clock(clock: Clock) -> World {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let (faults, strays, bot) = (Faults::default(), UnknownRequests::default(), Bot::default());
+    let (faults, unknown_requests, bot) = (Faults::default(), UnknownRequests::default(), Bot::default());
     let slack = Slack::new(Setup {
         clock: clock.clone(),
         faults: faults.clone(),
-        unknown_requests: strays.clone(),
+        unknown_requests: unknown_requests.clone(),
         origin: origin.clone(),
         signing_secret: SECRET.to_owned(),
         bot_token: TOKEN.to_owned(),
@@ -161,11 +161,11 @@ async fn world_with_clock(clock: Clock) -> World {
     }
     slack.add_group("S0MANAGERS", "release-managers", &["bob", "carol"]);
     let app = Router::new()
-        .route("/slack/{what}", axum::routing::post(answer))
+        .route("/slack/{route}", axum::routing::post(answer))
         .with_state(bot.clone())
         .nest("/sim/slack", slack.router());
     tokio::spawn(async move { axum::serve(listener, app).await });
-    World { slack, bot, clock, faults, unknown_requests: strays, origin }
+    World { slack, bot, clock, faults, unknown_requests, origin }
 }
 
 type Session<'a> = SlackClientSession<'a, SlackClientHyperConnector<HttpConnector>>;

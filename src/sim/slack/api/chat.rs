@@ -10,12 +10,12 @@ use crate::sim::slack::message::MessageRecord;
 use crate::sim::slack::people::Place;
 use crate::sim::slack::state::{BOT_USER, State};
 
-const TEXT: usize = 40_000;
-const TEXT_OF_UPDATE: usize = 4_000;
+const MAX_TEXT_CHARS: usize = 40_000;
+const MAX_UPDATE_CHARS: usize = 4_000;
 
 pub(super) fn post_message(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let place = find_writable_place(state, &params.required("channel")?)?;
-    let (text, blocks) = content(state, params, TEXT)?;
+    let (text, blocks) = content(state, params, MAX_TEXT_CHARS)?;
     let thread = thread(state, place.id(), params)?;
     let mut message = MessageRecord::new(state.next_ts(), place.id(), BOT_USER);
     message.text = text.unwrap_or_default();
@@ -34,14 +34,14 @@ pub(super) fn post_ephemeral(_: &Slack, state: &mut State, params: &Params) -> A
     let Some(person) = state.people.iter().find(|p| p.id == person).map(|p| p.id.clone()) else {
         return Err("user_not_found".into());
     };
-    let there = match &place {
+    let is_member = match &place {
         Place::Channel(channel) => state.members(channel).contains(&person),
         Place::Direct { person: owner, .. } => *owner == person,
     };
-    if !there {
+    if !is_member {
         return Err("user_not_in_channel".into());
     }
-    let (text, blocks) = content(state, params, TEXT)?;
+    let (text, blocks) = content(state, params, MAX_TEXT_CHARS)?;
     let mut message = MessageRecord::new(state.next_ts(), place.id(), BOT_USER);
     message.text = text.unwrap_or_default();
     message.blocks = blocks.unwrap_or_default();
@@ -60,13 +60,13 @@ pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
         return Err("cant_update_message".into());
     }
     let (old_text, old_blocks) = (old.text.clone(), old.blocks.clone());
-    let (text, blocks) = content(state, params, TEXT_OF_UPDATE)?;
+    let (text, blocks) = content(state, params, MAX_UPDATE_CHARS)?;
     let (text, blocks) = (text.unwrap_or(old_text), blocks.unwrap_or(old_blocks));
     let metadata = metadata(params)?;
-    let at = state.next_ts();
+    let edited_at = state.next_ts();
     let team = state.team.0.clone();
     let message = state.message_mut(place.id(), &ts).ok_or("message_not_found")?;
-    message.edit(text, blocks, at);
+    message.edit(text, blocks, edited_at);
     if metadata.is_some() {
         message.metadata = metadata;
     }
@@ -122,9 +122,9 @@ pub(super) fn thread(state: &State, channel: &str, params: &Params) -> Result<Op
 type Content = (Option<String>, Option<Vec<Value>>);
 
 /// Text and blocks, each `None` if it was not given.
-fn content(state: &mut State, params: &Params, longest: usize) -> Result<Content, ApiError> {
+fn content(state: &mut State, params: &Params, max_chars: usize) -> Result<Content, ApiError> {
     let text = params.text("text");
-    if text.as_ref().is_some_and(|text| text.chars().count() > longest) {
+    if text.as_ref().is_some_and(|text| text.chars().count() > max_chars) {
         return Err("msg_too_long".into());
     }
     let blocks = params.structure("blocks").map_err(|_| "invalid_blocks_format")?;
@@ -146,6 +146,6 @@ fn metadata(params: &Params) -> Result<Option<Value>, ApiError> {
     let Some(metadata) = params.structure("metadata").map_err(|_| "invalid_metadata_format")? else {
         return Ok(None);
     };
-    let whole = metadata["event_type"].is_string() && metadata["event_payload"].is_object();
-    if whole { Ok(Some(metadata)) } else { Err("invalid_metadata_schema".into()) }
+    let is_complete = metadata["event_type"].is_string() && metadata["event_payload"].is_object();
+    if is_complete { Ok(Some(metadata)) } else { Err("invalid_metadata_schema".into()) }
 }

@@ -26,10 +26,10 @@ use self::params::Params;
 
 pub(super) use self::chat::accept as accept_blocks;
 pub(super) use self::files::{download, upload};
-pub(super) use self::views::complete_view as dress_view;
+pub(super) use self::views::complete_view;
 
 /// The only method that needs the app's own token instead of the bot's.
-const SOCKET: &str = "apps.connections.open";
+const OPEN_SOCKET: &str = "apps.connections.open";
 
 /// An error of the Web API: its code, and messages with the details.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,7 +71,9 @@ pub(super) async fn call(Shared(slack): Shared<Slack>, Path(method): Path<String
     params.0.remove("token");
     slack.write(|state| {
         let (mut response, answer) = answer(&slack, state, &method, &params, token.as_deref());
-        if let Some(scopes) = slack.manifest().and_then(|it| HeaderValue::try_from(it.granted_scopes()).ok()) {
+        if let Some(scopes) =
+            slack.manifest().and_then(|manifest| HeaderValue::try_from(manifest.granted_scopes()).ok())
+        {
             response.headers_mut().insert("x-oauth-scopes", scopes);
         }
         state.record(&method, http.as_str(), Value::Object(params.0), answer);
@@ -97,7 +99,7 @@ fn answer(
     if method != "api.test" {
         match token {
             None => return (error_response(&"not_authed".into()), "not_authed"),
-            Some(token) if method == SOCKET => {
+            Some(token) if method == OPEN_SOCKET => {
                 if token == setup.bot_token {
                     return (error_response(&"not_allowed_token_type".into()), "not_allowed_token_type");
                 }
@@ -152,7 +154,7 @@ fn find(method: &str) -> Option<MethodHandler> {
                 "is_enterprise_install": false,
             }))
         },
-        SOCKET => |slack, state, _| socket::issue_connection_url(slack, state).map_err(ApiError::from),
+        OPEN_SOCKET => |slack, state, _| socket::issue_connection_url(slack, state).map_err(ApiError::from),
         "chat.postMessage" => chat::post_message,
         "chat.postEphemeral" => chat::post_ephemeral,
         "chat.update" => chat::update,

@@ -27,19 +27,19 @@ pub(super) fn open(_: &Slack, state: &mut State, params: &Params) -> Answer {
 pub(super) fn update(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let view = parse_view(params)?;
     check_view(&view, "modal")?;
-    let (field, wanted) = match (params.text("view_id"), params.text("external_id")) {
+    let (field, wanted_id) = match (params.text("view_id"), params.text("external_id")) {
         (Some(id), _) => ("id", id),
         (None, Some(id)) => ("external_id", id),
         (None, None) => return Err(invalid_argument("missing required field: view_id or external_id")),
     };
-    let at = state.views.iter().position(|open| open.json[field] == wanted).ok_or("not_found")?;
-    let old = state.views[at].json.clone();
+    let index = state.views.iter().position(|open| open.json[field] == wanted_id).ok_or("not_found")?;
+    let old = state.views[index].json.clone();
     if params.text("hash").is_some_and(|hash| old["hash"] != hash) {
         return Err("hash_conflict".into());
     }
     let json = complete_view(state, view, old["id"].as_str());
-    state.views[at].json = json.clone();
-    state.views[at].errors = json!({});
+    state.views[index].json = json.clone();
+    state.views[index].errors = json!({});
     state.changed = true;
     Ok(json!({ "view": json }))
 }

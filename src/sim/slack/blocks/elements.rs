@@ -40,7 +40,7 @@ impl Check {
             self.note(path, "missing required field: type");
             return;
         };
-        let fits = match (position, kind) {
+        let is_allowed = match (position, kind) {
             (ElementPosition::Accessory, "image") => return self.image_element(value, path),
             (ElementPosition::Input, "button" | "overflow") => false,
             (
@@ -49,7 +49,7 @@ impl Check {
             ) => true,
             _ => ACTIONS.contains(&kind),
         };
-        if !fits {
+        if !is_allowed {
             self.note(&format!("{path}/type"), &format!("unsupported type: {kind}"));
             return;
         }
@@ -216,18 +216,20 @@ impl Check {
         let Some(part) = self.object(value, path, required, optional) else { return };
         self.number(part.get("border"), &format!("{path}/border"), 1);
         self.number(part.get("indent"), &format!("{path}/indent"), 8);
-        let list = kind == Some("rich_text_list");
-        if list {
+        let is_list = kind == Some("rich_text_list");
+        if is_list {
             self.one_of(part.get("style"), &format!("{path}/style"), &["bullet", "ordered"]);
         }
         let path = format!("{path}/elements");
         for (n, piece) in self.items(part.get("elements"), &path, 0, usize::MAX).iter().enumerate() {
             let path = format!("{path}/{n}");
-            let of = piece.get("type").and_then(Value::as_str);
+            let piece_kind = piece.get("type").and_then(Value::as_str);
             match kind {
-                _ if list && of == Some("rich_text_section") => self.rich_part(piece, &path),
-                Some("rich_text_preformatted") if !matches!(of, Some("text" | "link")) => self.unsupported(of, &path),
-                _ if list => self.unsupported(of, &path),
+                _ if is_list && piece_kind == Some("rich_text_section") => self.rich_part(piece, &path),
+                Some("rich_text_preformatted") if !matches!(piece_kind, Some("text" | "link")) => {
+                    self.unsupported(piece_kind, &path)
+                }
+                _ if is_list => self.unsupported(piece_kind, &path),
                 _ => self.rich_piece(piece, &path),
             }
         }

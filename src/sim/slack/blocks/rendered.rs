@@ -12,42 +12,44 @@ use crate::domain::sample;
 /// Slack accepts the message, and no text from outside is markup.
 fn check_rendered(rendered: Rendered) -> Result<(), TestCaseError> {
     let message = rendered.into_message(Destination::Edit { key: MessageKey::new("ours") });
-    let taken = check_message(&Value::Array(message.blocks.clone()), false);
-    prop_assert!(taken.is_ok(), "{:?}", taken);
+    let checked = check_message(&Value::Array(message.blocks.clone()), false);
+    prop_assert!(checked.is_ok(), "{:?}", checked);
     prop_assert!(message.text.chars().count() <= 40_000);
     let mut texts = vec![message.text];
-    gather(&Value::Array(message.blocks), &mut texts);
+    collect_mrkdwn(&Value::Array(message.blocks), &mut texts);
     for text in texts {
-        prop_assert_eq!(unescaped(&text), None, "{}", text);
+        prop_assert_eq!(find_unescaped(&text), None, "{}", text);
     }
     Ok(())
 }
 
 /// Collects all `mrkdwn` texts. A button's label is plain text.
-fn gather(value: &Value, texts: &mut Vec<String>) {
+fn collect_mrkdwn(value: &Value, texts: &mut Vec<String>) {
     match value {
-        Value::Array(all) => all.iter().for_each(|one| gather(one, texts)),
+        Value::Array(all) => all.iter().for_each(|item| collect_mrkdwn(item, texts)),
         Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "mrkdwn") => {
             texts.push(fields["text"].as_str().unwrap_or_default().to_owned());
         }
-        Value::Object(fields) => fields.values().for_each(|one| gather(one, texts)),
+        Value::Object(fields) => fields.values().for_each(|item| collect_mrkdwn(item, texts)),
         _ => {}
     }
 }
 
 /// The text from the first bracket that is not Gantry's own markup, or the first ampersand that begins no escape.
-fn unescaped(text: &str) -> Option<&str> {
-    let ours = ["<@U", "<!date^", "<!subteam^", "<https://", "<http://", "<{link}|"];
+fn find_unescaped(text: &str) -> Option<&str> {
+    let own_markup = ["<@U", "<!date^", "<!subteam^", "<https://", "<http://", "<{link}|"];
     let mut rest = text;
-    while let Some(at) = rest.find(['<', '>', '&']) {
-        let here = &rest[at..];
-        let length = match here.as_bytes()[0] {
-            b'&' => ["&amp;", "&lt;", "&gt;"].iter().find(|escape| here.starts_with(**escape)).map(|it| it.len()),
-            b'<' if ours.iter().any(|mark| here.starts_with(mark)) => here.find('>').map(|end| end + 1),
+    while let Some(index) = rest.find(['<', '>', '&']) {
+        let tail = &rest[index..];
+        let length = match tail.as_bytes()[0] {
+            b'&' => {
+                ["&amp;", "&lt;", "&gt;"].iter().find(|escape| tail.starts_with(**escape)).map(|escape| escape.len())
+            }
+            b'<' if own_markup.iter().any(|mark| tail.starts_with(mark)) => tail.find('>').map(|end| end + 1),
             _ => None,
         };
-        let Some(length) = length else { return Some(here) };
-        rest = &here[length..];
+        let Some(length) = length else { return Some(tail) };
+        rest = &tail[length..];
     }
     None
 }
@@ -79,15 +81,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn why_is_within_the_limits(text in arbitrary_text(), picks in prop::collection::vec(0..16_usize, 1..40), unasked in any::<bool>()) {
-        let all = sample::blockers(&text);
-        for blocker in &all {
-            check_rendered(refusal::render_refusal(blocker))?;
+    fn why_is_within_the_limits(text in arbitrary_text(), picks in prop::collection::vec(0..16_usize, 1..40), has_lookup_failure in any::<bool>()) {
+        let obstacles = sample::blockers(&text);
+        for obstacle in &obstacles {
+            check_rendered(refusal::render_refusal(obstacle))?;
         }
-        let some = picks.iter().filter_map(|at| all.get(*at)).cloned().collect();
-        let mut stands = sample::why(some);
-        stands.lookup_failure = unasked.then(|| text.clone());
-        check_rendered(why::render_why(&stands))?;
+        let picked = picks.iter().filter_map(|index| obstacles.get(*index)).cloned().collect();
+        let mut view = sample::why(picked);
+        view.lookup_failure = has_lookup_failure.then(|| text.clone());
+        check_rendered(why::render_why(&view))?;
         check_rendered(why::render_why(&sample::free(&text)))?;
     }
 }

@@ -28,9 +28,9 @@ fn button(with: &Value) -> Value {
     button
 }
 
-fn confirm(title: usize, text: usize, yes: usize, no: usize) -> Value {
+fn confirm(title: usize, text: usize, confirm_chars: usize, deny_chars: usize) -> Value {
     actions(&[button(&json!({
-        "confirm": { "title": plain(title), "text": mrkdwn(text), "confirm": plain(yes), "deny": plain(no) }
+        "confirm": { "title": plain(title), "text": mrkdwn(text), "confirm": plain(confirm_chars), "deny": plain(deny_chars) }
     }))])
 }
 
@@ -52,7 +52,7 @@ fn verdict(blocks: &Value) -> Result<(), String> {
 type Limit = (&'static str, usize, fn(usize) -> Value);
 
 #[test]
-fn every_limit_is_met_at_its_edge_and_refused_one_beyond() {
+fn every_limit_is_allowed_and_one_beyond_is_refused() {
     let limits: &[Limit] = &[
         ("section text", 3000, |n| json!({ "type": "section", "text": mrkdwn(n) })),
         ("section field", 2000, |n| json!({ "type": "section", "fields": [mrkdwn(n)] })),
@@ -98,14 +98,14 @@ fn every_limit_is_met_at_its_edge_and_refused_one_beyond() {
             actions(&[json!({ "type": "static_select", "options": options, "placeholder": plain(n) })])
         }),
     ];
-    for (name, most, make) in limits {
-        assert_eq!(verdict(&json!([make(*most)])), Ok(()), "{name} at {most}");
-        assert_eq!(verdict(&json!([make(most + 1)])), Err("invalid_blocks".to_owned()), "{name} one beyond {most}");
+    for (name, max, make) in limits {
+        assert_eq!(verdict(&json!([make(*max)])), Ok(()), "{name} at {max}");
+        assert_eq!(verdict(&json!([make(max + 1)])), Err("invalid_blocks".to_owned()), "{name} one beyond {max}");
     }
 }
 
 #[test]
-fn a_message_holds_fifty_blocks_and_a_view_a_hundred() {
+fn a_message_may_have_fifty_blocks_and_a_view_a_hundred() {
     let dividers = |n| json!(vec![json!({ "type": "divider" }); n]);
     assert_eq!(verdict(&dividers(50)), Ok(()));
     let refused = check_message(&dividers(51), false).unwrap_err();
@@ -116,7 +116,7 @@ fn a_message_holds_fifty_blocks_and_a_view_a_hundred() {
 }
 
 #[test]
-fn all_blocks_together_hold_thirteen_thousand_two_hundred_characters() {
+fn all_blocks_together_may_have_13200_characters() {
     let sections = |last| {
         let mut all = vec![json!({ "type": "section", "text": mrkdwn(3000) }); 4];
         all.push(json!({ "type": "section", "text": mrkdwn(last) }));
@@ -127,7 +127,7 @@ fn all_blocks_together_hold_thirteen_thousand_two_hundred_characters() {
 }
 
 #[test]
-fn markdown_blocks_share_their_limit() {
+fn markdown_blocks_share_one_limit() {
     let markdown = |n| json!({ "type": "markdown", "text": x(n) });
     assert_eq!(verdict(&json!([markdown(6000), markdown(6000)])), Ok(()));
     assert_eq!(verdict(&json!([markdown(6000), markdown(6001)])), Err("invalid_blocks".to_owned()));
@@ -144,21 +144,21 @@ fn a_view_has_its_own_limits() {
         assert_eq!(view(field, plain(24)), Ok(()), "{field}");
         assert_eq!(view(field, plain(25)), Err("invalid_arguments"), "{field}");
     }
-    for (field, most) in [("private_metadata", 3000), ("callback_id", 255), ("external_id", 255)] {
-        assert_eq!(view(field, json!(x(most))), Ok(()), "{field}");
-        assert_eq!(view(field, json!(x(most + 1))), Err("invalid_arguments"), "{field}");
+    for (field, max) in [("private_metadata", 3000), ("callback_id", 255), ("external_id", 255)] {
+        assert_eq!(view(field, json!(x(max))), Ok(()), "{field}");
+        assert_eq!(view(field, json!(x(max + 1))), Err("invalid_arguments"), "{field}");
     }
     let input = json!([{ "type": "input", "label": plain(2000), "element": { "type": "plain_text_input" } }]);
     assert_eq!(view("blocks", input.clone()), Err("invalid_arguments"), "an input needs a submit button");
-    let whole = json!({ "type": "modal", "title": plain(1), "submit": plain(1), "blocks": input });
-    assert!(check_view(&whole, "modal").is_ok());
-    assert!(check_view(&whole, "home").is_err(), "a modal is not a home");
+    let with_submit = json!({ "type": "modal", "title": plain(1), "submit": plain(1), "blocks": input });
+    assert!(check_view(&with_submit, "modal").is_ok());
+    assert!(check_view(&with_submit, "home").is_err(), "a modal is not a home");
     let table = json!([table(1, 1)]);
-    assert_eq!(view("blocks", table), Err("invalid_arguments"), "tables stand in messages only");
+    assert_eq!(view("blocks", table), Err("invalid_arguments"), "tables are allowed in messages only");
 }
 
 #[test]
-fn what_slack_does_not_know_is_refused_with_its_place() {
+fn invalid_blocks_are_refused_with_a_json_pointer() {
     let cases = [
         (json!([{ "type": "sparkline" }]), "unsupported type: sparkline [json-pointer:/blocks/0/type]"),
         (json!([{ "text": "x" }]), "missing required field: type [json-pointer:/blocks/0]"),
@@ -213,19 +213,19 @@ fn what_slack_does_not_know_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_is_no_list_of_blocks_has_an_error_of_its_own() {
+fn blocks_that_are_not_a_list_have_their_own_error() {
     assert_eq!(verdict(&json!({ "blocks": [] })), Err("invalid_blocks_format".to_owned()));
 }
 
 #[test]
-fn a_message_holds_one_table_and_some_workspaces_none() {
+fn a_message_may_have_one_table_and_in_some_workspaces_none() {
     assert_eq!(verdict(&json!([table(1, 1), table(1, 1)])), Err("invalid_attachments".to_owned()));
     let refused = check_message(&json!([table(1, 1)]), true).unwrap_err();
     assert_eq!(refused.messages, ["unsupported type: table [json-pointer:/blocks/0/type]"]);
 }
 
 #[test]
-fn rich_text_is_known_down_to_its_pieces() {
+fn rich_text_is_checked_down_to_its_pieces() {
     let rich = |piece: Value| {
         json!([{ "type": "rich_text", "elements": [
             { "type": "rich_text_list", "style": "bullet", "elements": [
@@ -239,15 +239,15 @@ fn rich_text_is_known_down_to_its_pieces() {
     assert_eq!(verdict(&rich(json!({ "type": "blink", "text": "x" }))), Err("invalid_blocks".to_owned()));
     let style = |style: Value| verdict(&rich(json!({ "type": "text", "text": "x", "style": style })));
     assert_eq!(style(json!({ "bold": true, "strike": true, "code": true, "italic": false })), Ok(()));
-    for wrong in [json!("bold"), json!({ "bold": "yes" }), json!({ "loud": true })] {
-        assert_eq!(style(wrong.clone()), Err("invalid_blocks".to_owned()), "{wrong}");
+    for invalid in [json!("bold"), json!({ "bold": "yes" }), json!({ "loud": true })] {
+        assert_eq!(style(invalid.clone()), Err("invalid_blocks".to_owned()), "{invalid}");
     }
     assert_eq!(verdict(&rich(json!({ "type": "text", "text": "" }))), Err("invalid_blocks".to_owned()));
     assert_eq!(verdict(&rich(json!({ "type": "user", "user_id": 7 }))), Err("invalid_blocks".to_owned()));
 }
 
 #[test]
-fn each_part_of_rich_text_holds_what_slack_lets_it_hold() {
+fn each_part_of_rich_text_allows_only_its_own_elements() {
     let text = json!({ "type": "text", "text": "x" });
     let emoji = json!({ "type": "emoji", "name": "tada" });
     let section = json!({ "type": "rich_text_section", "elements": [text, emoji] });
@@ -259,7 +259,7 @@ fn each_part_of_rich_text_holds_what_slack_lets_it_hold() {
         part(json!({ "type": "rich_text_list", "style": "ordered", "elements": [section], "indent": 8 })),
         Ok(())
     );
-    for wrong in [
+    for invalid in [
         json!({ "type": "rich_text_section" }),
         json!({ "type": "rich_text_section", "elements": [section] }),
         json!({ "type": "rich_text_section", "elements": [text], "border": 1 }),
@@ -270,21 +270,21 @@ fn each_part_of_rich_text_holds_what_slack_lets_it_hold() {
         json!({ "type": "rich_text_list", "style": "bullet", "elements": [section], "indent": 9 }),
         text,
     ] {
-        assert_eq!(part(wrong.clone()), Err("invalid_blocks".to_owned()), "{wrong}");
+        assert_eq!(part(invalid.clone()), Err("invalid_blocks".to_owned()), "{invalid}");
     }
     assert_eq!(verdict(&json!([{ "type": "rich_text", "elements": [] }])), Err("invalid_blocks".to_owned()));
 }
 
 #[test]
-fn ids_are_given_where_they_are_missing_and_kept_where_they_are_there() {
+fn missing_ids_are_added_and_existing_ones_kept() {
     let mut blocks = vec![
         actions(&[button(&json!({})), button(&json!({ "action_id": "mine" }))]),
         json!({ "type": "section", "block_id": "b", "text": mrkdwn(1), "accessory": button(&json!({})) }),
     ];
-    let mut given = 0;
+    let mut count = 0;
     fill_in_ids(&mut blocks, || {
-        given += 1;
-        format!("id{given}")
+        count += 1;
+        format!("id{count}")
     });
     assert_eq!(blocks[0]["block_id"], "id1");
     assert_eq!(blocks[0]["elements"][0]["action_id"], "id2");

@@ -36,12 +36,12 @@ async fn slack_morphism_posts_edits_replies_and_reads_people() {
     );
     session.chat_update(&update).await.unwrap();
 
-    let whisper = SlackApiChatPostEphemeralRequest::new(
+    let ephemeral = SlackApiChatPostEphemeralRequest::new(
         "C0DEPLOYS".into(),
         "U0ALICE".into(),
         SlackMessageContent::new().with_text("only for you".to_owned()),
     );
-    session.chat_post_ephemeral(&whisper).await.unwrap();
+    session.chat_post_ephemeral(&ephemeral).await.unwrap();
 
     let seen = world.slack.messages("deploys", Some("alice"));
     assert_eq!(seen.len(), 3);
@@ -85,12 +85,14 @@ async fn slack_morphism_opens_direct_messages_and_uploads_a_file() {
     assert!(world.texts("@gantry", Some("bob")).is_empty());
 
     let content = b"- old\n+ new\n".to_vec();
-    let ask = SlackApiFilesGetUploadUrlExternalRequest::new("checkout.diff".to_owned(), content.len());
-    let place = session.get_upload_url_external(&ask).await.unwrap();
-    let upload = SlackApiFilesUploadViaUrlRequest::new(place.upload_url, content.clone(), "text/plain".to_owned());
+    let upload_request = SlackApiFilesGetUploadUrlExternalRequest::new("checkout.diff".to_owned(), content.len());
+    let upload_target = session.get_upload_url_external(&upload_request).await.unwrap();
+    let upload =
+        SlackApiFilesUploadViaUrlRequest::new(upload_target.upload_url, content.clone(), "text/plain".to_owned());
     session.files_upload_via_url(&upload).await.unwrap();
-    let complete = SlackApiFilesCompleteUploadExternalRequest::new(vec![SlackApiFilesComplete::new(place.file_id)])
-        .with_channel_id("C0DEPLOYS".into());
+    let complete =
+        SlackApiFilesCompleteUploadExternalRequest::new(vec![SlackApiFilesComplete::new(upload_target.file_id)])
+            .with_channel_id("C0DEPLOYS".into());
     session.files_complete_upload_external(&complete).await.unwrap();
     let shared = world.slack.messages("deploys", None).remove(0).files.remove(0);
     assert_eq!(shared["name"], "checkout.diff");
@@ -99,13 +101,13 @@ async fn slack_morphism_opens_direct_messages_and_uploads_a_file() {
 }
 
 #[tokio::test]
-async fn each_no_has_slacks_own_code() {
+async fn each_error_has_slacks_own_code() {
     let world = world().await;
     let post = |channel: &str| json!({ "channel": channel, "text": "x" });
-    let alices = world.slack.type_message("alice", "deploys", None, "hi").await.unwrap().id;
-    let whispered =
+    let alices_message = world.slack.type_message("alice", "deploys", None, "hi").await.unwrap().id;
+    let ephemeral =
         world.call("chat.postEphemeral", json!({ "channel": "deploys", "user": "U0BOB", "text": "x" })).await;
-    let whispered = whispered["message_ts"].as_str().unwrap();
+    let ephemeral = ephemeral["message_ts"].as_str().unwrap();
     world.slack.leave("carol", "deploys");
     for (method, args, code) in [
         ("chat.postMessage", post("nowhere"), "channel_not_found"),
@@ -120,9 +122,9 @@ async fn each_no_has_slacks_own_code() {
         ("chat.postEphemeral", json!({ "channel": "deploys", "user": "U0NOBODY", "text": "x" }), "user_not_found"),
         ("chat.postEphemeral", json!({ "channel": "deploys", "user": "U0CAROL", "text": "x" }), "user_not_in_channel"),
         ("chat.update", json!({ "channel": "deploys", "ts": "1.2", "text": "x" }), "message_not_found"),
-        ("chat.update", json!({ "channel": "deploys", "ts": alices, "text": "x" }), "cant_update_message"),
-        ("chat.update", json!({ "channel": "deploys", "ts": whispered, "text": "x" }), "message_not_found"),
-        ("chat.delete", json!({ "channel": "deploys", "ts": alices }), "cant_delete_message"),
+        ("chat.update", json!({ "channel": "deploys", "ts": alices_message, "text": "x" }), "cant_update_message"),
+        ("chat.update", json!({ "channel": "deploys", "ts": ephemeral, "text": "x" }), "message_not_found"),
+        ("chat.delete", json!({ "channel": "deploys", "ts": alices_message }), "cant_delete_message"),
         ("conversations.open", json!({}), "users_list_not_supplied"),
         ("conversations.open", json!({ "users": "U0NOBODY" }), "user_not_found"),
         ("views.open", json!({ "trigger_id": "1.2.3", "view": { "type": "modal" } }), "invalid_arguments"),
@@ -137,7 +139,7 @@ async fn each_no_has_slacks_own_code() {
 }
 
 #[tokio::test]
-async fn an_update_may_hold_four_thousand_characters() {
+async fn an_update_may_have_4000_characters() {
     let world = world().await;
     let ts = world.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
     let update = |n: usize| json!({ "channel": "deploys", "ts": ts, "text": "x".repeat(n) });
@@ -146,7 +148,7 @@ async fn an_update_may_hold_four_thousand_characters() {
 }
 
 #[tokio::test]
-async fn invalid_blocks_are_refused_with_the_place_of_the_mistake() {
+async fn invalid_blocks_are_refused_with_a_json_pointer() {
     let world = world().await;
     let header = json!([{ "type": "header", "text": { "type": "plain_text", "text": "x".repeat(151) } }]);
     let answer = world.call("chat.postMessage", json!({ "channel": "deploys", "text": "x", "blocks": header })).await;
@@ -160,11 +162,11 @@ async fn invalid_blocks_are_refused_with_the_place_of_the_mistake() {
     assert_eq!(world.call_result_code("chat.postMessage", args.clone()).await, "invalid_blocks");
     world.slack.refuse_tables(false);
     assert_eq!(world.call_result_code("chat.postMessage", args).await, "ok");
-    assert_eq!(world.slack.messages("deploys", None).len(), 1, "what was refused is not shown");
+    assert_eq!(world.slack.messages("deploys", None).len(), 1, "a refused message is not shown");
 }
 
 #[tokio::test]
-async fn without_a_token_there_is_no_answer() {
+async fn a_call_without_a_valid_token_is_refused() {
     let world = world().await;
     let error = async |request: reqwest::RequestBuilder| {
         request.send().await.unwrap().json::<Value>().await.unwrap()["error"].clone()
@@ -173,17 +175,17 @@ async fn without_a_token_there_is_no_answer() {
     assert_eq!(error(world.raw("auth.test").bearer_auth("xoxb-wrong")).await, "invalid_auth");
     let by_form = world.raw("auth.test").header("content-type", "application/x-www-form-urlencoded");
     assert_eq!(error(by_form.body(format!("token={TOKEN}"))).await, Value::Null);
-    assert_eq!(error(world.raw("api.test")).await, Value::Null, "api.test asks for no token");
+    assert_eq!(error(world.raw("api.test")).await, Value::Null, "api.test needs no token");
     assert_eq!(
         error(world.raw("auth.test").bearer_auth(TOKEN).header("content-type", "text/csv")).await,
         "invalid_post_type"
     );
     let recorded = serde_json::to_string(&world.slack.last_requests()).unwrap();
-    assert!(!recorded.contains("xoxb"), "tokens are not kept: {recorded}");
+    assert!(!recorded.contains("xoxb"), "tokens are not recorded: {recorded}");
 }
 
 #[tokio::test]
-async fn a_form_may_hold_blocks_as_json_inside_a_string() {
+async fn a_form_may_have_blocks_as_json_inside_a_string() {
     let world = world().await;
     let form =
         world.raw("chat.postMessage").bearer_auth(TOKEN).header("content-type", "application/x-www-form-urlencoded");
@@ -193,7 +195,7 @@ async fn a_form_may_hold_blocks_as_json_inside_a_string() {
 }
 
 #[tokio::test]
-async fn an_unknown_method_is_answered_and_remembered() {
+async fn an_unknown_method_is_refused_and_recorded() {
     let world = world().await;
     assert_eq!(world.call_result_code("chat.shout", json!({})).await, "unknown_method");
     let missing = world.slack.http.get(format!("{}/sim/slack/nothing", world.origin)).send().await.unwrap();
@@ -207,7 +209,7 @@ async fn an_unknown_method_is_answered_and_remembered() {
 }
 
 #[tokio::test]
-async fn a_channel_that_is_flooded_says_when_to_come_back() {
+async fn a_flooded_channel_answers_with_retry_after() {
     let world = world().await;
     let (client, token) = (world.client(), token());
     let session: Session<'_> = client.open_session(&token);
@@ -218,7 +220,7 @@ async fn a_channel_that_is_flooded_says_when_to_come_back() {
     }
     let Err(slack_morphism::errors::SlackClientError::RateLimitError(limited)) = session.chat_post_message(&post).await
     else {
-        panic!("the sixth message at once is one too many");
+        panic!("the sixth message must be refused");
     };
     assert_eq!(limited.retry_after, Some(Duration::from_secs(1)));
     world.clock.advance(SignedDuration::from_secs(1));
@@ -228,7 +230,7 @@ async fn a_channel_that_is_flooded_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn faults_strike_as_often_as_they_were_told_to() {
+async fn faults_strike_as_often_as_armed() {
     let world = world().await;
     let post = json!({ "channel": "deploys", "text": "x" });
     world.faults.arm(Fault::SlackDown, 1, None, None);
@@ -244,7 +246,7 @@ async fn faults_strike_as_often_as_they_were_told_to() {
 }
 
 #[tokio::test]
-async fn lists_come_in_pages() {
+async fn lists_have_pages() {
     let world = world().await;
     let page = async |query: &str| -> Value {
         let url = format!("{}/sim/slack/api/users.list?{query}", world.origin);
@@ -260,7 +262,7 @@ async fn lists_come_in_pages() {
 }
 
 #[tokio::test]
-async fn reactions_deletions_and_links_work_on_our_own_messages() {
+async fn the_bot_can_react_to_delete_and_link_its_own_messages() {
     let world = world().await;
     let ts = world.call("chat.postMessage", json!({ "channel": "deploys", "text": "x" })).await["ts"].clone();
     let reaction = json!({ "channel": "deploys", "timestamp": ts, "name": "white_check_mark" });

@@ -17,20 +17,20 @@ use crate::domain::sample;
 
 fn provenance(number: usize, text: &str, specified: &Version) -> Provenance {
     let (branch, commit) = (text.to_owned(), sample::sha('c'));
-    let why = match number % 4 {
+    let mismatch = match number % 4 {
         0 => GitMismatch::NotInBranch { branch, commit },
         1 => GitMismatch::RolledBack { branch, commit },
         2 => GitMismatch::NotInManifest { file: text.to_owned(), specified: specified.clone() },
         _ => return Provenance::Git,
     };
-    Provenance::NotFromGit { mismatch: why }
+    Provenance::NotFromGit { mismatch }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_arrival_and_any_batch_fits_and_nothing_from_outside_is_mark_up(
+    fn any_arrival_and_any_batch_is_within_the_limits_and_escaped(
         text in arbitrary_text(), count in 0_usize..60, failed in 0_usize..60, name in 1_usize..80, first in any::<bool>(),
     ) {
         // The longest tag that a registry allows.
@@ -50,7 +50,7 @@ proptest! {
                 _ => BatchedArrivalState::RollingOut,
             },
         };
-        let mut all = ArrivalBatch {
+        let mut batch = ArrivalBatch {
             environment: environment.clone(),
             branch: "b".repeat(name),
             began_at: Timestamp::UNIX_EPOCH,
@@ -59,15 +59,15 @@ proptest! {
             is_first_environment: first,
         };
         if first && count > 1 {
-            all.members[0].version.commit = Some(sample::sha('d'));
+            batch.members[0].version.commit = Some(sample::sha('d'));
         }
-        check_rendered(arrival_batch::render_arrival_batch(&all))?;
+        check_rendered(arrival_batch::render_arrival_batch(&batch))?;
         check_rendered(arrival_batch::render_failure(&member(0), &environment, &people))?;
         check_rendered(arrival_batch::render_recovery(&member(0), &environment))?;
-        let names: Vec<&str> = all.members.iter().map(|member| member.artefact.as_str()).collect();
+        let names: Vec<&str> = batch.members.iter().map(|member| member.artefact.as_str()).collect();
         check_rendered(arrival_batch::render_more_failures(&names, &environment, &people))?;
 
-        let one = Arrival {
+        let arrival = Arrival {
             message_key: MessageKey::new("arrival"),
             artefact: ArtefactName::new(&"a".repeat(name)),
             environment: environment.clone(),
@@ -84,8 +84,8 @@ proptest! {
             next_environment: first.then(|| environment.clone()),
             is_first_environment: first,
         };
-        check_rendered(arrival::render_arrival(&one))?;
-        check_rendered(arrival::render_recovery(&one))?;
-        check_rendered(arrival::render_authors_found(&one))?;
+        check_rendered(arrival::render_arrival(&arrival))?;
+        check_rendered(arrival::render_recovery(&arrival))?;
+        check_rendered(arrival::render_authors_found(&arrival))?;
     }
 }

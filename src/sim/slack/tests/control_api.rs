@@ -17,10 +17,12 @@ async fn a_command_arrives_signed_and_its_answer_is_private() {
     let ack = world.slack.type_command("alice", "deploys", "/list checkout & @bob in #releases").await.unwrap();
     assert_eq!((ack.status, ack.body["text"].as_str()), (200, Some("checkout runs 1.4")));
 
-    let heard = world.bot.last();
+    let received = world.bot.last();
     let verifier = SlackEventSignatureVerifier::new(&SECRET.to_owned().into());
-    let signature = heard.header("x-slack-signature");
-    verifier.verify(signature, &heard.body, heard.header("x-slack-request-timestamp")).expect("a good signature");
+    let signature = received.header("x-slack-signature");
+    verifier
+        .verify(signature, &received.body, received.header("x-slack-request-timestamp"))
+        .expect("a valid signature");
     for (field, value) in [
         ("command", "/list"),
         ("text", "checkout &amp; <@U0BOB|bob> in <#C0RELEASES|releases>"),
@@ -32,17 +34,17 @@ async fn a_command_arrives_signed_and_its_answer_is_private() {
         ("team_domain", "acme"),
         ("api_app_id", "A0GANTRY"),
     ] {
-        assert_eq!(heard.form(field), value, "{field}");
+        assert_eq!(received.form(field), value, "{field}");
     }
-    assert!(heard.form("response_url").starts_with(&format!("{}/sim/slack/hooks/", world.origin)));
+    assert!(received.form("response_url").starts_with(&format!("{}/sim/slack/hooks/", world.origin)));
     assert_eq!(world.texts("deploys", Some("alice")), ["checkout runs 1.4"]);
     assert!(world.texts("deploys", Some("bob")).is_empty());
     assert_eq!(world.slack.messages("deploys", None)[0].only_to.as_deref(), Some("alice"));
-    assert!(world.slack.calls().is_empty(), "the bot called nobody");
+    assert!(world.slack.calls().is_empty(), "the bot made no calls");
 }
 
 #[tokio::test]
-async fn an_answer_for_all_shows_what_was_typed_too_and_an_empty_one_shows_nothing() {
+async fn a_public_answer_shows_the_command_too_and_an_empty_one_shows_nothing() {
     let world = world().await;
     world.slack.type_command("alice", "deploys", "/list").await.unwrap();
     assert!(world.texts("deploys", None).is_empty());
@@ -57,7 +59,7 @@ async fn an_answer_for_all_shows_what_was_typed_too_and_an_empty_one_shows_nothi
 }
 
 #[tokio::test]
-async fn a_command_that_fails_is_told_by_slackbot_and_never_sent_again() {
+async fn slackbot_reports_a_failed_command_and_it_is_not_sent_again() {
     let world = world().await;
     world.bot.queue_reply(Reply::Status(500));
     assert_eq!(world.slack.type_command("alice", "deploys", "/promote checkout").await.unwrap().status, 500);
@@ -71,8 +73,8 @@ async fn a_command_that_fails_is_told_by_slackbot_and_never_sent_again() {
     world.slack.set_bot_url("http://127.0.0.1:1");
     world.slack.type_command("alice", "deploys", "/list").await.unwrap();
 
-    let told = world.slack.messages("deploys", None);
-    assert!(told.iter().all(|m| m.user == "slackbot" && m.only_to.as_deref() == Some("alice")));
+    let notices = world.slack.messages("deploys", None);
+    assert!(notices.iter().all(|m| m.user == "slackbot" && m.only_to.as_deref() == Some("alice")));
     assert_eq!(
         world.texts("deploys", Some("alice")),
         [
@@ -87,7 +89,7 @@ async fn a_command_that_fails_is_told_by_slackbot_and_never_sent_again() {
 }
 
 #[tokio::test]
-async fn what_nobody_could_do_is_refused_in_a_sentence() {
+async fn impossible_actions_are_refused_with_a_sentence() {
     let world = world().await;
     let error = world.slack.type_command("mallory", "deploys", "/list").await.unwrap_err();
     assert_eq!(error.to_string(), "There is nobody called mallory in this workspace.");
@@ -97,13 +99,13 @@ async fn what_nobody_could_do_is_refused_in_a_sentence() {
     assert!(world.slack.type_message("alice", "deploys", Some("1.2"), "x").await.is_err());
     assert!(world.slack.click("alice", "deploys", "1.2", "Approve").await.is_err());
     assert!(world.slack.submit("alice", "V1", &json!({})).await.is_err());
-    assert!(world.slack.type_command("gantry", "deploys", "/list").await.is_err(), "bots have no hands");
+    assert!(world.slack.type_command("gantry", "deploys", "/list").await.is_err(), "a bot cannot type commands");
 }
 
 #[tokio::test]
-async fn a_mention_is_heard_where_the_bot_is_and_a_direct_message_always() {
+async fn the_bot_gets_mentions_in_its_channels_and_all_direct_messages() {
     let world = world().await;
-    let said = world.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
+    let message = world.slack.type_message("alice", "deploys", None, "@gantry list").await.unwrap();
     let event = world.bot.last().json();
     assert_eq!(event["type"], "event_callback");
     assert!(event["event_id"].as_str().unwrap().starts_with("Ev"));
@@ -111,18 +113,22 @@ async fn a_mention_is_heard_where_the_bot_is_and_a_direct_message_always() {
     assert_eq!(event["event"]["text"], "<@U0GANTRY> list");
     assert_eq!(
         (event["event"]["ts"].as_str(), event["event"]["channel"].as_str()),
-        (Some(&*said.id), Some("C0DEPLOYS"))
+        (Some(&*message.id), Some("C0DEPLOYS"))
     );
 
-    let reply = world.slack.type_message("bob", "deploys", Some(&said.id), "@gantry why?").await.unwrap();
-    assert_eq!(world.bot.last().json()["event"]["thread_ts"], said.id);
+    let reply = world.slack.type_message("bob", "deploys", Some(&message.id), "@gantry why?").await.unwrap();
+    assert_eq!(world.bot.last().json()["event"]["thread_ts"], message.id);
     let nested = world.slack.type_message("bob", "deploys", Some(&reply.id), "@gantry and?").await.unwrap();
-    assert_eq!(world.slack.messages("deploys", None)[2].thread, Some(said.id), "a reply to a reply joins the thread");
+    assert_eq!(
+        world.slack.messages("deploys", None)[2].thread,
+        Some(message.id),
+        "a reply to a reply joins the thread"
+    );
     assert!(nested.ack.is_some());
 
     for (channel, text) in [("deploys", "no mention"), ("secret", "@gantry are you here?")] {
-        let said = world.slack.type_message("alice", channel, None, text).await.unwrap();
-        assert_eq!(said.ack, None, "{channel}: {text}");
+        let message = world.slack.type_message("alice", channel, None, text).await.unwrap();
+        assert_eq!(message.ack, None, "{channel}: {text}");
     }
     world.slack.type_message("alice", "@gantry", None, "list").await.unwrap();
     let event = world.bot.last().json();
@@ -138,7 +144,7 @@ async fn a_mention_is_heard_where_the_bot_is_and_a_direct_message_always() {
 }
 
 #[tokio::test]
-async fn an_event_that_was_not_taken_comes_three_times_more() {
+async fn a_failed_event_is_redelivered_three_times() {
     let world = world().await;
     let scheduler = Scheduler::new(world.clock.clone());
     world.slack.enable_redelivery(scheduler.clone());
@@ -153,13 +159,16 @@ async fn an_event_that_was_not_taken_comes_three_times_more() {
         world.clock.advance_to(due);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let heard = world.bot.received_requests();
-    let numbers: Vec<&str> = heard.iter().map(|h| h.header("x-slack-retry-num")).collect();
+    let received = world.bot.received_requests();
+    let numbers: Vec<&str> = received.iter().map(|h| h.header("x-slack-retry-num")).collect();
     assert_eq!(numbers, ["", "1", "2", "3"]);
-    assert_eq!(heard[3].header("x-slack-retry-reason"), "http_error");
-    assert!(heard.iter().all(|h| h.json()["event_id"] == heard[0].json()["event_id"]));
-    let at = |h: &ReceivedRequest| h.header("x-slack-request-timestamp").parse::<i64>().unwrap();
-    assert_eq!((at(&heard[2]) - at(&heard[1]), at(&heard[3]) - at(&heard[2])), (60, 300));
+    assert_eq!(received[3].header("x-slack-retry-reason"), "http_error");
+    assert!(received.iter().all(|h| h.json()["event_id"] == received[0].json()["event_id"]));
+    let sent_at = |h: &ReceivedRequest| h.header("x-slack-request-timestamp").parse::<i64>().unwrap();
+    assert_eq!(
+        (sent_at(&received[2]) - sent_at(&received[1]), sent_at(&received[3]) - sent_at(&received[2])),
+        (60, 300)
+    );
     stop.cancel();
     running.await.unwrap();
 }
@@ -175,9 +184,9 @@ async fn a_click_names_its_button_and_can_replace_the_message() {
     assert_eq!(error.to_string(), "There is no button \"Launch\"; there are Approve, Reject.");
 
     assert_eq!(world.slack.click("bob", "deploys", ts, "Approve").await.unwrap().status, 200);
-    let heard = world.bot.last();
-    assert_eq!(heard.path, "/slack/interactions");
-    let payload = heard.payload();
+    let received = world.bot.last();
+    assert_eq!(received.path, "/slack/interactions");
+    let payload = received.payload();
     assert_eq!(payload["type"], "block_actions");
     assert_eq!((payload["user"]["id"].as_str(), payload["team"]["id"].as_str()), (Some("U0BOB"), Some("T0ACME")));
     assert_eq!((payload["message"]["ts"].as_str(), payload["channel"]["id"].as_str()), (Some(ts), Some("C0DEPLOYS")));
@@ -196,7 +205,7 @@ async fn a_click_names_its_button_and_can_replace_the_message() {
 }
 
 #[tokio::test]
-async fn an_ephemeral_message_is_clicked_by_its_owner_and_changed_through_the_response_url() {
+async fn only_its_owner_can_click_an_ephemeral_message_and_the_response_url_changes_it() {
     let world = world().await;
     let blocks = buttons(&["Share"]);
     world.bot.queue_reply(Reply::Json(json!({ "text": "list", "blocks": blocks })));
@@ -215,7 +224,7 @@ async fn an_ephemeral_message_is_clicked_by_its_owner_and_changed_through_the_re
 }
 
 #[tokio::test]
-async fn an_answer_stands_behind_its_acknowledgement_however_quick_it_is() {
+async fn an_early_answer_is_shown_after_the_acknowledgement() {
     let world = world().await;
     world.bot.queue_reply(Reply::ResponseUrlFirst("looking"));
     world.slack.type_command("alice", "deploys", "/list").await.unwrap();
@@ -233,31 +242,31 @@ async fn an_answer_stands_behind_its_acknowledgement_however_quick_it_is() {
 }
 
 #[tokio::test]
-async fn a_response_url_has_five_uses_in_half_an_hour() {
+async fn a_response_url_works_five_times_in_half_an_hour() {
     let world = world().await;
     let hook = async || {
         world.slack.type_command("alice", "deploys", "/list").await.unwrap();
         world.bot.last().form("response_url")
     };
-    let used = hook().await;
+    let used_url = hook().await;
     for n in 0..5 {
-        assert_eq!(world.respond(&used, json!({ "text": format!("{n}") })).await.0, 200);
+        assert_eq!(world.respond(&used_url, json!({ "text": format!("{n}") })).await.0, 200);
     }
-    let (status, body) = world.respond(&used, json!({ "text": "6" })).await;
+    let (status, body) = world.respond(&used_url, json!({ "text": "6" })).await;
     assert_eq!((status, body.as_ref()), (404, br#"{"error":"used_url","ok":false}"#.as_slice()));
 
-    let old = hook().await;
+    let old_url = hook().await;
     world.clock.advance(SignedDuration::from_mins(30));
-    assert_eq!(world.respond(&old, json!({ "text": "just in time", "response_type": "in_channel" })).await.0, 200);
+    assert_eq!(world.respond(&old_url, json!({ "text": "just in time", "response_type": "in_channel" })).await.0, 200);
     world.clock.advance(SignedDuration::from_secs(1));
-    let (status, body) = world.respond(&old, json!({ "text": "late" })).await;
+    let (status, body) = world.respond(&old_url, json!({ "text": "late" })).await;
     assert_eq!((status, body.as_ref()), (404, br#"{"error":"expired_url","ok":false}"#.as_slice()));
 
-    let fresh = hook().await;
-    let (status, body) = world.respond(&fresh, json!({ "text": "x", "blocks": [{ "type": "?" }] })).await;
+    let fresh_url = hook().await;
+    let (status, body) = world.respond(&fresh_url, json!({ "text": "x", "blocks": [{ "type": "?" }] })).await;
     assert_eq!((status, body.as_ref()), (400, br#"{"error":"invalid_blocks","ok":false}"#.as_slice()));
     world.faults.arm(Fault::SlackDown, 1, None, None);
-    assert_eq!(world.respond(&fresh, json!({ "text": "x" })).await.0, 503);
+    assert_eq!(world.respond(&fresh_url, json!({ "text": "x" })).await.0, 503);
     let unknown = format!("{}/sim/slack/hooks/none", world.origin);
     assert_eq!(world.respond(&unknown, json!({ "text": "x" })).await.0, 404);
     assert_eq!(world.texts("deploys", Some("bob")), ["just in time"]);
@@ -278,7 +287,7 @@ fn modal() -> Value {
 }
 
 #[tokio::test]
-async fn a_modal_is_opened_with_a_fresh_trigger_only_and_only_once() {
+async fn a_modal_needs_a_fresh_trigger_that_works_once() {
     let world = world().await;
     let (client, token) = (world.client(), token());
     let session: Session<'_> = client.open_session(&token);
@@ -299,7 +308,7 @@ async fn a_modal_is_opened_with_a_fresh_trigger_only_and_only_once() {
 }
 
 #[tokio::test]
-async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
+async fn a_submitted_modal_stays_changes_or_closes_as_the_bot_answers() {
     let world = world().await;
     world.slack.type_command("alice", "deploys", "/gantry lock").await.unwrap();
     let trigger = world.bot.last().form("trigger_id");
@@ -308,7 +317,7 @@ async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
 
     let error = world.slack.submit("alice", id, &json!({})).await.unwrap_err().to_string();
     assert_eq!(error, "\"Why\" must be filled in; give a value for why or reason.");
-    assert!(world.slack.submit("bob", id, &json!({ "why": "x" })).await.is_err(), "it stands before alice");
+    assert!(world.slack.submit("bob", id, &json!({ "why": "x" })).await.is_err(), "the modal is open for alice");
 
     let errors = json!({ "why": "Say more." });
     world.bot.queue_reply(Reply::Json(json!({ "response_action": "errors", "errors": errors })));
@@ -334,7 +343,7 @@ async fn a_modal_that_is_submitted_stays_changes_or_closes_as_the_bot_says() {
 }
 
 #[tokio::test]
-async fn the_home_is_published_and_its_buttons_pressed() {
+async fn the_home_is_published_and_its_buttons_can_be_clicked() {
     let world = world().await;
     assert_eq!(world.slack.home("alice"), Value::Null);
     world.slack.open_home("alice").await.unwrap();
@@ -348,7 +357,7 @@ async fn the_home_is_published_and_its_buttons_pressed() {
 }
 
 #[tokio::test]
-async fn whoever_watches_is_told_of_every_visible_change() {
+async fn listeners_are_called_after_every_visible_change() {
     let world = world().await;
     let changes = Arc::new(AtomicUsize::new(0));
     let counter = changes.clone();
@@ -367,7 +376,7 @@ async fn whoever_watches_is_told_of_every_visible_change() {
 }
 
 #[tokio::test]
-async fn every_message_has_its_own_id_even_when_time_stands_still() {
+async fn every_message_has_its_own_id_even_if_the_clock_stands_still() {
     let world = world().await;
     for _ in 0..3 {
         world.slack.type_message("alice", "deploys", None, "x").await.unwrap();

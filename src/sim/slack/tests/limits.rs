@@ -51,12 +51,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_page_of_a_list_fits(
+    fn any_page_of_a_list_is_within_the_limits(
         environment_count in 2_usize..30, artefacts in 0_usize..130, name in 1_usize..80,
-        version in "[A-Za-z0-9_.-]{1,128}", reason in "\\PC{0,300}", page in 0_usize..5, one in any::<bool>(),
+        version in "[A-Za-z0-9_.-]{1,128}", reason in "\\PC{0,300}", page in 0_usize..5, is_filtered in any::<bool>(),
     ) {
         let catalogue = catalogue(environment_count, artefacts, name);
-        let filter = ListFilter { artefact: None, environment: one.then(|| catalogue.ladder.environments()[0].name.clone()) };
+        let filter = ListFilter { artefact: None, environment: is_filtered.then(|| catalogue.ladder.environments()[0].name.clone()) };
         let listing = Listing::from_catalogue(&catalogue, filter, page, |_, _| ListCell {
             version: Some(version.as_str().into()),
             state: RolloutState::Degraded { reason: reason.as_str().into() },
@@ -64,28 +64,28 @@ proptest! {
             is_behind: Some(true),
             not_from_git: true,
         });
-        let said = render_list(&listing, Viewer::Person, Timestamp::UNIX_EPOCH);
-        let message = said.into_message(Destination::Edit { key: MessageKey::new("list") });
+        let rendered = render_list(&listing, Viewer::Person, Timestamp::UNIX_EPOCH);
+        let message = rendered.into_message(Destination::Edit { key: MessageKey::new("list") });
         prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
         prop_assert_eq!(check_blocks(message.plain.as_ref().unwrap_or(&message.blocks)), Ok(()));
     }
     #[test]
-    fn any_difference_fits(
-        old in "(\\PC{0,20}\n){0,60}", new in "([<>&`\ta b.]{0,90}\n?){0,60}", chars in any::<String>(), most in 0_usize..4_000,
+    fn any_text_diff_is_within_the_limits(
+        old in "(\\PC{0,20}\n){0,60}", new in "([<>&`\ta b.]{0,90}\n?){0,60}", chars in any::<String>(), max_chars in 0_usize..4_000,
     ) {
         for (old, new) in [(&old, &new), (&new, &chars), (&chars, &old)] {
             for difference in [LineDiff::from_texts(old, new), LineDiff::from_patch(&LineDiff::from_texts(old, new).to_unified_patch(&chars))] {
-                let shown = text_diff::render_text_diff(&difference, most);
+                let shown = text_diff::render_text_diff(&difference, max_chars);
                 if shown.blocks.is_empty() {
                     continue;
                 }
-                let said = Rendered { text: "what differs".to_owned(), blocks: shown.blocks };
-                let message = said.into_message(Destination::Edit { key: MessageKey::new("diff") });
+                let rendered = Rendered { text: "what differs".to_owned(), blocks: shown.blocks };
+                let message = rendered.into_message(Destination::Edit { key: MessageKey::new("diff") });
                 prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
                 let plain = message.plain.as_ref().unwrap_or(&message.blocks);
                 prop_assert_eq!(check_blocks(plain), Ok(()));
                 let fenced = plain[0]["text"]["text"].as_str().unwrap_or("``````").matches("```").count();
-                prop_assert_eq!(fenced, 2, "nothing breaks out of the fence");
+                prop_assert_eq!(fenced, 2, "text cannot close the fence");
             }
         }
     }
@@ -160,17 +160,17 @@ pub(super) fn check_rendered(rendered: Rendered) -> Result<(), TestCaseError> {
     }
     for text in texts {
         let mut rest = text.as_str();
-        while let Some((before, behind)) = rest.split_once('<') {
+        while let Some((before, after)) = rest.split_once('<') {
             prop_assert!(!before.contains('>'), "an end without a beginning in {}", text);
-            let (inside, behind) = behind.split_once('>').expect("an end");
-            let ours = ["@U0", "https://github.com/acme/", "https://acme.slack.com/", "!date^"];
-            prop_assert!(ours.iter().any(|ours| inside.starts_with(ours)), "<{}> in {}", inside, text);
-            rest = behind;
+            let (inside, after) = after.split_once('>').expect("an end");
+            let own_markup = ["@U0", "https://github.com/acme/", "https://acme.slack.com/", "!date^"];
+            prop_assert!(own_markup.iter().any(|markup| inside.starts_with(markup)), "<{}> in {}", inside, text);
+            rest = after;
         }
         prop_assert!(!rest.contains('>'), "an end without a beginning in {}", text);
-        for (at, _) in text.match_indices('&') {
+        for (index, _) in text.match_indices('&') {
             let escapes = ["&amp;", "&lt;", "&gt;"];
-            prop_assert!(escapes.iter().any(|escape| text[at..].starts_with(escape)), "a bare & in {}", text);
+            prop_assert!(escapes.iter().any(|escape| text[index..].starts_with(escape)), "a bare & in {}", text);
         }
     }
     Ok(())
@@ -180,52 +180,52 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_status_fits_and_nothing_from_outside_is_mark_up(
+    fn any_status_is_within_the_limits_and_escaped(
         text in arbitrary_text(), count in 0_usize..12, stage in 0_usize..8, steps in 0_usize..60,
     ) {
         let now = Timestamp::UNIX_EPOCH;
         let changes: Vec<Change> = (0..count).map(|n| change(n as u64, &text, (stage + n) % 8)).collect();
-        let card = |it: &Change| (it.id, "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned());
-        let known = StatusDetails {
-            stage_since: changes.iter().map(|it| (it.id, now)).collect(),
+        let card = |change: &Change| (change.id, "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned());
+        let details = StatusDetails {
+            stage_since: changes.iter().map(|change| (change.id, now)).collect(),
             card_links: changes.iter().map(card).collect(),
         };
         let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), PAGE_SIZE);
-        check_rendered(render_status(&ListFilter::default(), page, StatusCounts { under_way: count, watched: 0 }, &known, Viewer::Person, now))?;
+        check_rendered(render_status(&ListFilter::default(), page, StatusCounts { under_way: count, watched: 0 }, &details, Viewer::Person, now))?;
         let step = ChangeEvent { at: now, kind: text.clone(), by: Some(Actor::Github(text.clone())) };
         let detailed: Vec<_> = changes.into_iter().map(|change| (change, vec![step.clone(); steps])).collect();
         if !detailed.is_empty() {
-            check_rendered(render_details(&detailed, &known, now))?;
-            check_rendered(render_details(&detailed[..1], &known, now))?;
+            check_rendered(render_details(&detailed, &details, now))?;
+            check_rendered(render_details(&detailed[..1], &details, now))?;
         }
     }
 
     #[test]
-    fn any_history_fits_and_nothing_from_outside_is_mark_up(
+    fn any_history_is_within_the_limits_and_escaped(
         text in arbitrary_text(), count in 0_usize..25, stage in 0_usize..8, back in any::<bool>(),
     ) {
         let now = Timestamp::UNIX_EPOCH;
         let plan = change(1, &text, 0).plan;
-        let told = ArrivalDetails {
+        let arrival = ArrivalDetails {
             version: plan.version.clone(),
             failed: back.then(|| text.clone()),
             commit: plan.drift.commits.first().cloned(),
             took: None,
             message: None,
         };
-        let happening = |n: usize| {
+        let entry = |n: usize| {
             let lock = Lock { reason: text.clone(), ..sample::lock() };
             let (artefact, environment) = (plan.artefact.clone(), plan.environment.clone());
-            let what = match n % 4 {
+            let event = match n % 4 {
                 0 | 1 => HistoryEvent::Change(Box::new(change(n as u64, &text, (stage + n) % 8))),
-                2 => HistoryEvent::Arrival(Box::new(ArrivalRecord { artefact, environment, details: told.clone() })),
+                2 => HistoryEvent::Arrival(Box::new(ArrivalRecord { artefact, environment, details: arrival.clone() })),
                 _ => HistoryEvent::Locked(lock),
             };
-            HistoryEntry { position: LedgerPosition(i64::try_from(n).unwrap_or_default()), at: now, event: what, message_key: Some(MessageKey::new("card")) }
+            HistoryEntry { position: LedgerPosition(i64::try_from(n).unwrap_or_default()), at: now, event, message_key: Some(MessageKey::new("card")) }
         };
         let links: std::collections::HashMap<_, _> = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
         let cursor = if back { Cursor::Later(LedgerPosition(0)) } else { Cursor::Start };
-        let page = Page::from_cursor(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
+        let page = Page::from_cursor(Order::NewestFirst, &cursor, (0..count).map(entry).collect(), 20);
         check_rendered(render_history(&ListFilter::default(), Some(99), page, &links, Viewer::Person, now))?;
     }
 }
@@ -234,8 +234,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_diff_fits_and_nothing_from_outside_is_mark_up(
-        text in arbitrary_text(), commits in 0_usize..21, hotfixes in 0_usize..21, files in 0_usize..300, turned in any::<bool>(),
+    fn any_diff_is_within_the_limits_and_escaped(
+        text in arbitrary_text(), commits in 0_usize..21, hotfixes in 0_usize..21, files in 0_usize..300, is_reversed in any::<bool>(),
         count in 0_usize..40, page in 0_usize..5, waiting in 0_usize..3, state in 0_usize..5,
     ) {
         let now = Timestamp::UNIX_EPOCH;
@@ -246,13 +246,13 @@ proptest! {
             commits_in_all: 250,
             hotfixes: vec![commit; hotfixes],
             hotfixes_in_all: hotfixes as u64,
-            hotfixes_cut: turned,
+            hotfixes_cut: is_reversed,
             files: FileSummary {
                 files: files as u64,
                 additions: u64::MAX,
                 deletions: 7,
                 cut: files > 250,
-                concern: turned.then_some(3),
+                concern: is_reversed.then_some(3),
                 most: sample::files(&vec![text.as_str(); files.min(10)]).changed,
             },
             url: Some("https://github.com/acme/checkout/compare/a...b".to_owned()),
@@ -275,23 +275,23 @@ proptest! {
                 _ => GitState::Branch { branch: text.clone(), head: sample::sha('d'), undeployed: UndeployedCommits::Commits(2) },
             },
         };
-        let (source, target) = if turned { ("prod", "staging") } else { ("staging", "prod") };
+        let (source, target) = if is_reversed { ("prod", "staging") } else { ("staging", "prod") };
         let prod = EnvironmentName::new("prod");
-        let words = ManifestDiff { file: text.clone(), difference: LineDiff::from_texts(&text, &text.replace('a', "b\n")) };
+        let manifest_diff = ManifestDiff { file: text.clone(), difference: LineDiff::from_texts(&text, &text.replace('a', "b\n")) };
         let diff = Diff {
             artefact: ArtefactName::new(&"a".repeat(80)),
             source: side(source),
             target: side(target),
             result: match state {
                 4 => DiffResult::Unknown(text.clone()),
-                _ => DiffResult::Different { behind: (commits > 0).then(|| prod.clone()), drift: Box::new(drift), upper_is_newer: turned },
+                _ => DiffResult::Different { behind: (commits > 0).then(|| prod.clone()), drift: Box::new(drift), upper_is_newer: is_reversed },
             },
-            next_promotion: Some(NextPromotion { environment: prod, version: turned.then(|| version.clone()) }),
+            next_promotion: Some(NextPromotion { environment: prod, version: is_reversed.then(|| version.clone()) }),
             compared_commits: None,
-            manifest_diff: Some(words.clone()),
+            manifest_diff: Some(manifest_diff.clone()),
         };
-        let one = diff::render_artefact_diff(&diff, Some(&vec![words; files.min(30)]), &ladder, &Authors::new(), now);
-        check_rendered(one.rendered)?;
+        let artefact_diff = diff::render_artefact_diff(&diff, Some(&vec![manifest_diff; files.min(30)]), &ladder, &Authors::new(), now);
+        check_rendered(artefact_diff.rendered)?;
         check_rendered(diff::render_file_comment(&diff))?;
         let pair = (&EnvironmentName::new(source), &EnvironmentName::new(target));
         let all = diff::render_all_diffs(&vec![diff; count], count + waiting, pair, page, Viewer::Person, &ladder, now);
