@@ -73,8 +73,8 @@ impl Ci {
     }
 
     /// Sets the lookup of the paths that a commit of a repository touches. It is used by builds with `paths`.
-    pub fn set_changed_paths_lookup(&self, changes: impl Fn(&str, &Sha) -> Vec<String> + Send + Sync + 'static) {
-        self.lock().changed_paths = Some(Arc::new(changes));
+    pub fn set_changed_paths_lookup(&self, lookup: impl Fn(&str, &Sha) -> Vec<String> + Send + Sync + 'static) {
+        self.lock().changed_paths = Some(Arc::new(lookup));
     }
 
     /// Calls `listener` after each build, inside the scheduler's step.
@@ -110,17 +110,17 @@ impl Ci {
     }
 
     fn select_builds(&self, repository: &str, branch: &str, commit: &Sha) -> Vec<BuildConfig> {
-        let changes = self.lock().changed_paths.clone();
-        let touches = |build: &BuildConfig| match &changes {
-            Some(changes) if !build.paths.is_empty() => {
-                changes(repository, commit).iter().any(|path| build.paths.iter().any(|glob| is_path_match(glob, path)))
+        let lookup = self.lock().changed_paths.clone();
+        let touches_paths = |build: &BuildConfig| match &lookup {
+            Some(lookup) if !build.paths.is_empty() => {
+                lookup(repository, commit).iter().any(|path| build.paths.iter().any(|glob| is_path_match(glob, path)))
             }
             _ => true,
         };
-        let here = |build: &&BuildConfig| {
-            build.repository == repository && build.branches.iter().any(|b| b == branch) && touches(build)
+        let is_selected = |build: &&BuildConfig| {
+            build.repository == repository && build.branches.iter().any(|b| b == branch) && touches_paths(build)
         };
-        self.builds.iter().filter(here).cloned().collect()
+        self.builds.iter().filter(is_selected).cloned().collect()
     }
 
     fn build(&self, build: &BuildConfig, branch: &str, commit: &Sha, at: Timestamp) -> BuiltImage {
@@ -142,18 +142,19 @@ impl Ci {
 
     fn next_tag(&self, state: &CiState, build: &BuildConfig, branch: &str, commit: &Sha) -> String {
         // Tags that were removed from the registry count too, so that a number is never reused.
-        let known = || {
-            let ours = state.commits.keys().filter(|(image, _)| *image == build.image).map(|(_, tag)| tag.clone());
-            self.registry.tags(&build.image).into_iter().chain(ours)
+        let used_tags = || {
+            let remembered =
+                state.commits.keys().filter(|(image, _)| *image == build.image).map(|(_, tag)| tag.clone());
+            self.registry.tags(&build.image).into_iter().chain(remembered)
         };
         match build.tag_style {
             TagStyle::ShortSha => format!("{}-{}", branch.replace('/', "-"), commit.short()),
             TagStyle::Semver => {
-                let (major, minor, patch) = known().filter_map(|tag| semver(&tag)).max().unwrap_or((1, 0, 0));
+                let (major, minor, patch) = used_tags().filter_map(|tag| semver(&tag)).max().unwrap_or((1, 0, 0));
                 format!("{major}.{minor}.{}", patch + 1)
             }
             TagStyle::Opaque => {
-                let last = known().filter_map(|tag| tag.strip_prefix("build-")?.parse::<u64>().ok()).max();
+                let last = used_tags().filter_map(|tag| tag.strip_prefix("build-")?.parse::<u64>().ok()).max();
                 format!("build-{}", last.unwrap_or_default() + 1)
             }
         }
@@ -222,13 +223,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_quick_commits_are_both_built_in_their_order() {
+    async fn two_quick_commits_are_both_built_in_order() {
         let (ci, clock, built_images) = ci();
         ci.branch_moved("acme/checkout", "develop", &sha("a"));
         clock.advance(SignedDuration::from_millis(10));
         ci.branch_moved("acme/checkout", "develop", &sha("b"));
         tokio::task::yield_now().await;
-        assert!(built_images.lock().unwrap().is_empty(), "a build takes its time");
+        assert!(built_images.lock().unwrap().is_empty(), "a build is not instant");
         run_until_idle(&ci, &clock).await;
         assert_eq!(
             *built_images.lock().unwrap(),
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_style_names_its_images_in_its_own_way() {
+    async fn each_tag_style_names_images_differently() {
         let (ci, clock, built_images) = ci();
         ci.registry.publish("ghcr.io/acme/search", "1.4.9", None, Timestamp::UNIX_EPOCH);
         ci.registry.publish("ghcr.io/acme/search", "1.4.10", None, Timestamp::UNIX_EPOCH);
@@ -255,17 +256,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_number_is_not_given_twice_even_when_its_image_is_gone() {
+    async fn a_tag_number_is_not_reused_after_its_image_is_removed() {
         let (ci, _, built_images) = ci();
         let first = ci.build_now("acme/search", "develop", &sha("a"), Timestamp::UNIX_EPOCH);
         ci.registry.remove(&first[0].image, &first[0].tag);
         let second = ci.build_now("acme/search", "qa", &sha("b"), Timestamp::UNIX_EPOCH);
         assert_eq!((first[0].tag.as_str(), second[0].tag.as_str()), ("1.0.1", "1.0.2"));
-        assert!(built_images.lock().unwrap().is_empty(), "history is told to nobody");
+        assert!(built_images.lock().unwrap().is_empty(), "listeners are not called for history");
     }
 
     #[tokio::test]
-    async fn a_commit_that_does_not_concern_an_artefact_is_not_built() {
+    async fn a_commit_outside_the_paths_of_an_artefact_is_not_built() {
         let (ci, _, _) = ci();
         ci.set_changed_paths_lookup(|_, commit| {
             vec![if commit.short() == "aaaaaaa" { "mailer/src/x.rs" } else { "shop/x.rs" }.to_owned()]

@@ -58,7 +58,7 @@ fn router(world: World) -> Router {
 /// A browser sends the origin of the page; only the demo's own page may use the control API.
 async fn same_origin(State(world): State<World>, headers: HeaderMap, request: Request, next: Next) -> Response {
     match headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default()) {
-        Some(origin) if !is_own(origin, &world.origin) => {
+        Some(origin) if !is_own_origin(origin, &world.origin) => {
             error_response(StatusCode::FORBIDDEN, "The demo's control API is used from its own page only.")
         }
         _ => next.run(request).await,
@@ -66,7 +66,7 @@ async fn same_origin(State(world): State<World>, headers: HeaderMap, request: Re
 }
 
 /// The demo's own address, or this machine by another name at the same port.
-fn is_own(origin: &str, own: &str) -> bool {
+fn is_own_origin(origin: &str, own: &str) -> bool {
     let port = own.rsplit_once(':').map_or("", |(_, port)| port);
     let names = ["localhost", "127.0.0.1", "[::1]"];
     origin == own || names.iter().any(|name| origin.strip_prefix("http://") == Some(&format!("{name}:{port}")))
@@ -117,7 +117,7 @@ async fn command(State(world): State<World>, Body(typed): Body<TypedText>) -> Re
 
 async fn post_message(State(world): State<World>, Body(typed): Body<TypedText>) -> Response {
     match world.slack.type_message(&typed.user, &typed.channel, typed.thread.as_deref(), &typed.text).await {
-        Ok(said) => Json(said).into_response(),
+        Ok(message) => Json(message).into_response(),
         Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
 }
@@ -131,12 +131,12 @@ struct Click {
 }
 
 async fn click(State(world): State<World>, Body(click): Body<Click>) -> Response {
-    let pressed = if click.message == "home" {
+    let acknowledged = if click.message == "home" {
         world.slack.click_view(&click.user, "home", &click.button).await
     } else {
         world.slack.click(&click.user, &click.channel, &click.message, &click.button).await
     };
-    match pressed {
+    match acknowledged {
         Ok(ack) => ack_response(&world, &click.user, &ack),
         Err(error) => error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
     }
@@ -254,12 +254,12 @@ async fn home(State(world): State<World>, Query(query): Query<HomeQuery>) -> Res
         if let Err(error) = slack.open_home(&query.user).await {
             return error_response(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string());
         }
-        let made = async {
+        let published = async {
             while slack.home(&query.user)["hash"] == before {
                 tokio::time::sleep(HOME_POLL_INTERVAL).await;
             }
         };
-        let _ = tokio::time::timeout(HOME_TIMEOUT, made).await;
+        let _ = tokio::time::timeout(HOME_TIMEOUT, published).await;
     }
     Json(slack.home(&query.user)).into_response()
 }
@@ -272,11 +272,11 @@ async fn state(State(world): State<World>) -> Json<Value> {
     let environments: BTreeMap<_, _> = ENVIRONMENTS
         .iter()
         .map(|(environment, _)| {
-            let things: BTreeMap<_, _> = ARTEFACTS
+            let artefacts: BTreeMap<_, _> = ARTEFACTS
                 .iter()
-                .map(|thing| (thing.name, summarize_artefact_state(&world, environment, thing)))
+                .map(|artefact| (artefact.name, summarize_artefact_state(&world, environment, artefact)))
                 .collect();
-            (*environment, things)
+            (*environment, artefacts)
         })
         .collect();
     let repositories: BTreeMap<_, _> = world
@@ -304,13 +304,13 @@ async fn state(State(world): State<World>) -> Json<Value> {
 }
 
 /// The state of one artefact in one environment, from the cluster. Of several workloads, the least advanced counts.
-fn summarize_artefact_state(world: &World, environment: &str, thing: &crate::sim::world::SimArtefact) -> Value {
+fn summarize_artefact_state(world: &World, environment: &str, artefact: &crate::sim::world::SimArtefact) -> Value {
     let severity =
-        |state: &str| ["missing", "degraded", "rolling_out", "running"].iter().position(|known| *known == state);
-    let states = thing.workloads().into_iter().map(|workload| world.cluster.state(environment, &workload));
+        |state: &str| ["missing", "degraded", "rolling_out", "running"].iter().position(|name| *name == state);
+    let states = artefact.workloads().into_iter().map(|workload| world.cluster.state(environment, &workload));
     let Some(worst) = states.min_by_key(|state| severity(state.state)) else { return Value::Null };
     let version = worst.image.as_deref().and_then(|image| image.rsplit_once(':')).map(|(_, tag)| tag.to_owned());
-    let commit = version.as_deref().and_then(|tag| world.ci.commit_of(&thing.image(), tag));
+    let commit = version.as_deref().and_then(|tag| world.ci.commit_of(&artefact.image(), tag));
     json!({ "version": version, "commit": commit, "state": worst.state, "ready": worst.ready, "wanted": worst.wanted, "reason": worst.reason })
 }
 
@@ -324,7 +324,7 @@ async fn describe(State(world): State<World>) -> Json<Value> {
     let commands: Vec<Value> = slash.chain(std::iter::once(gantry)).collect();
     let people: Vec<_> = world.slack.people().into_iter().filter(|person| !person.bot).collect();
     let artefacts: Vec<_> =
-        ARTEFACTS.iter().map(|thing| json!({ "name": thing.name, "repository": thing.repository })).collect();
+        ARTEFACTS.iter().map(|artefact| json!({ "name": artefact.name, "repository": artefact.repository })).collect();
     Json(json!({
         "people": people,
         "channels": world.slack.channels(),
@@ -341,26 +341,26 @@ struct GraphQuery {
 }
 
 async fn graph(State(world): State<World>, Query(query): Query<GraphQuery>) -> Json<Value> {
-    const SHOWN: usize = 60;
-    Json(json!({ "commits": world.github.graph(&query.repository, SHOWN) }))
+    const MAX_COMMITS: usize = 60;
+    Json(json!({ "commits": world.github.graph(&query.repository, MAX_COMMITS) }))
 }
 
 async fn stream(State(world): State<World>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let closing = world.closing.clone();
     let changes = futures::stream::unfold(world.subscribe_updates(), |mut changes| async move {
-        let what = match changes.recv().await {
-            Ok(changed) => changed,
+        let topic = match changes.recv().await {
+            Ok(topic) => topic,
             // The reader missed updates. It fetches the messages now, and the rest with the next update.
             Err(RecvError::Lagged(_)) => UpdateTopic::Messages,
             Err(RecvError::Closed) => return None,
         };
-        let what = match what {
+        let topic = match topic {
             UpdateTopic::Messages => "messages",
             UpdateTopic::State => "state",
             UpdateTopic::Git => "git",
             UpdateTopic::Builds => "builds",
         };
-        Some((Ok(Event::default().event("changed").data(json!({ "what": what }).to_string())), changes))
+        Some((Ok(Event::default().event("changed").data(json!({ "what": topic }).to_string())), changes))
     });
     Sse::new(changes.take_until(closing.cancelled_owned())).keep_alive(KeepAlive::default())
 }

@@ -81,7 +81,7 @@ impl Demo {
             name => details.find_variable(name),
         };
         let secrets =
-            Secrets::read(&config, environment).map_err(|wrong| DemoError::Configuration(wrong.join("; ")))?;
+            Secrets::read(&config, environment).map_err(|problems| DemoError::Configuration(problems.join("; ")))?;
 
         let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(AppError::from)?;
         if has_history {
@@ -99,7 +99,7 @@ impl Demo {
         let world = self.world;
         let scheduler_task = tokio::spawn(world.scheduler.clone().run(world.closing.clone()));
         let mut server = Server::start(listener, self.router);
-        let broken = tokio::select! {
+        let failed = tokio::select! {
             () = until => false,
             () = self.app.wait_for_failure() => true,
             () = server.wait_for_end() => true,
@@ -110,7 +110,7 @@ impl Demo {
         world.close();
         let _ = tokio::time::timeout(WORLD_STOP_TIMEOUT, server.close()).await;
         scheduler_task.abort();
-        if broken { Err(AppError::Panicked) } else { Ok(()) }
+        if failed { Err(AppError::Panicked) } else { Ok(()) }
     }
 }
 

@@ -69,16 +69,16 @@ impl Faults {
     /// Whether `fault` strikes here and now. If so, one of its times is used up.
     pub fn take_if_armed(&self, fault: Fault, artefact: Option<&str>, environment: Option<&str>) -> bool {
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let matches = |wanted: &Option<String>, here: Option<&str>| wanted.is_none() || wanted.as_deref() == here;
-        let Some(at) = armed
+        let matches = |wanted: &Option<String>, actual: Option<&str>| wanted.is_none() || wanted.as_deref() == actual;
+        let Some(index) = armed
             .iter()
             .position(|a| a.fault == fault && matches(&a.artefact, artefact) && matches(&a.environment, environment))
         else {
             return false;
         };
-        armed[at].times = armed[at].times.saturating_sub(1);
-        if armed[at].times == 0 {
-            armed.remove(at);
+        armed[index].times = armed[index].times.saturating_sub(1);
+        if armed[index].times == 0 {
+            armed.remove(index);
         }
         true
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_strikes_as_often_as_it_was_asked_for_and_only_there() {
+    fn a_fault_strikes_only_where_armed_and_as_often_as_armed() {
         let faults = Faults::default();
         faults.arm(Fault::CrashLoop, 2, Some("checkout".to_owned()), None);
         assert!(!faults.take_if_armed(Fault::CrashLoop, Some("search"), Some("qa")));

@@ -29,8 +29,8 @@ const SEARCH: [(&str, &str); 2] = [("carol", "Index product names"), ("alice", "
 const SHOP: [(&str, &str); 2] = [("bob", "Open the shop"), ("carol", "Send order mails in the customer's language")];
 
 pub(super) fn author(name: &str) -> Author {
-    let real = PEOPLE.iter().find(|(known, _)| *known == name).map_or(name, |(_, real)| real);
-    Author { name: real.to_owned(), email: format!("{name}@acme.example"), login: Some(name.to_owned()) }
+    let full_name = PEOPLE.iter().find(|(login, _)| *login == name).map_or(name, |(_, full_name)| full_name);
+    Author { name: full_name.to_owned(), email: format!("{name}@acme.example"), login: Some(name.to_owned()) }
 }
 
 pub(super) fn replicas(environment: &str) -> u32 {
@@ -63,34 +63,35 @@ pub(super) fn manifest_commit(clock: &Clock, environment: &str, artefact: &str, 
 /// The files of a push that names none: one more line in the artefact's own file.
 pub(super) fn default_push_files(
     github: &GitHub,
-    thing: &SimArtefact,
+    artefact: &SimArtefact,
     branch: &str,
     message: &str,
 ) -> BTreeMap<String, Option<String>> {
-    let path = format!("{}/{}.txt", thing.folder, thing.name);
-    let before = github.head(thing.repository, branch).or_else(|| github.head(thing.repository, ENVIRONMENTS[0].1));
-    let before = before.and_then(|sha| github.read_file(thing.repository, &sha, &path)).unwrap_or_default();
+    let path = format!("{}/{}.txt", artefact.folder, artefact.name);
+    let before =
+        github.head(artefact.repository, branch).or_else(|| github.head(artefact.repository, ENVIRONMENTS[0].1));
+    let before = before.and_then(|sha| github.read_file(artefact.repository, &sha, &path)).unwrap_or_default();
     [(path, Some(format!("{before}{message}\n")))].into()
 }
 
 /// Writes the history and deploys its last versions. Returns its sightings, oldest first.
 pub(super) fn write(clock: &Clock, github: &GitHub, ci: &Ci, cluster: &Cluster) -> Result<Vec<Sighting>, WorldError> {
-    let mut past = HistoryWriter {
+    let mut history = HistoryWriter {
         start: clock.now() - SignedDuration::from_hours(6 * 24),
         github,
         ci,
         cluster,
         sightings: Vec::new(),
     };
-    let wrong = |error: super::github::WriteError| WorldError(error.to_string());
+    let world_error = |error: super::github::WriteError| WorldError(error.to_string());
     for repository in ["acme/checkout", "acme/search", "acme/shop"] {
-        github.create_repository(repository, ENVIRONMENTS[0].1).map_err(wrong)?;
+        github.create_repository(repository, ENVIRONMENTS[0].1).map_err(world_error)?;
     }
-    github.create_repository(GITOPS.0, GITOPS.1).map_err(wrong)?;
-    past.write_branch_history("acme/checkout", &CHECKOUT, 1)?;
-    past.write_branch_history("acme/shop", &SHOP, 0)?;
-    past.write_manifest_history(&SEARCH)?;
-    Ok(past.sightings)
+    github.create_repository(GITOPS.0, GITOPS.1).map_err(world_error)?;
+    history.write_branch_history("acme/checkout", &CHECKOUT, 1)?;
+    history.write_branch_history("acme/shop", &SHOP, 0)?;
+    history.write_manifest_history(&SEARCH)?;
+    Ok(history.sightings)
 }
 
 struct HistoryWriter<'a> {
@@ -115,13 +116,13 @@ impl HistoryWriter<'_> {
         lag: usize,
     ) -> Result<(), WorldError> {
         let mut heads: Vec<Vec<Sha>> = vec![Vec::new(); ENVIRONMENTS.len()];
-        for (day, (who, message)) in commits.iter().enumerate() {
-            heads[0].push(self.commit(repository, who, message, self.day(day, 0))?);
+        for (day, (login, message)) in commits.iter().enumerate() {
+            heads[0].push(self.commit(repository, login, message, self.day(day, 0))?);
             self.build_and_deploy(repository, 0, &heads[0], self.day(day, 1));
             for environment_index in 1..ENVIRONMENTS.len() {
                 let Some(source) = day
                     .checked_sub(lag * environment_index)
-                    .and_then(|at| heads[environment_index - 1].get(at))
+                    .and_then(|index| heads[environment_index - 1].get(index))
                     .cloned()
                 else {
                     continue;
@@ -136,10 +137,10 @@ impl HistoryWriter<'_> {
         Ok(())
     }
 
-    fn commit(&self, repository: &str, who: &str, message: &str, at: Timestamp) -> Result<Sha, WorldError> {
+    fn commit(&self, repository: &str, login: &str, message: &str, at: Timestamp) -> Result<Sha, WorldError> {
         let mut files = BTreeMap::new();
-        for thing in ARTEFACTS.iter().filter(|thing| thing.repository == repository) {
-            files.extend(default_push_files(self.github, thing, ENVIRONMENTS[0].1, message));
+        for artefact in ARTEFACTS.iter().filter(|artefact| artefact.repository == repository) {
+            files.extend(default_push_files(self.github, artefact, ENVIRONMENTS[0].1, message));
         }
         if self.github.head(repository, ENVIRONMENTS[0].1).is_none() {
             files.insert("README.md".to_owned(), Some(format!("# {repository}\n")));
@@ -148,7 +149,7 @@ impl HistoryWriter<'_> {
             repository: repository.to_owned(),
             branch: ENVIRONMENTS[0].1.to_owned(),
             message: message.to_owned(),
-            author: author(who),
+            author: author(login),
             files,
             at,
         };
@@ -162,15 +163,15 @@ impl HistoryWriter<'_> {
         source: &Sha,
         at: Timestamp,
     ) -> Result<Sha, WorldError> {
-        let wrong = |error: super::github::WriteError| WorldError(error.to_string());
+        let world_error = |error: super::github::WriteError| WorldError(error.to_string());
         let branch = ENVIRONMENTS[environment_index].1;
         if self.github.head(repository, branch).is_none() {
             // A branch starts at the first commit that reached it, so there is nothing to merge yet.
-            self.github.create_branch(repository, branch, source).map_err(wrong)?;
+            self.github.create_branch(repository, branch, source).map_err(world_error)?;
             return Ok(source.clone());
         }
         let message = format!("Merge {} into {branch}", source.short());
-        self.github.merge(repository, branch, source, &message, &author("bob"), at).map_err(wrong)
+        self.github.merge(repository, branch, source, &message, &author("bob"), at).map_err(world_error)
     }
 
     /// Builds the newest of `heads` and deploys it to that environment at `at`.
@@ -183,10 +184,10 @@ impl HistoryWriter<'_> {
 
     fn deploy_image(&mut self, environment_index: usize, built: &BuiltImage, at: Timestamp) {
         let environment = ENVIRONMENTS[environment_index].0;
-        let Some(thing) = ARTEFACTS.iter().find(|thing| thing.name == built.artefact) else { return };
+        let Some(artefact) = ARTEFACTS.iter().find(|artefact| artefact.name == built.artefact) else { return };
         let image = format!("{}:{}", built.image, built.tag);
-        for workload in thing.workloads() {
-            self.cluster.set_running_since(environment, &workload, thing.name, &image, replicas(environment), at);
+        for workload in artefact.workloads() {
+            self.cluster.set_running_since(environment, &workload, artefact.name, &image, replicas(environment), at);
         }
         self.sightings.push(Sighting {
             artefact: ArtefactName::new(&built.artefact),
@@ -203,14 +204,14 @@ impl HistoryWriter<'_> {
 
     /// Writes each version into the manifests of all environments, one after another.
     fn write_manifest_history(&mut self, commits: &[(&str, &str)]) -> Result<(), WorldError> {
-        for thing in ARTEFACTS.iter().filter(|thing| thing.uses_manifest) {
-            for (day, (who, message)) in commits.iter().enumerate() {
-                let sha = self.commit(thing.repository, who, message, self.day(day, 0))?;
-                for built in self.ci.build_now(thing.repository, ENVIRONMENTS[0].1, &sha, self.day(day, 1)) {
+        for artefact in ARTEFACTS.iter().filter(|artefact| artefact.uses_manifest) {
+            for (day, (login, message)) in commits.iter().enumerate() {
+                let sha = self.commit(artefact.repository, login, message, self.day(day, 0))?;
+                for built in self.ci.build_now(artefact.repository, ENVIRONMENTS[0].1, &sha, self.day(day, 1)) {
                     for (environment_index, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
                         let at = self.day(day, 2 + i64::try_from(environment_index).unwrap_or_default());
                         let clock = Clock::new_manual(at);
-                        let commit = manifest_commit(&clock, environment, thing.name, &built.tag);
+                        let commit = manifest_commit(&clock, environment, artefact.name, &built.tag);
                         self.github.commit(commit).map_err(|error| WorldError(error.to_string()))?;
                         self.deploy_image(environment_index, &built, at);
                     }

@@ -18,9 +18,10 @@ pub(super) fn folder(environment: &str, artefact: &str) -> String {
 /// The full reference of `image` in the files of a folder at a commit. The first file that names one counts.
 pub(super) fn reference(github: &GitHub, repository: &str, commit: &Sha, folder: &str, image: &str) -> Option<String> {
     let files: BTreeMap<String, Sha> = github.files(repository, commit)?;
-    let is_yaml = |path: &str| Path::new(path).extension().is_some_and(|it| it == "yaml" || it == "yml");
-    let here = files.keys().filter(|path| path.starts_with(folder) && is_yaml(path));
-    here.filter_map(|path| github.read_file(repository, commit, path)).find_map(|text| find_in_text(&text, image))
+    let is_yaml =
+        |path: &str| Path::new(path).extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    let in_folder = files.keys().filter(|path| path.starts_with(folder) && is_yaml(path));
+    in_folder.filter_map(|path| github.read_file(repository, commit, path)).find_map(|text| find_in_text(&text, image))
 }
 
 /// `None` for text that is not YAML: a controller then leaves the workload as it is.
@@ -33,8 +34,8 @@ fn find_in_text(text: &str, image: &str) -> Option<String> {
 
 fn in_kustomization(document: &Value, image: &str) -> Option<String> {
     let entries = document["images"].as_array()?.iter();
-    let named = |entry: &&Value| entry["newName"].as_str().or(entry["name"].as_str()) == Some(image);
-    entries.filter(named).find_map(|entry| format_reference(image, &entry["newTag"], &entry["digest"]))
+    let is_image = |entry: &&Value| entry["newName"].as_str().or(entry["name"].as_str()) == Some(image);
+    entries.filter(is_image).find_map(|entry| format_reference(image, &entry["newTag"], &entry["digest"]))
 }
 
 /// In the values of a chart, or in the `image` of an object.
@@ -47,8 +48,9 @@ fn find_in_value(value: &Value, key: Option<&str>, image: &str) -> Option<String
                 // The chart's default repository is the artefact's image.
                 (_, None) => (key == Some("image")).then(|| image.to_owned()),
             };
-            let here = repository.filter(|repository| repository == image);
-            here.and_then(|_| format_reference(image, &value["tag"], &value["digest"]))
+            let matching = repository.filter(|repository| repository == image);
+            matching
+                .and_then(|_| format_reference(image, &value["tag"], &value["digest"]))
                 .or_else(|| map.iter().find_map(|(key, value)| find_in_value(value, Some(key), image)))
         }
         Value::Array(list) => list.iter().find_map(|value| find_in_value(value, None, image)),
@@ -76,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_forms_of_kustomize_charts_and_plain_objects_are_read() {
+    fn kustomizations_chart_values_and_plain_objects_are_read() {
         let cases = [
             ("images: [{ name: other, newTag: x }, { name: a/b, newTag: \"1\" }]", Some("a/b:1")),
             ("images: [{ name: old, newName: a/b, newTag: v2 }]", Some("a/b:v2")),

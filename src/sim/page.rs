@@ -96,9 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_folder_is_served_and_says_what_it_is_for() {
+    fn every_file_of_the_folder_is_served_and_begins_with_a_comment() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sim/page");
-        let there: BTreeSet<String> = std::fs::read_dir(folder)
+        let in_folder: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             // It only tells Node, which runs the tests, that these files are modules.
@@ -106,7 +106,7 @@ mod tests {
             .collect();
         let served: BTreeSet<String> =
             FILES.iter().map(|(path, ..)| path.strip_prefix("/page/").unwrap_or("index.html").to_owned()).collect();
-        assert_eq!(there, served);
+        assert_eq!(in_folder, served);
         for (path, kind, body) in FILES {
             let opening = match *kind {
                 JS => "// ",
@@ -114,12 +114,12 @@ mod tests {
                 HTML => "<!doctype html>\n<!-- ",
                 _ => "<!-- ",
             };
-            assert!(body.starts_with(opening), "{path} does not open with what it is for");
+            assert!(body.starts_with(opening), "{path} does not begin with a comment");
         }
     }
 
     #[test]
-    fn every_reference_leads_to_a_served_file() {
+    fn every_referenced_file_is_served() {
         let served: BTreeSet<&str> = FILES.iter().map(|(path, ..)| *path).collect();
         for (path, kind, body) in FILES {
             if *kind == HTML {
@@ -130,7 +130,7 @@ mod tests {
             for target in quoted_after(body, " from \"./") {
                 assert!(served.contains(format!("/page/{target}").as_str()), "{path} imports {target}");
             }
-            assert!(!body.contains("url(") && !body.contains("@import"), "{path} loads something by its style");
+            assert!(!body.contains("url(") && !body.contains("@import"), "{path} loads a file through its style");
         }
     }
 

@@ -27,7 +27,7 @@ const CREATED: &str = "org.opencontainers.image.created";
 /// The token that a client with a login gets.
 pub const TOKEN: &str = "a-token-of-the-world-s-registry";
 /// The maximum number of tags on one page.
-const MOST_ON_A_PAGE: usize = 100;
+const MAX_PAGE_SIZE: usize = 100;
 
 /// An event: an image was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,9 +111,9 @@ impl Registry {
         let digest = digest_of(&manifest);
         state.blobs.insert(digest_of(&config), Blob { media_type: CONFIG, bytes: config });
         state.blobs.insert(digest_of(&layer), Blob { media_type: LAYER, bytes: layer });
-        let name = state.repositories.entry(path_name(image).to_owned()).or_default();
-        name.tags.insert(tag.to_owned(), digest.clone());
-        name.manifests.insert(digest.clone(), manifest);
+        let repository = state.repositories.entry(path_name(image).to_owned()).or_default();
+        repository.tags.insert(tag.to_owned(), digest.clone());
+        repository.manifests.insert(digest.clone(), manifest);
         let listeners = state.listeners.clone();
         drop(state);
         let published = PublishedImage { image: image.to_owned(), tag: tag.to_owned(), digest: digest.clone() };
@@ -135,10 +135,10 @@ impl Registry {
     pub fn can_pull(&self, reference: &str) -> bool {
         let image = Image::parse(reference);
         let state = self.lock();
-        let Some(name) = state.repositories.get(path_name(&image.name)) else { return false };
+        let Some(repository) = state.repositories.get(path_name(&image.name)) else { return false };
         match (&image.digest, &image.tag) {
-            (Some(digest), _) => name.manifests.contains_key(&**digest),
-            (None, Some(tag)) => name.tags.contains_key(&**tag),
+            (Some(digest), _) => repository.manifests.contains_key(&**digest),
+            (None, Some(tag)) => repository.tags.contains_key(&**tag),
             (None, None) => false,
         }
     }
@@ -147,17 +147,17 @@ impl Registry {
         self.lock()
             .repositories
             .get(path_name(image))
-            .map(|name| name.tags.keys().cloned().collect())
+            .map(|repository| repository.tags.keys().cloned().collect())
             .unwrap_or_default()
     }
 
     /// Removes a tag, and its manifest if no other tag names it. Returns whether the tag existed.
     pub fn remove(&self, image: &str, tag: &str) -> bool {
         let mut state = self.lock();
-        let Some(name) = state.repositories.get_mut(path_name(image)) else { return false };
-        let Some(digest) = name.tags.remove(tag) else { return false };
-        if !name.tags.values().any(|other| *other == digest) {
-            name.manifests.remove(&digest);
+        let Some(repository) = state.repositories.get_mut(path_name(image)) else { return false };
+        let Some(digest) = repository.tags.remove(tag) else { return false };
+        if !repository.tags.values().any(|other| *other == digest) {
+            repository.manifests.remove(&digest);
         }
         true
     }
@@ -189,23 +189,23 @@ impl Registry {
     /// The challenge or the token for a request without a valid token, if a login is required.
     fn challenge(&self, rest: &str, headers: &HeaderMap) -> Option<Response> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let shown = text(header::AUTHORIZATION);
-        if !self.lock().requires_login || shown.strip_prefix("Bearer ") == Some(TOKEN) {
+        let authorization = text(header::AUTHORIZATION);
+        if !self.lock().requires_login || authorization.strip_prefix("Bearer ") == Some(TOKEN) {
             return None;
         }
-        if rest == "token" && shown.starts_with("Basic ") {
+        if rest == "token" && authorization.starts_with("Basic ") {
             return Some(axum::Json(json!({ "token": TOKEN })).into_response());
         }
         let realm = format!("Bearer realm=\"http://{}/v2/token\",service=\"world\"", text(header::HOST));
-        let no = failure(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "authentication required", &Value::Null);
-        Some(([(header::WWW_AUTHENTICATE, realm)], no).into_response())
+        let error = failure(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "authentication required", &Value::Null);
+        Some(([(header::WWW_AUTHENTICATE, realm)], error).into_response())
     }
 
     fn manifest(&self, name: &str, reference: &str) -> Response {
         let state = self.lock();
-        let Some(known) = state.repositories.get(name) else { return name_unknown(name) };
-        let digest = known.tags.get(reference).map_or(reference, String::as_str);
-        match known.manifests.get(digest) {
+        let Some(repository) = state.repositories.get(name) else { return name_unknown(name) };
+        let digest = repository.tags.get(reference).map_or(reference, String::as_str);
+        match repository.manifests.get(digest) {
             Some(manifest) => content(MANIFEST, digest, manifest.clone()),
             None => failure(
                 StatusCode::NOT_FOUND,
@@ -231,10 +231,10 @@ impl Registry {
 
     fn tag_page(&self, name: &str, page: &Page) -> Response {
         let state = self.lock();
-        let Some(known) = state.repositories.get(name) else { return name_unknown(name) };
+        let Some(repository) = state.repositories.get(name) else { return name_unknown(name) };
         let after = page.last.as_deref().unwrap_or_default();
-        let mut rest = known.tags.keys().filter(|tag| tag.as_str() > after);
-        let n = page.n.unwrap_or(MOST_ON_A_PAGE).min(MOST_ON_A_PAGE);
+        let mut rest = repository.tags.keys().filter(|tag| tag.as_str() > after);
+        let n = page.n.unwrap_or(MAX_PAGE_SIZE).min(MAX_PAGE_SIZE);
         let tags: Vec<&String> = rest.by_ref().take(n).collect();
         let link = match (rest.next(), tags.last()) {
             (Some(_), Some(last)) => Some(format!("</v2/{name}/tags/list?last={last}&n={n}>; rel=\"next\"")),
@@ -263,13 +263,13 @@ async fn serve(
 ) -> Response {
     let path = uri.path();
     let rest = path.strip_prefix("/v2").unwrap_or(path).trim_start_matches('/');
-    let read = method == Method::GET || method == Method::HEAD;
+    let is_read = method == Method::GET || method == Method::HEAD;
     registry.lock().requests.push(format!("{method} {path}"));
     let mut answer = if registry.lock().down {
         failure(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "service unavailable", &Value::Null)
     } else if let Some(challenge) = registry.challenge(rest, &headers) {
         challenge
-    } else if !read {
+    } else if !is_read {
         reject_unknown_request(&registry, &method, path)
     } else if rest.is_empty() {
         axum::Json(json!({})).into_response()
@@ -280,11 +280,11 @@ async fn serve(
     } else if let Some(name) = rest.strip_suffix("/tags/list") {
         match page {
             Ok(Query(page)) => registry.tag_page(name, &page),
-            Err(why) => failure(
+            Err(error) => failure(
                 StatusCode::BAD_REQUEST,
                 "PAGINATION_NUMBER_INVALID",
                 "invalid number of results requested",
-                &json!(why.body_text()),
+                &json!(error.body_text()),
             ),
         }
     } else {
@@ -343,14 +343,14 @@ mod tests {
     use super::*;
     use crate::adapters::registry::RegistryError;
 
-    struct Bench {
+    struct Fixture {
         registry: Registry,
         unknown_requests: UnknownRequests,
         host: String,
         client: Client,
     }
 
-    impl Bench {
+    impl Fixture {
         async fn open() -> Self {
             let _ = rustls::crypto::ring::default_provider().install_default();
             let unknown_requests = UnknownRequests::default();
@@ -383,67 +383,68 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_image_is_found_by_tag_and_by_digest_and_tells_its_commit() {
-        let bench = Bench::open().await;
+    async fn an_image_is_found_by_tag_and_digest_and_has_its_commit() {
+        let fixture = Fixture::open().await;
         let created = Timestamp::from_second(1_700_000_000).unwrap();
-        let digest = bench.registry.publish("ghcr.io/acme/search", "1.4.0", Some(&sha()), created);
+        let digest = fixture.registry.publish("ghcr.io/acme/search", "1.4.0", Some(&sha()), created);
 
-        let by_tag = bench.reference("ghcr.io/acme/search:1.4.0");
+        let by_tag = fixture.reference("ghcr.io/acme/search:1.4.0");
         let auth = RegistryAuth::Anonymous;
-        assert_eq!(bench.client.fetch_manifest_digest(&by_tag, &auth).await.unwrap(), digest);
+        assert_eq!(fixture.client.fetch_manifest_digest(&by_tag, &auth).await.unwrap(), digest);
 
-        let by_digest = bench.reference(&format!("ghcr.io/acme/search@{digest}"));
-        let (manifest, found, config) = bench.client.pull_manifest_and_config(&by_digest, &auth).await.unwrap();
+        let by_digest = fixture.reference(&format!("ghcr.io/acme/search@{digest}"));
+        let (manifest, found, config) = fixture.client.pull_manifest_and_config(&by_digest, &auth).await.unwrap();
         assert_eq!(found, digest);
         assert_eq!(manifest.annotations.unwrap()[REVISION], sha().as_str());
         let config: Value = serde_json::from_str(&config).unwrap();
         assert_eq!(config["config"]["Labels"][REVISION], json!(sha()));
-        assert_eq!(bench.unknown_requests.all(), Vec::<String>::new());
+        assert_eq!(fixture.unknown_requests.all(), Vec::<String>::new());
     }
 
     #[tokio::test]
-    async fn an_image_without_a_revision_tells_nothing() {
-        let bench = Bench::open().await;
-        bench.registry.publish("ghcr.io/acme/mailer", "build-1", None, Timestamp::UNIX_EPOCH);
-        let reference = bench.reference("ghcr.io/acme/mailer:build-1");
-        let (manifest, _) = bench.client.pull_manifest(&reference, &RegistryAuth::Anonymous).await.unwrap();
+    async fn an_image_without_a_revision_has_no_label() {
+        let fixture = Fixture::open().await;
+        fixture.registry.publish("ghcr.io/acme/mailer", "build-1", None, Timestamp::UNIX_EPOCH);
+        let reference = fixture.reference("ghcr.io/acme/mailer:build-1");
+        let (manifest, _) = fixture.client.pull_manifest(&reference, &RegistryAuth::Anonymous).await.unwrap();
         let OciManifest::Image(manifest) = manifest else { panic!("not an image: {manifest}") };
         assert!(!manifest.annotations.unwrap().contains_key(REVISION));
     }
 
     #[tokio::test]
-    async fn what_is_not_there_is_said_with_the_registrys_codes() {
-        let bench = Bench::open().await;
-        bench.registry.publish("ghcr.io/acme/checkout", "a", None, Timestamp::UNIX_EPOCH);
+    async fn a_missing_image_has_the_error_code_of_the_specification() {
+        let fixture = Fixture::open().await;
+        fixture.registry.publish("ghcr.io/acme/checkout", "a", None, Timestamp::UNIX_EPOCH);
         for (text, code) in
             [("ghcr.io/acme/checkout:b", "ManifestUnknown"), ("ghcr.io/acme/nothing/at/all:a", "NameUnknown")]
         {
-            let gone = bench.client.pull_manifest(&bench.reference(text), &RegistryAuth::Anonymous).await.unwrap_err();
-            let OciDistributionError::RegistryError { envelope, .. } = gone else { panic!("{gone}") };
+            let missing =
+                fixture.client.pull_manifest(&fixture.reference(text), &RegistryAuth::Anonymous).await.unwrap_err();
+            let OciDistributionError::RegistryError { envelope, .. } = missing else { panic!("{missing}") };
             assert_eq!(format!("{:?}", envelope.errors[0].code), code);
         }
-        assert!(bench.registry.remove("ghcr.io/acme/checkout", "a"));
-        assert!(!bench.registry.can_pull("ghcr.io/acme/checkout:a"));
-        let gone = bench.reference("ghcr.io/acme/checkout:a");
-        assert!(bench.client.fetch_manifest_digest(&gone, &RegistryAuth::Anonymous).await.is_err());
+        assert!(fixture.registry.remove("ghcr.io/acme/checkout", "a"));
+        assert!(!fixture.registry.can_pull("ghcr.io/acme/checkout:a"));
+        let missing = fixture.reference("ghcr.io/acme/checkout:a");
+        assert!(fixture.client.fetch_manifest_digest(&missing, &RegistryAuth::Anonymous).await.is_err());
     }
 
     #[tokio::test]
     async fn tags_come_in_pages_with_a_link_to_the_next() {
-        let bench = Bench::open().await;
+        let fixture = Fixture::open().await;
         for tag in ["1", "2", "3"] {
-            bench.registry.publish("ghcr.io/acme/tools/web", tag, None, Timestamp::UNIX_EPOCH);
+            fixture.registry.publish("ghcr.io/acme/tools/web", tag, None, Timestamp::UNIX_EPOCH);
         }
-        let all = bench.reference("ghcr.io/acme/tools/web:1");
+        let all = fixture.reference("ghcr.io/acme/tools/web:1");
         let page = |n, last| {
-            let (client, all) = (bench.client.clone(), all.clone());
+            let (client, all) = (fixture.client.clone(), all.clone());
             async move { client.list_tags(&all, &RegistryAuth::Anonymous, n, last).await.unwrap().tags }
         };
         assert_eq!(page(None, None).await, ["1", "2", "3"]);
         assert_eq!(page(Some(2), None).await, ["1", "2"]);
         assert_eq!(page(Some(2), Some("2")).await, ["3"]);
 
-        let url = format!("http://{}/v2/acme/tools/web/tags/list?n=2", bench.host);
+        let url = format!("http://{}/v2/acme/tools/web/tags/list?n=2", fixture.host);
         let first = reqwest::get(&url).await.unwrap();
         assert_eq!(first.headers()[header::LINK], "</v2/acme/tools/web/tags/list?last=2&n=2>; rel=\"next\"");
         let last = reqwest::get(format!("{url}&last=2")).await.unwrap();
@@ -451,36 +452,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_tags_than_fit_on_a_page_are_found_by_their_links() {
-        let bench = Bench::open().await;
+    async fn all_tags_are_found_by_following_the_links() {
+        let fixture = Fixture::open().await;
         let tags: Vec<String> = (1000..1250).map(|number| format!("build-{number}")).collect();
         for tag in &tags {
-            bench.registry.publish("ghcr.io/acme/mailer", tag, None, Timestamp::UNIX_EPOCH);
+            fixture.registry.publish("ghcr.io/acme/mailer", tag, None, Timestamp::UNIX_EPOCH);
         }
-        assert_eq!(bench.gantry().list_tags("ghcr.io/acme/mailer").await, Ok(tags));
-        assert_eq!(bench.unknown_requests.all(), Vec::<String>::new());
+        assert_eq!(fixture.gantry().list_tags("ghcr.io/acme/mailer").await, Ok(tags));
+        assert_eq!(fixture.unknown_requests.all(), Vec::<String>::new());
     }
 
     #[tokio::test]
-    async fn a_registry_that_is_down_is_told_from_one_that_lost_an_image() {
-        let bench = Bench::open().await;
-        let digest = bench.registry.publish("ghcr.io/acme/mailer", "1", None, Timestamp::UNIX_EPOCH);
-        let (gantry, image) = (bench.gantry(), Image::parse("ghcr.io/acme/mailer:1"));
-        bench.registry.set_down(true);
-        let why = Err(RegistryError::Unavailable("it answered 503".to_owned()));
-        assert_eq!(gantry.fetch_digest(&image).await, why);
-        assert_eq!(gantry.list_tags("ghcr.io/acme/mailer").await.map(|_| None), why);
-        bench.registry.set_down(false);
+    async fn a_registry_that_is_down_differs_from_one_without_the_image() {
+        let fixture = Fixture::open().await;
+        let digest = fixture.registry.publish("ghcr.io/acme/mailer", "1", None, Timestamp::UNIX_EPOCH);
+        let (gantry, image) = (fixture.gantry(), Image::parse("ghcr.io/acme/mailer:1"));
+        fixture.registry.set_down(true);
+        let unavailable = Err(RegistryError::Unavailable("it answered 503".to_owned()));
+        assert_eq!(gantry.fetch_digest(&image).await, unavailable);
+        assert_eq!(gantry.list_tags("ghcr.io/acme/mailer").await.map(|_| None), unavailable);
+        fixture.registry.set_down(false);
         assert_eq!(gantry.fetch_digest(&image).await, Ok(Some(digest)));
-        bench.registry.remove("ghcr.io/acme/mailer", "1");
+        fixture.registry.remove("ghcr.io/acme/mailer", "1");
         assert_eq!(gantry.fetch_digest(&image).await, Ok(None));
     }
 
     #[tokio::test]
     async fn an_unknown_route_is_recorded() {
-        let bench = Bench::open().await;
-        let answer = reqwest::get(format!("http://{}/v2/_catalog", bench.host)).await.unwrap();
+        let fixture = Fixture::open().await;
+        let answer = reqwest::get(format!("http://{}/v2/_catalog", fixture.host)).await.unwrap();
         assert_eq!(answer.status(), StatusCode::NOT_FOUND);
-        assert_eq!(bench.unknown_requests.all(), ["registry: GET /v2/_catalog"]);
+        assert_eq!(fixture.unknown_requests.all(), ["registry: GET /v2/_catalog"]);
     }
 }

@@ -22,9 +22,9 @@ impl Rng {
         self.next_below(100) < usize::from(percent)
     }
 
-    pub fn shuffle<T>(&mut self, things: &mut [T]) {
-        for at in (1..things.len()).rev() {
-            things.swap(at, self.next_below(at + 1));
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for index in (1..items.len()).rev() {
+            items.swap(index, self.next_below(index + 1));
         }
     }
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_falls_about_as_often_as_asked_and_the_same_way_each_time() {
+    fn roll_percent_is_about_right_and_the_same_for_the_same_seed() {
         let count_hits = |seed| {
             let mut rng = Rng::new(seed);
             (0..10_000).filter(|_| rng.roll_percent(30)).count()
@@ -46,11 +46,11 @@ mod tests {
     }
 
     #[test]
-    fn shuffled_things_are_the_same_things() {
-        let mut things: Vec<u32> = (0..50).collect();
-        Rng::new(3).shuffle(&mut things);
-        assert!(!things.is_sorted());
-        things.sort_unstable();
-        assert!(things.into_iter().eq(0..50));
+    fn shuffle_keeps_all_items() {
+        let mut items: Vec<u32> = (0..50).collect();
+        Rng::new(3).shuffle(&mut items);
+        assert!(!items.is_sorted());
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..50));
     }
 }

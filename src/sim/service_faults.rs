@@ -27,13 +27,8 @@ struct Inner {
 
 impl ServiceFaults {
     pub fn new(clock: Clock) -> Self {
-        let (hangs, garbles) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self(Arc::new(Inner {
-            clock,
-            clock_offset_seconds: AtomicI64::new(0),
-            is_hanging: hangs,
-            returns_html: garbles,
-        }))
+        let (is_hanging, returns_html) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self(Arc::new(Inner { clock, clock_offset_seconds: AtomicI64::new(0), is_hanging, returns_html }))
     }
 
     /// Sets how far the service's clock is ahead.
@@ -57,17 +52,17 @@ impl ServiceFaults {
 }
 
 async fn apply_faults(State(faults): State<ServiceFaults>, request: Request, next: Next) -> Response {
-    let Inner { clock, clock_offset_seconds: ahead, is_hanging: hangs, returns_html: garbles } = &*faults.0;
-    if hangs.load(Ordering::SeqCst) {
+    let Inner { clock, clock_offset_seconds: offset, is_hanging, returns_html } = &*faults.0;
+    if is_hanging.load(Ordering::SeqCst) {
         std::future::pending::<()>().await;
     }
-    let mut response = if garbles.load(Ordering::SeqCst) {
+    let mut response = if returns_html.load(Ordering::SeqCst) {
         let html = [(header::CONTENT_TYPE, "text/html")];
         (StatusCode::OK, html, "<html><body>Welcome to the guest network</body></html>").into_response()
     } else {
         next.run(request).await
     };
-    let now = clock.now() + SignedDuration::from_secs(ahead.load(Ordering::SeqCst));
+    let now = clock.now() + SignedDuration::from_secs(offset.load(Ordering::SeqCst));
     let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&now).ok();
     if let Some(date) = date.and_then(|date| HeaderValue::from_str(&date).ok()) {
         response.headers_mut().insert(header::DATE, date);

@@ -156,8 +156,8 @@ pub struct AllServiceFaults {
 
 impl AllServiceFaults {
     fn new(clock: &Clock) -> Self {
-        let good = || ServiceFaults::new(clock.clone());
-        Self { slack: good(), github: good(), cluster: good(), registry: good() }
+        let no_faults = || ServiceFaults::new(clock.clone());
+        Self { slack: no_faults(), github: no_faults(), cluster: no_faults(), registry: no_faults() }
     }
 }
 
@@ -203,7 +203,7 @@ impl World {
             webhooks,
             targets(),
         );
-        let past = history::write(&clock, &github, &ci, &cluster)?;
+        let past_sightings = history::write(&clock, &github, &ci, &cluster)?;
         controller.adopt();
         let (webhook_scheduler, secret) = (scheduler.clone(), GITHUB_WEBHOOK_SECRET.to_owned());
         github.send_webhooks(github::Webhooks {
@@ -225,7 +225,7 @@ impl World {
             cluster,
             ci,
             controller,
-            past_sightings: past,
+            past_sightings,
             builds: Mutex::default(),
             updates: broadcast::channel(64).0,
             closing: CancellationToken::new(),
@@ -268,13 +268,16 @@ impl World {
         files: BTreeMap<String, Option<String>>,
         author: &str,
     ) -> Result<Sha, WorldError> {
-        let thing = ARTEFACTS.iter().find(|thing| thing.name == artefact).ok_or_else(|| {
+        let sim_artefact = ARTEFACTS.iter().find(|sim_artefact| sim_artefact.name == artefact).ok_or_else(|| {
             WorldError(format!("there is no artefact {artefact}; there are checkout, mailer, search and storefront"))
         })?;
-        let files =
-            if files.is_empty() { history::default_push_files(&self.github, thing, branch, message) } else { files };
+        let files = if files.is_empty() {
+            history::default_push_files(&self.github, sim_artefact, branch, message)
+        } else {
+            files
+        };
         let commit = NewCommit {
-            repository: thing.repository.to_owned(),
+            repository: sim_artefact.repository.to_owned(),
             branch: branch.to_owned(),
             message: message.to_owned(),
             author: history::author(author),
@@ -287,28 +290,28 @@ impl World {
     fn connect_services(&self) {
         // Weak, because the world holds the simulators.
         let world = Arc::downgrade(&self.0);
-        let with = move |act: fn(&Self)| {
+        let with_world = move |act: fn(&Self)| {
             if let Some(inner) = world.upgrade() {
                 act(&Self(inner));
             }
         };
         self.slack.on_change({
-            let with = with.clone();
-            move || with(|world| world.publish_update(UpdateTopic::Messages))
+            let with_world = with_world.clone();
+            move || with_world(|world| world.publish_update(UpdateTopic::Messages))
         });
         self.github.on_tag({
-            let with = with.clone();
-            move || with(|world| world.publish_update(UpdateTopic::Git))
+            let with_world = with_world.clone();
+            move || with_world(|world| world.publish_update(UpdateTopic::Git))
         });
         self.github.on_event({
-            let with = with.clone();
-            move |_| with(|world| world.publish_update(UpdateTopic::Git))
+            let with_world = with_world.clone();
+            move |_| with_world(|world| world.publish_update(UpdateTopic::Git))
         });
-        self.cluster.on_change(move |_| with(|world| world.publish_update(UpdateTopic::State)));
+        self.cluster.on_change(move |_| with_world(|world| world.publish_update(UpdateTopic::State)));
         let world = Arc::downgrade(&self.0);
-        self.github.on_move(move |moved| {
+        self.github.on_move(move |branch_move| {
             if let Some(inner) = world.upgrade() {
-                Self(inner).branch_moved(moved);
+                Self(inner).branch_moved(branch_move);
             }
         });
         let world = Arc::downgrade(&self.0);
@@ -319,45 +322,47 @@ impl World {
         });
     }
 
-    fn branch_moved(&self, moved: &BranchMove) {
+    fn branch_moved(&self, branch_move: &BranchMove) {
         self.publish_update(UpdateTopic::Git);
-        if !ARTEFACTS.iter().any(|thing| thing.repository == moved.repository) {
+        if !ARTEFACTS.iter().any(|artefact| artefact.repository == branch_move.repository) {
             // A repository without code has manifests. A controller follows its default branch.
-            if self.github.default_branch(&moved.repository).as_ref() == Some(&moved.branch) {
-                self.manifests_moved(moved);
+            if self.github.default_branch(&branch_move.repository).as_ref() == Some(&branch_move.branch) {
+                self.manifests_moved(branch_move);
             }
             return;
         }
         for build in list_build_configs()
             .iter()
-            .filter(|build| build.repository == moved.repository && build.branches.contains(&moved.branch))
+            .filter(|build| build.repository == branch_move.repository && build.branches.contains(&branch_move.branch))
         {
-            let mut shown = self.lock_builds();
-            shown.push(BuildProgress {
+            let mut builds = self.lock_builds();
+            builds.push(BuildProgress {
                 artefact: build.artefact.clone(),
-                branch: moved.branch.clone(),
-                commit: moved.after.clone(),
+                branch: branch_move.branch.clone(),
+                commit: branch_move.after.clone(),
                 state: "building",
                 tag: None,
             });
-            let surplus = shown.len().saturating_sub(SHOWN_BUILDS);
-            shown.drain(..surplus);
+            let surplus = builds.len().saturating_sub(SHOWN_BUILDS);
+            builds.drain(..surplus);
         }
         self.publish_update(UpdateTopic::Builds);
-        self.ci.branch_moved(&moved.repository, &moved.branch, &moved.after);
+        self.ci.branch_moved(&branch_move.repository, &branch_move.branch, &branch_move.after);
     }
 
     /// After a change of the manifests, the controller deploys every image that differs from before.
-    fn manifests_moved(&self, moved: &BranchMove) {
-        for thing in &ARTEFACTS {
+    fn manifests_moved(&self, branch_move: &BranchMove) {
+        for artefact in &ARTEFACTS {
             for (environment, _) in ENVIRONMENTS {
-                let (folder, image) = (manifests::folder(environment, thing.name), thing.image());
+                let (folder, image) = (manifests::folder(environment, artefact.name), artefact.image());
                 let find_reference =
-                    |at: &Sha| manifests::reference(&self.github, &moved.repository, at, &folder, &image);
-                let before = moved.before.as_ref().and_then(find_reference);
-                if let Some(now) = find_reference(&moved.after).filter(|now| Some(now) != before.as_ref()) {
-                    let revision = Revision { branch: moved.branch.clone(), commit: moved.after.clone() };
-                    self.controller.handle_manifest_image(environment, thing.name, &now, &revision);
+                    |commit: &Sha| manifests::reference(&self.github, &branch_move.repository, commit, &folder, &image);
+                let before = branch_move.before.as_ref().and_then(find_reference);
+                if let Some(reference) =
+                    find_reference(&branch_move.after).filter(|reference| Some(reference) != before.as_ref())
+                {
+                    let revision = Revision { branch: branch_move.branch.clone(), commit: branch_move.after.clone() };
+                    self.controller.handle_manifest_image(environment, artefact.name, &reference, &revision);
                 }
             }
         }
@@ -375,7 +380,7 @@ impl World {
         self.publish_update(UpdateTopic::Builds);
         self.controller.handle_built_image(built);
         // With manifests, CI writes the tag of the first environment, as image automation would.
-        if ARTEFACTS.iter().any(|thing| thing.uses_manifest && thing.name == built.artefact) {
+        if ARTEFACTS.iter().any(|artefact| artefact.uses_manifest && artefact.name == built.artefact) {
             let (environment, _) = ENVIRONMENTS[0];
             let commit = history::manifest_commit(&self.clock, environment, &built.artefact, &built.tag);
             if let Err(error) = self.github.commit(commit) {
@@ -384,9 +389,9 @@ impl World {
         }
     }
 
-    pub(super) fn publish_update(&self, changed: UpdateTopic) {
+    pub(super) fn publish_update(&self, topic: UpdateTopic) {
         // Without an open page there is no receiver.
-        let _ = self.updates.send(changed);
+        let _ = self.updates.send(topic);
     }
 
     fn lock_builds(&self) -> MutexGuard<'_, Vec<BuildProgress>> {
@@ -440,30 +445,30 @@ fn create_slack(
 }
 
 fn list_build_configs() -> Vec<BuildConfig> {
-    let all: Vec<String> = ENVIRONMENTS.iter().map(|(_, branch)| (*branch).to_owned()).collect();
-    let build = |thing: &SimArtefact| BuildConfig {
-        artefact: thing.name.to_owned(),
-        repository: thing.repository.to_owned(),
-        image: thing.image(),
-        branches: if thing.uses_manifest { all[..1].to_vec() } else { all.clone() },
-        tag_style: thing.tag_style,
+    let branches: Vec<String> = ENVIRONMENTS.iter().map(|(_, branch)| (*branch).to_owned()).collect();
+    let build = |artefact: &SimArtefact| BuildConfig {
+        artefact: artefact.name.to_owned(),
+        repository: artefact.repository.to_owned(),
+        image: artefact.image(),
+        branches: if artefact.uses_manifest { branches[..1].to_vec() } else { branches.clone() },
+        tag_style: artefact.tag_style,
         paths: Vec::new(),
     };
     ARTEFACTS.iter().map(build).collect()
 }
 
 fn targets() -> Vec<Target> {
-    let target = |thing: &SimArtefact, (environment, branch): (&str, &str)| Target {
-        artefact: thing.name.to_owned(),
+    let target = |artefact: &SimArtefact, (environment, branch): (&str, &str)| Target {
+        artefact: artefact.name.to_owned(),
         environment: environment.to_owned(),
-        branch: (!thing.uses_manifest).then(|| branch.to_owned()),
+        branch: (!artefact.uses_manifest).then(|| branch.to_owned()),
         namespace: environment.to_owned(),
-        image: thing.image(),
-        container: thing.name.to_owned(),
-        workloads: thing.workloads(),
+        image: artefact.image(),
+        container: artefact.name.to_owned(),
+        workloads: artefact.workloads(),
         replicas: history::replicas(environment),
     };
-    ARTEFACTS.iter().flat_map(|thing| ENVIRONMENTS.map(|environment| target(thing, environment))).collect()
+    ARTEFACTS.iter().flat_map(|artefact| ENVIRONMENTS.map(|environment| target(artefact, environment))).collect()
 }
 
 /// The secret of each environment's reports.

@@ -41,10 +41,10 @@ impl Default for Access {
 }
 
 impl Access {
-    fn allows(&self, is_bot: bool, namespace: Option<&str>, ask: &ClusterPermission) -> bool {
+    fn allows(&self, is_bot: bool, namespace: Option<&str>, permission: &ClusterPermission) -> bool {
         let Some(namespace) = namespace else { return !is_bot };
-        let revoked = || self.revoked.contains(&(namespace.to_owned(), ask.clone()));
-        !self.forbidden.contains(namespace) && (!is_bot || (self.granted.contains(ask) && !revoked()))
+        let revoked = || self.revoked.contains(&(namespace.to_owned(), permission.clone()));
+        !self.forbidden.contains(namespace) && (!is_bot || (self.granted.contains(permission) && !revoked()))
     }
 }
 
@@ -58,8 +58,9 @@ impl Cluster {
     pub fn revoke(&self, namespace: &str, verb: &str, resource: &str) {
         let mut state = self.lock();
         let revoked: Vec<ClusterPermission> = state.access.granted.iter().cloned().collect();
-        let revoked = revoked.into_iter().filter(|ask| ask.verb == verb && ask.resource == resource);
-        state.access.revoked.extend(revoked.map(|ask| (namespace.to_owned(), ask)));
+        let revoked =
+            revoked.into_iter().filter(|permission| permission.verb == verb && permission.resource == resource);
+        state.access.revoked.extend(revoked.map(|permission| (namespace.to_owned(), permission)));
     }
 }
 
@@ -80,7 +81,7 @@ fn parse_permission(method: &Method, uri: &Uri) -> Option<(ClusterPermission, Op
     let resource = match rest {
         [] => return None,
         [plural] | [plural, _] => (*plural).to_owned(),
-        [plural, _, beneath @ ..] => format!("{plural}/{}", beneath.join("/")),
+        [plural, _, subresource @ ..] => format!("{plural}/{}", subresource.join("/")),
     };
     let name = rest.get(1).map(|name| (*name).to_owned());
     let query = uri.query().unwrap_or_default();
@@ -105,35 +106,38 @@ fn is_bot(headers: &HeaderMap) -> bool {
 
 /// Runs before every route, as the API server's authorization does.
 pub(super) async fn authorise(State(cluster): State<Cluster>, request: Request, next: Next) -> Response {
-    let asked = parse_permission(request.method(), request.uri());
-    let Some((ask, namespace, name)) = asked.filter(|(ask, _, _)| ask.group != "authorization.k8s.io") else {
+    let parsed = parse_permission(request.method(), request.uri());
+    let Some((permission, namespace, name)) =
+        parsed.filter(|(permission, _, _)| permission.group != "authorization.k8s.io")
+    else {
         return next.run(request).await;
     };
     let is_bot = is_bot(request.headers());
     let (allowed, granted) = {
         let mut state = cluster.lock();
         if is_bot {
-            state.access.requested.insert(ask.clone());
+            state.access.requested.insert(permission.clone());
         }
-        (state.access.allows(is_bot, namespace.as_deref(), &ask), state.access.granted.contains(&ask))
+        (state.access.allows(is_bot, namespace.as_deref(), &permission), state.access.granted.contains(&permission))
     };
     if allowed {
         return next.run(request).await;
     }
     if is_bot && (!granted || namespace.is_none()) {
-        cluster.0.unknown_requests.record("cluster", &format!("may not {}", ask.verb), request.uri().path());
+        cluster.0.unknown_requests.record("cluster", &format!("may not {}", permission.verb), request.uri().path());
     }
-    forbidden_failure(&ask, namespace.as_deref(), name.as_deref()).into_response()
+    forbidden_failure(&permission, namespace.as_deref(), name.as_deref()).into_response()
 }
 
-fn forbidden_failure(ask: &ClusterPermission, namespace: Option<&str>, name: Option<&str>) -> Failure {
-    let ClusterPermission { group, resource, verb } = ask;
+fn forbidden_failure(permission: &ClusterPermission, namespace: Option<&str>, name: Option<&str>) -> Failure {
+    let ClusterPermission { group, resource, verb } = permission;
     let dotted = if group.is_empty() { resource.clone() } else { format!("{resource}.{group}") };
     let name = name.map(|name| format!(" \"{name}\"")).unwrap_or_default();
-    let place = namespace.map_or("at the cluster scope".to_owned(), |it| format!("in the namespace \"{it}\""));
+    let scope =
+        namespace.map_or("at the cluster scope".to_owned(), |namespace| format!("in the namespace \"{namespace}\""));
     let message = format!(
         "{dotted}{name} is forbidden: User \"{ACCOUNT}\" cannot {verb} resource \"{resource}\" in API group \
-         \"{group}\" {place}"
+         \"{group}\" {scope}"
     );
     Failure { code: StatusCode::FORBIDDEN, reason: "Forbidden", message }
 }
@@ -165,16 +169,16 @@ pub(super) async fn review(
     headers: HeaderMap,
     body: body::Bytes,
 ) -> Result<Response, Failure> {
-    let mut review: Value = serde_json::from_slice(&body).map_err(|why| Failure::bad_request(why.to_string()))?;
+    let mut review: Value = serde_json::from_slice(&body).map_err(|error| Failure::bad_request(error.to_string()))?;
     let Review { spec } =
-        serde_json::from_value(review.clone()).map_err(|why| Failure::bad_request(why.to_string()))?;
+        serde_json::from_value(review.clone()).map_err(|error| Failure::bad_request(error.to_string()))?;
     let Attributes { namespace, verb, group, resource } = spec.resource_attributes;
     let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
     if cluster.is_down(namespace.as_deref()) {
         return Err(Failure::down());
     }
-    let ask = ClusterPermission { group, resource, verb };
-    let allowed = cluster.lock().access.allows(is_bot(&headers), namespace.as_deref(), &ask);
+    let permission = ClusterPermission { group, resource, verb };
+    let allowed = cluster.lock().access.allows(is_bot(&headers), namespace.as_deref(), &permission);
     let reason = "RBAC: allowed by RoleBinding \"gantry\" of Role \"gantry\" to ServiceAccount \"gantry/gantry\"";
     review["status"] = if allowed { json!({ "allowed": true, "reason": reason }) } else { json!({ "allowed": false }) };
     Ok((StatusCode::CREATED, Json(review)).into_response())

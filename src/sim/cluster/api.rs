@@ -229,7 +229,8 @@ type ParamsResult = Result<Query<Params>, axum::extract::rejection::QueryRejecti
 
 /// The collection that `group` and `plural` of a path name. Any other pair is recorded as an unknown request.
 fn scope(cluster: &Cluster, group: &str, plural: &str, namespace: Option<String>, uri: &Uri) -> Result<Scope, Failure> {
-    let found = Collection::ALL.into_iter().find(|known| known.group() == group && known.plural() == plural);
+    let found =
+        Collection::ALL.into_iter().find(|collection| collection.group() == group && collection.plural() == plural);
     match found {
         Some(collection) => Ok(Scope { collection, namespace }),
         None => Err(record_unknown(cluster, &Method::GET, uri)),
@@ -243,7 +244,7 @@ fn record_unknown(cluster: &Cluster, method: &Method, uri: &Uri) -> Failure {
 }
 
 fn parse_params(params: ParamsResult) -> Result<Params, Failure> {
-    params.map(|Query(params)| params).map_err(|why| Failure::bad_request(why.body_text()))
+    params.map(|Query(params)| params).map_err(|error| Failure::bad_request(error.body_text()))
 }
 
 type Answer = Result<Response, Failure>;

@@ -168,9 +168,9 @@ impl LiveWorkload {
 
     /// Writes an image into the specification and returns whether that changed it.
     pub(super) fn set_image(&mut self, container: &str, image: &str) -> bool {
-        match self.containers.iter_mut().find(|known| known.name == container) {
-            Some(known) if known.image == image => return false,
-            Some(known) => image.clone_into(&mut known.image),
+        match self.containers.iter_mut().find(|existing| existing.name == container) {
+            Some(existing) if existing.image == image => return false,
+            Some(existing) => image.clone_into(&mut existing.image),
             None => self.containers.push(Container { name: container.to_owned(), image: image.to_owned() }),
         }
         self.generation += 1;
@@ -183,7 +183,7 @@ impl LiveWorkload {
         let number = self.revisions.iter().map(|revision| revision.number).max().unwrap_or_default() + 1;
         let revision = match self.revisions.iter().position(|revision| revision.containers == self.containers) {
             // A template that existed before keeps its revision's hash and gets a new number.
-            Some(at) => Revision { number, ..self.revisions.remove(at) },
+            Some(index) => Revision { number, ..self.revisions.remove(index) },
             None => Revision {
                 number,
                 hash: format!("{:x}", 0x6b00_0000 + serial.next()),
@@ -297,7 +297,7 @@ impl LiveWorkload {
     /// The reason of the first failing pod.
     pub(super) fn failure(&self) -> Option<&'static str> {
         self.pods.iter().find_map(|pod| match &pod.health {
-            Health::Failing { cause: why, .. } => Some(why.reason()),
+            Health::Failing { cause, .. } => Some(cause.reason()),
             _ => None,
         })
     }
@@ -326,7 +326,7 @@ impl LiveWorkload {
             let ready = self.count(Pod::is_ready);
             if old > 0 && ready > self.replicas {
                 let oldest = self.pods.iter().position(|pod| Some(&pod.hash) != current.as_ref());
-                oldest.map(|at| self.pods.remove(at));
+                oldest.map(|index| self.pods.remove(index));
             } else if new < self.replicas && new + old <= self.replicas && (old > 0 || new + old < self.replicas) {
                 self.start_pod(0, now, serial);
                 if self.quota_error.is_some() {
@@ -394,7 +394,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn settled(workload: &str, replicas: u32) -> (LiveWorkload, Serial) {
+    fn completed_workload(workload: &str, replicas: u32) -> (LiveWorkload, Serial) {
         let mut serial = Serial::default();
         let mut live = LiveWorkload::new("qa", &workload.parse().unwrap(), replicas, NOW, &mut serial);
         live.set_image("app", "checkout:1");
@@ -409,16 +409,16 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_replaces_its_pods_in_its_own_way() {
+    fn each_workload_kind_replaces_pods_by_its_own_strategy() {
         let cases = [
             ("deployment/checkout", vec![(3, 2, 0), (3, 2, 1), (2, 2, 2)]),
             ("statefulset/mailer", vec![(2, 1, 0), (2, 1, 1), (2, 2, 2)]),
             ("daemonset/agent", vec![(2, 1, 0), (2, 1, 1), (2, 2, 2)]),
         ];
         for (workload, expected) in cases {
-            let (mut live, mut serial) = settled(workload, 2);
+            let (mut live, mut serial) = completed_workload(workload, 2);
             assert!(live.set_image("app", "checkout:2"));
-            assert_eq!(counts(&live), (2, 2, 0), "{workload}: asked for, not yet seen");
+            assert_eq!(counts(&live), (2, 2, 0), "{workload}: specified, not yet observed");
             live.observe(NOW, &mut serial);
             let mut seen = vec![counts(&live)];
             while live.advance(NOW, &mut serial, &|_| true) == RolloutProgress::Progressing {
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_statefulset_begins_with_its_last_pod() {
-        let (mut live, mut serial) = settled("statefulset/mailer", 3);
+        let (mut live, mut serial) = completed_workload("statefulset/mailer", 3);
         live.set_image("app", "checkout:2");
         live.observe(NOW, &mut serial);
         let starting = live.pods.iter().find(|pod| pod.health == Health::Starting).unwrap();
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn a_failing_pod_stops_the_rollout_and_leaves_the_old_ones() {
         for (workload, left) in [("deployment/checkout", 2), ("statefulset/mailer", 1), ("daemonset/agent", 1)] {
-            let (mut live, mut serial) = settled(workload, 2);
+            let (mut live, mut serial) = completed_workload(workload, 2);
             live.set_image("app", "checkout:2");
             live.observe(NOW, &mut serial);
             assert_eq!(live.advance(NOW, &mut serial, &|image| image != "checkout:2"), RolloutProgress::Stuck);
@@ -458,8 +458,8 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_comes_back_is_its_old_revision_with_a_new_number() {
-        let (mut live, mut serial) = settled("deployment/checkout", 1);
+    fn a_returning_image_reuses_its_old_revision_with_a_new_number() {
+        let (mut live, mut serial) = completed_workload("deployment/checkout", 1);
         let first = live.revision().unwrap().hash.clone();
         for image in ["checkout:2", "checkout:1"] {
             live.set_image("app", image);
@@ -470,8 +470,8 @@ mod tests {
     }
 
     #[test]
-    fn revisions_are_not_kept_for_ever() {
-        let (mut live, mut serial) = settled("deployment/checkout", 1);
+    fn old_revisions_beyond_the_limit_are_dropped() {
+        let (mut live, mut serial) = completed_workload("deployment/checkout", 1);
         for n in 0..30 {
             live.set_image("app", &format!("checkout:v{n}"));
             live.complete_now(NOW, &mut serial);

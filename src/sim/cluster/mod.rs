@@ -166,8 +166,8 @@ impl Cluster {
         at: Timestamp,
     ) {
         self.change(namespace, workload, |state, workload_key| {
-            let State { workloads: live, serial, .. } = state;
-            let live = live
+            let State { workloads, serial, .. } = state;
+            let live = workloads
                 .entry(workload_key.clone())
                 .or_insert_with(|| LiveWorkload::new(namespace, workload, replicas, at, serial));
             live.replicas = replicas;
@@ -179,9 +179,9 @@ impl Cluster {
 
     /// Starts a rollout like `kubectl set image`. It does nothing if the workload does not exist.
     pub fn set_image(&self, namespace: &str, workload: &Workload, container: &str, image: &str) -> Option<RolloutId> {
-        let there = self.lock().workloads.contains_key(&(namespace.to_owned(), workload.clone()));
+        let exists = self.lock().workloads.contains_key(&(namespace.to_owned(), workload.clone()));
         let order = RolloutOrder { container, image, replicas: 1, crashes: false, slowness: 1 };
-        there.then(|| self.roll_out(namespace, workload, &order)).flatten()
+        exists.then(|| self.roll_out(namespace, workload, &order)).flatten()
     }
 
     /// Starts a rollout, or joins the rollout to this image that is under way. A workload that does not exist is
@@ -189,8 +189,8 @@ impl Cluster {
     pub fn roll_out(&self, namespace: &str, workload: &Workload, order: &RolloutOrder<'_>) -> Option<RolloutId> {
         let now = self.0.scheduler.clock().now();
         let (id, started) = self.change(namespace, workload, |state, workload_key| {
-            let State { workloads: live, serial, .. } = state;
-            let live = live
+            let State { workloads, serial, .. } = state;
+            let live = workloads
                 .entry(workload_key.clone())
                 .or_insert_with(|| LiveWorkload::new(namespace, workload, order.replicas, now, serial));
             let started = live.set_image(order.container, order.image);
@@ -212,8 +212,8 @@ impl Cluster {
         self.change(namespace, workload, |state, workload_key| {
             if let Some(live) = state.workloads.get_mut(workload_key) {
                 let (namespace, name) = kustomization;
-                let mark = |key: &str, value: &str| (format!("kustomize.toolkit.fluxcd.io/{key}"), value.to_owned());
-                live.extra_labels = [mark("name", name), mark("namespace", namespace)].into();
+                let label = |key: &str, value: &str| (format!("kustomize.toolkit.fluxcd.io/{key}"), value.to_owned());
+                live.extra_labels = [label("name", name), label("namespace", namespace)].into();
             }
         });
     }
@@ -248,7 +248,7 @@ impl Cluster {
         self.lock()
             .workloads
             .keys()
-            .filter(|(within, _)| within == namespace)
+            .filter(|(workload_namespace, _)| workload_namespace == namespace)
             .map(|(_, workload)| workload.clone())
             .collect()
     }
@@ -282,8 +282,9 @@ impl Cluster {
     /// The number of pods in a namespace.
     pub fn pods_in(&self, namespace: &str) -> u32 {
         let state = self.lock();
-        let here = state.workloads.iter().filter(|((within, _), _)| within == namespace);
-        here.map(|(_, live)| live.count(|_| true)).sum()
+        let in_namespace =
+            state.workloads.iter().filter(|((workload_namespace, _), _)| workload_namespace == namespace);
+        in_namespace.map(|(_, live)| live.count(|_| true)).sum()
     }
 
     /// From now on requests to this namespace answer 403.
@@ -313,8 +314,8 @@ impl Cluster {
     }
 
     /// How often watches that ask for bookmarks get one. The interval is real time, as it is the transport's heartbeat.
-    pub fn set_bookmark_interval(&self, pause: Duration) {
-        self.lock().bookmark_every = pause;
+    pub fn set_bookmark_interval(&self, interval: Duration) {
+        self.lock().bookmark_every = interval;
         self.0.watch_wakeup.send_replace(());
     }
 
@@ -328,12 +329,12 @@ impl Cluster {
         let workload_key = (namespace.to_owned(), workload.clone());
         let mut state = self.lock();
         let before = state.store.version();
-        let shown = state.keys(&workload_key);
+        let old_keys = state.keys(&workload_key);
         let result = change(&mut state, &workload_key);
         let deadline = i32::try_from(self.0.pace.deadline.as_secs()).unwrap_or(i32::MAX).max(1);
         let objects =
             state.workloads.get(&workload_key).map(|live| objects::list_objects(live, deadline)).unwrap_or_default();
-        for key in shown.into_iter().filter(|key| objects.iter().all(|(kept, _)| kept != key)) {
+        for key in old_keys.into_iter().filter(|key| objects.iter().all(|(current, _)| current != key)) {
             state.store.delete(key);
         }
         for (key, object) in objects {
@@ -362,11 +363,11 @@ impl Cluster {
         if namespace.is_some_and(|namespace| self.lock().down.contains(namespace)) {
             return true;
         }
-        let struck = self.0.faults.take_if_armed(Fault::ClusterDown, None, namespace);
-        if struck {
+        let is_faulty = self.0.faults.take_if_armed(Fault::ClusterDown, None, namespace);
+        if is_faulty {
             self.cut_watches(namespace);
         }
-        struck
+        is_faulty
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -387,9 +388,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Listeners are called without a lock, so that they may query the cluster or add listeners.
-fn notify_listeners<T>(listeners: &Listeners<T>, what: &T) {
+fn notify_listeners<T>(listeners: &Listeners<T>, event: &T) {
     let listeners = lock(listeners).clone();
     for listener in listeners {
-        listener(what);
+        listener(event);
     }
 }

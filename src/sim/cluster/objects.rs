@@ -29,8 +29,8 @@ const HISTORY_HASH: &str = "controller.kubernetes.io/hash";
 /// All objects that the API shows for `live`, the workload itself last.
 pub(super) fn list_objects(live: &LiveWorkload, deadline_seconds: i32) -> Vec<(Key, Value)> {
     let mut objects = Vec::new();
-    for one in &live.pods {
-        objects.extend(object(live, Collection::Pods, &one.name, &pod(live, one)));
+    for pod_state in &live.pods {
+        objects.extend(object(live, Collection::Pods, &pod_state.name, &pod(live, pod_state)));
     }
     for revision in &live.revisions {
         let name = revision_name(live, &revision.hash);
@@ -42,12 +42,12 @@ pub(super) fn list_objects(live: &LiveWorkload, deadline_seconds: i32) -> Vec<(K
         });
     }
     let name = &*live.workload.name;
-    let whole = match live.workload.kind {
+    let workload_object = match live.workload.kind {
         WorkloadKind::Deployment => object(live, Collection::Deployments, name, &deployment(live, deadline_seconds)),
         WorkloadKind::StatefulSet => object(live, Collection::StatefulSets, name, &stateful_set(live)),
         WorkloadKind::DaemonSet => object(live, Collection::DaemonSets, name, &daemon_set(live)),
     };
-    objects.extend(whole);
+    objects.extend(workload_object);
     objects
 }
 
@@ -185,32 +185,40 @@ fn deployment(live: &LiveWorkload, deadline_seconds: i32) -> Deployment {
 
 fn conditions(live: &LiveWorkload, revision: &Revision, ready: u32) -> Vec<DeploymentCondition> {
     let available = ready >= live.replicas;
-    let (enough, minimum, has) = if available {
+    let (available_status, available_reason, available_message) = if available {
         ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
     } else {
         ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
     };
-    let (progressing, reason, how) = match live.phase {
+    let (progressing, reason, outcome) = match live.phase {
         Phase::Rolling => ("True", "ReplicaSetUpdated", "is progressing."),
         Phase::Complete => ("True", "NewReplicaSetAvailable", "has successfully progressed."),
         Phase::Degraded => ("False", "ProgressDeadlineExceeded", "has timed out progressing."),
     };
-    let condition = |type_: &str, status: &str, reason: &str, message: String, turned, updated| DeploymentCondition {
-        type_: type_.to_owned(),
-        status: status.to_owned(),
-        reason: Some(reason.to_owned()),
-        message: Some(message),
-        last_transition_time: Some(time(turned)),
-        last_update_time: Some(time(updated)),
-    };
+    let condition =
+        |type_: &str, status: &str, reason: &str, message: String, transitioned, updated| DeploymentCondition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message),
+            last_transition_time: Some(time(transitioned)),
+            last_update_time: Some(time(updated)),
+        };
     let name = revision_name(live, &revision.hash);
     let mut all = vec![
-        condition("Available", enough, minimum, has.to_owned(), live.created, live.created),
+        condition(
+            "Available",
+            available_status,
+            available_reason,
+            available_message.to_owned(),
+            live.created,
+            live.created,
+        ),
         condition(
             "Progressing",
             progressing,
             reason,
-            format!("ReplicaSet \"{name}\" {how}"),
+            format!("ReplicaSet \"{name}\" {outcome}"),
             live.last_transition_at,
             live.last_progress_at,
         ),

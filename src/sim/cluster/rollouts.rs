@@ -16,27 +16,27 @@ impl Cluster {
 
     fn observe(&self, namespace: &str, workload: &Workload, id: RolloutId) {
         let now = self.0.scheduler.clock().now();
-        let replica = self.change_rollout(namespace, workload, id, |live, serial, _| {
+        let delay = self.change_rollout(namespace, workload, id, |live, serial, _| {
             live.observe(now, serial);
             self.0.pace.replica * live.slowness
         });
-        if let Some(replica) = replica {
-            self.schedule_action(replica, namespace, workload, id, Self::advance_rollout);
+        if let Some(delay) = delay {
+            self.schedule_action(delay, namespace, workload, id, Self::advance_rollout);
         }
     }
 
     fn advance_rollout(&self, namespace: &str, workload: &Workload, id: RolloutId) {
         let now = self.0.scheduler.clock().now();
-        let taken = self.change_rollout(namespace, workload, id, |live, serial, can_pull| {
+        let progress = self.change_rollout(namespace, workload, id, |live, serial, can_pull| {
             (live.advance(now, serial, can_pull), live.slowness)
         });
-        match taken {
+        match progress {
             Some((RolloutProgress::Progressing, slowness)) => {
                 self.schedule_action(self.0.pace.replica * slowness, namespace, workload, id, Self::advance_rollout);
             }
             Some((RolloutProgress::QuotaExceeded, slowness)) => {
-                let refused_for = self.since_progress(namespace, workload, now);
-                if refused_for.is_some_and(|waited| waited >= self.0.pace.deadline * slowness) {
+                let since_progress = self.since_progress(namespace, workload, now);
+                if since_progress.is_some_and(|waited| waited >= self.0.pace.deadline * slowness) {
                     self.give_up(namespace, workload, id);
                 } else {
                     self.schedule_action(
@@ -95,10 +95,12 @@ impl Cluster {
         change: impl FnOnce(&mut LiveWorkload, &mut Serial, &dyn Fn(&str) -> bool) -> T,
     ) -> Option<T> {
         self.change(namespace, workload, |state, workload_key| {
-            let State { workloads: live, serial, can_pull, quotas, .. } = state;
-            let others = live.iter().filter(|((within, name), _)| within == namespace && name != workload);
+            let State { workloads, serial, can_pull, quotas, .. } = state;
+            let others = workloads
+                .iter()
+                .filter(|((other_namespace, name), _)| other_namespace == namespace && name != workload);
             let used: u32 = others.map(|(_, live)| live.count(|_| true)).sum();
-            let live = live.get_mut(workload_key).filter(|live| live.rollout == id.0)?;
+            let live = workloads.get_mut(workload_key).filter(|live| live.rollout == id.0)?;
             live.quota = quotas.get(namespace).map(|limit| limit.saturating_sub(used));
             Some(change(live, serial, &**can_pull))
         })

@@ -19,9 +19,9 @@ struct Term {
 impl Selector {
     pub(super) fn parse(labels: Option<&str>, fields: Option<&str>) -> Result<Self, String> {
         let fields = terms(fields.unwrap_or_default())?;
-        let known = ["metadata.name", "metadata.namespace", "status.phase", "spec.nodeName"];
-        if let Some(strange) = fields.iter().find(|term| !known.contains(&term.key.as_str())) {
-            return Err(format!("field label not supported: {}", strange.key));
+        let supported = ["metadata.name", "metadata.namespace", "status.phase", "spec.nodeName"];
+        if let Some(unsupported) = fields.iter().find(|term| !supported.contains(&term.key.as_str())) {
+            return Err(format!("field label not supported: {}", unsupported.key));
         }
         Ok(Self { labels: terms(labels.unwrap_or_default())?, fields })
     }
@@ -34,7 +34,7 @@ impl Selector {
             && self
                 .fields
                 .iter()
-                .all(|term| holds(term, term.key.split('.').try_fold(object, |within, part| within.get(part))))
+                .all(|term| holds(term, term.key.split('.').try_fold(object, |value, part| value.get(part))))
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_does_not_understand_is_refused() {
+    fn unsupported_selectors_are_refused() {
         assert!(Selector::parse(Some("app in (a, b)"), None).is_err());
         assert_eq!(
             Selector::parse(None, Some("spec.replicas=1")).unwrap_err(),

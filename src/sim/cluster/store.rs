@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::domain::model::workload::WorkloadKind;
 
 /// The number of events that a watch may miss before it must list again.
-const HISTORY: usize = 10_000;
+const MAX_HISTORY_EVENTS: usize = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Collection {
@@ -175,7 +175,7 @@ impl Store {
     fn record(&mut self, event: Event) {
         self.last_changes.insert((event.key.namespace.clone(), event.key.collection), event.version);
         self.history.push_back(event);
-        if self.history.len() > HISTORY
+        if self.history.len() > MAX_HISTORY_EVENTS
             && let Some(dropped) = self.history.pop_front()
         {
             self.compacted = dropped.version;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_stays_the_same_wakes_nobody() {
+    fn an_unchanged_object_makes_no_event() {
         let mut store = Store::default();
         store.put(key("a"), json!({ "metadata": { "name": "a" } }));
         let version = store.version();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_history_is_said_and_the_present_is_not() {
+    fn a_read_before_the_compaction_fails_and_a_current_one_works() {
         let mut store = Store::default();
         store.put(key("a"), json!({ "metadata": {} }));
         assert_eq!(store.since(0).unwrap().count(), 1);
@@ -213,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn a_long_history_forgets_its_beginning() {
+    fn a_long_history_loses_its_oldest_events() {
         let mut store = Store::default();
-        for n in 0..=HISTORY {
+        for n in 0..=MAX_HISTORY_EVENTS {
             store.put(key("a"), json!({ "metadata": {}, "n": n }));
         }
         assert_eq!(store.since(0).err(), Some(TooOld));
-        assert_eq!(store.since(1).unwrap().count(), HISTORY);
+        assert_eq!(store.since(1).unwrap().count(), MAX_HISTORY_EVENTS);
     }
 }

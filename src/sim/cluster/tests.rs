@@ -17,7 +17,7 @@ mod access;
 mod api;
 
 /// A cluster behind a real listener, on a manual clock.
-struct Bench {
+struct Fixture {
     cluster: Cluster,
     clock: Clock,
     scheduler: Scheduler,
@@ -27,7 +27,7 @@ struct Bench {
     address: String,
 }
 
-impl Bench {
+impl Fixture {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
@@ -100,7 +100,10 @@ async fn next<S, T>(events: &mut S) -> T
 where
     S: Stream<Item = T> + Unpin,
 {
-    tokio::time::timeout(Duration::from_secs(10), events.next()).await.expect("an event comes").expect("it goes on")
+    tokio::time::timeout(Duration::from_secs(10), events.next())
+        .await
+        .expect("an event in 10 s")
+        .expect("an open stream")
 }
 
 fn describe_event(event: &Event<Deployment>) -> String {
@@ -114,46 +117,46 @@ fn describe_event(event: &Event<Deployment>) -> String {
 }
 
 #[tokio::test]
-async fn a_rollout_goes_replica_by_replica() {
-    let bench = Bench::open().await;
+async fn a_rollout_replaces_one_replica_after_another() {
+    let fixture = Fixture::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.set_running("qa", &checkout, "app", "ghcr.io/acme/checkout:1", 2);
-    assert_eq!(progress(&bench.deployment("checkout").await), (2, 2, 2, 0));
-    assert_eq!(bench.cluster.state("qa", &checkout).state, "running");
+    fixture.cluster.set_running("qa", &checkout, "app", "ghcr.io/acme/checkout:1", 2);
+    assert_eq!(progress(&fixture.deployment("checkout").await), (2, 2, 2, 0));
+    assert_eq!(fixture.cluster.state("qa", &checkout).state, "running");
 
     let seen = Arc::new(Mutex::new(Vec::new()));
-    bench.cluster.on_change({
-        let (seen, cluster) = (seen.clone(), bench.cluster.clone());
+    fixture.cluster.on_change({
+        let (seen, cluster) = (seen.clone(), fixture.cluster.clone());
         move |changed| {
             let state = cluster.state(&changed.namespace, &changed.workload);
             seen.lock().unwrap().push(format!("{} {}/{}", state.state, state.ready, state.wanted));
         }
     });
-    bench.cluster.set_image("qa", &checkout, "app", "ghcr.io/acme/checkout:2");
-    bench.run_due().await;
-    assert_eq!(progress(&bench.deployment("checkout").await), (1, 2, 2, 2));
-    bench.tick().await;
-    assert_eq!(progress(&bench.deployment("checkout").await), (2, 2, 2, 1));
-    bench.tick().await;
-    let done = bench.deployment("checkout").await;
+    fixture.cluster.set_image("qa", &checkout, "app", "ghcr.io/acme/checkout:2");
+    fixture.run_due().await;
+    assert_eq!(progress(&fixture.deployment("checkout").await), (1, 2, 2, 2));
+    fixture.tick().await;
+    assert_eq!(progress(&fixture.deployment("checkout").await), (2, 2, 2, 1));
+    fixture.tick().await;
+    let done = fixture.deployment("checkout").await;
     assert_eq!(progress(&done), (2, 2, 2, 0));
     assert_eq!(condition(&done, "Progressing"), ("True".into(), "NewReplicaSetAvailable".into()));
     assert_eq!(done.status.unwrap().observed_generation, done.metadata.generation);
 
-    assert_eq!(bench.scheduler.next_due(), None);
+    assert_eq!(fixture.scheduler.next_due(), None);
     assert_eq!(*seen.lock().unwrap(), ["rolling_out 0/2", "rolling_out 0/2", "rolling_out 1/2", "running 2/2"]);
-    assert_eq!(bench.cluster.state("qa", &checkout).image.unwrap(), "ghcr.io/acme/checkout:2");
-    assert_eq!(bench.unknown_requests.all(), Vec::<String>::new());
+    assert_eq!(fixture.cluster.state("qa", &checkout).image.unwrap(), "ghcr.io/acme/checkout:2");
+    assert_eq!(fixture.unknown_requests.all(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn replica_sets_keep_the_history_and_name_their_owner() {
-    let bench = Bench::open().await;
+    let fixture = Fixture::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.set_running("qa", &checkout, "app", "checkout:1", 1);
-    bench.cluster.set_running("qa", &checkout, "app", "checkout:2", 1);
-    let owner = bench.deployment("checkout").await.uid().unwrap();
-    let sets = Api::<ReplicaSet>::namespaced(bench.client.clone(), "qa").list(&ListParams::default()).await.unwrap();
+    fixture.cluster.set_running("qa", &checkout, "app", "checkout:1", 1);
+    fixture.cluster.set_running("qa", &checkout, "app", "checkout:2", 1);
+    let owner = fixture.deployment("checkout").await.uid().unwrap();
+    let sets = Api::<ReplicaSet>::namespaced(fixture.client.clone(), "qa").list(&ListParams::default()).await.unwrap();
     let mut history: Vec<(String, String, i32)> = sets
         .iter()
         .map(|set| {
@@ -168,18 +171,18 @@ async fn replica_sets_keep_the_history_and_name_their_owner() {
 }
 
 #[tokio::test]
-async fn the_other_kinds_keep_their_history_as_patches_ten_beside_the_present_one() {
-    let bench = Bench::open().await;
+async fn stateful_and_daemon_sets_keep_ten_old_revisions_as_patches() {
+    let fixture = Fixture::open().await;
     for (text, hash) in
         [("statefulset/mailer", "controller.kubernetes.io/hash"), ("daemonset/agent", "controller-revision-hash")]
     {
         let workload = workload(text);
         for tag in 1..=13 {
-            bench.cluster.set_running("qa", &workload, "app", &format!("acme:{tag}"), 1);
+            fixture.cluster.set_running("qa", &workload, "app", &format!("acme:{tag}"), 1);
         }
-        let kept = Api::<ControllerRevision>::namespaced(bench.client.clone(), "qa");
-        let kept = kept.list(&ListParams::default().labels(&format!("app={}", workload.name))).await.unwrap();
-        let mut history: Vec<(i64, String)> = kept
+        let revisions = Api::<ControllerRevision>::namespaced(fixture.client.clone(), "qa");
+        let revisions = revisions.list(&ListParams::default().labels(&format!("app={}", workload.name))).await.unwrap();
+        let mut history: Vec<(i64, String)> = revisions
             .iter()
             .map(|revision| {
                 let owner = &revision.owner_references()[0];
@@ -197,21 +200,21 @@ async fn the_other_kinds_keep_their_history_as_patches_ten_beside_the_present_on
 
 #[tokio::test]
 async fn a_crash_loop_becomes_degraded_at_the_deadline() {
-    let bench = Bench::open().await;
+    let fixture = Fixture::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.set_running("qa", &checkout, "app", "checkout:1", 2);
-    bench.cluster.set_running("qa", &checkout, "proxy", "envoy:1", 2);
+    fixture.cluster.set_running("qa", &checkout, "app", "checkout:1", 2);
+    fixture.cluster.set_running("qa", &checkout, "proxy", "envoy:1", 2);
     let ended = Arc::new(Mutex::new(Vec::new()));
-    bench.cluster.on_end({
+    fixture.cluster.on_end({
         let ended = ended.clone();
         move |end| ended.lock().unwrap().push(end.complete)
     });
     let order = RolloutOrder { container: "app", image: "checkout:2", replicas: 2, crashes: true, slowness: 1 };
-    bench.cluster.roll_out("qa", &checkout, &order);
-    bench.tick().await;
-    let state = bench.cluster.state("qa", &checkout);
+    fixture.cluster.roll_out("qa", &checkout, &order);
+    fixture.tick().await;
+    let state = fixture.cluster.state("qa", &checkout);
     assert_eq!((state.state, state.reason), ("rolling_out", Some("CrashLoopBackOff")));
-    let pods = Api::<Pod>::namespaced(bench.client.clone(), "qa");
+    let pods = Api::<Pod>::namespaced(fixture.client.clone(), "qa");
     let waiting: Vec<String> = pods
         .list(&ListParams::default().labels("app=checkout"))
         .await
@@ -222,99 +225,103 @@ async fn a_crash_loop_becomes_degraded_at_the_deadline() {
         .collect();
     assert_eq!(waiting, ["app CrashLoopBackOff"]);
 
-    bench.tick().await;
-    let stuck = bench.deployment("checkout").await;
+    fixture.tick().await;
+    let stuck = fixture.deployment("checkout").await;
     assert_eq!(condition(&stuck, "Progressing"), ("False".into(), "ProgressDeadlineExceeded".into()));
     assert_eq!(condition(&stuck, "Available").0, "True", "the old pods still serve");
-    assert_eq!(bench.cluster.state("qa", &checkout).state, "degraded");
-    assert_eq!((bench.scheduler.next_due(), ended.lock().unwrap().clone()), (None, vec![false]));
+    assert_eq!(fixture.cluster.state("qa", &checkout).state, "degraded");
+    assert_eq!((fixture.scheduler.next_due(), ended.lock().unwrap().clone()), (None, vec![false]));
 
-    bench.cluster.set_image("qa", &checkout, "app", "checkout:3");
-    bench.run_until_idle().await;
-    assert_eq!(bench.cluster.state("qa", &checkout).state, "running");
+    fixture.cluster.set_image("qa", &checkout, "app", "checkout:3");
+    fixture.run_until_idle().await;
+    assert_eq!(fixture.cluster.state("qa", &checkout).state, "running");
     assert_eq!(*ended.lock().unwrap(), [false, true]);
 }
 
 #[tokio::test]
 async fn an_image_that_cannot_be_pulled_leaves_a_statefulset_incomplete() {
-    let bench = Bench::open().await;
+    let fixture = Fixture::open().await;
     let mailer = workload("statefulset/mailer");
-    bench.cluster.set_can_pull(|image| image != "mailer:2");
-    bench.cluster.set_running("qa", &mailer, "app", "mailer:1", 2);
-    bench.cluster.set_image("qa", &mailer, "app", "mailer:2");
-    bench.run_until_idle().await;
+    fixture.cluster.set_can_pull(|image| image != "mailer:2");
+    fixture.cluster.set_running("qa", &mailer, "app", "mailer:1", 2);
+    fixture.cluster.set_image("qa", &mailer, "app", "mailer:2");
+    fixture.run_until_idle().await;
 
     let status =
-        Api::<StatefulSet>::namespaced(bench.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
+        Api::<StatefulSet>::namespaced(fixture.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
     assert_ne!(status.current_revision, status.update_revision);
     assert_eq!((status.ready_replicas, status.updated_replicas), (Some(1), Some(1)));
-    let pod = Api::<Pod>::namespaced(bench.client.clone(), "qa").get("mailer-1").await.unwrap();
+    let pod = Api::<Pod>::namespaced(fixture.client.clone(), "qa").get("mailer-1").await.unwrap();
     let state = pod.status.unwrap().container_statuses.unwrap()[0].state.clone().unwrap();
     assert_eq!(state.waiting.unwrap().reason.unwrap(), "ImagePullBackOff");
-    assert_eq!(bench.cluster.state("qa", &mailer).state, "degraded");
+    assert_eq!(fixture.cluster.state("qa", &mailer).state, "degraded");
 
-    bench.cluster.set_image("qa", &mailer, "app", "mailer:3");
-    bench.run_until_idle().await;
+    fixture.cluster.set_image("qa", &mailer, "app", "mailer:3");
+    fixture.run_until_idle().await;
     let status =
-        Api::<StatefulSet>::namespaced(bench.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
+        Api::<StatefulSet>::namespaced(fixture.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
     assert_eq!(status.current_revision, status.update_revision);
     assert_eq!((status.ready_replicas, status.updated_replicas), (Some(2), Some(2)));
 }
 
 #[tokio::test]
 async fn a_daemonset_counts_nodes() {
-    let bench = Bench::open().await;
+    let fixture = Fixture::open().await;
     let agent = workload("daemonset/agent");
-    bench.cluster.set_running("qa", &agent, "app", "agent:1", 3);
-    bench.cluster.set_image("qa", &agent, "app", "agent:2");
-    bench.tick().await;
-    let api = Api::<DaemonSet>::namespaced(bench.client.clone(), "qa");
+    fixture.cluster.set_running("qa", &agent, "app", "agent:1", 3);
+    fixture.cluster.set_image("qa", &agent, "app", "agent:2");
+    fixture.tick().await;
+    let api = Api::<DaemonSet>::namespaced(fixture.client.clone(), "qa");
     let counts = |status: k8s_openapi::api::apps::v1::DaemonSetStatus| {
         (status.desired_number_scheduled, status.updated_number_scheduled, status.number_available)
     };
     assert_eq!(counts(api.get("agent").await.unwrap().status.unwrap()), (3, Some(2), Some(2)));
-    bench.run_until_idle().await;
+    fixture.run_until_idle().await;
     assert_eq!(counts(api.get("agent").await.unwrap().status.unwrap()), (3, Some(3), Some(3)));
 }
 
 #[tokio::test]
-async fn a_newer_image_overtakes_the_rollout_that_runs() {
-    let bench = Bench::open().await;
+async fn a_newer_image_overtakes_a_running_rollout() {
+    let fixture = Fixture::open().await;
     let checkout = workload("deployment/checkout");
-    bench.cluster.set_running("qa", &checkout, "app", "checkout:1", 2);
+    fixture.cluster.set_running("qa", &checkout, "app", "checkout:1", 2);
     let ended = Arc::new(Mutex::new(Vec::new()));
-    bench.cluster.on_end({
+    fixture.cluster.on_end({
         let ended = ended.clone();
         move |end| ended.lock().unwrap().push(end.rollout)
     });
-    let first = bench.cluster.set_image("qa", &checkout, "app", "checkout:2").unwrap();
-    assert_eq!(bench.cluster.set_image("qa", &checkout, "app", "checkout:2"), Some(first), "joined, not begun anew");
-    bench.tick().await;
-    let second = bench.cluster.set_image("qa", &checkout, "app", "checkout:3").unwrap();
-    bench.run_until_idle().await;
+    let first = fixture.cluster.set_image("qa", &checkout, "app", "checkout:2").unwrap();
+    assert_eq!(
+        fixture.cluster.set_image("qa", &checkout, "app", "checkout:2"),
+        Some(first),
+        "the running rollout is joined"
+    );
+    fixture.tick().await;
+    let second = fixture.cluster.set_image("qa", &checkout, "app", "checkout:3").unwrap();
+    fixture.run_until_idle().await;
     assert_eq!(*ended.lock().unwrap(), [second]);
-    assert_eq!(bench.cluster.state("qa", &checkout).image.unwrap(), "checkout:3");
-    assert_eq!(bench.cluster.set_image("qa", &checkout, "app", "checkout:3"), None);
-    assert_eq!(bench.scheduler.next_due(), None);
+    assert_eq!(fixture.cluster.state("qa", &checkout).image.unwrap(), "checkout:3");
+    assert_eq!(fixture.cluster.set_image("qa", &checkout, "app", "checkout:3"), None);
+    assert_eq!(fixture.scheduler.next_due(), None);
 }
 
 #[tokio::test]
-async fn a_workload_that_is_not_there_is_created_by_its_controller_and_not_by_hand() {
-    let bench = Bench::open().await;
+async fn a_missing_workload_is_created_by_a_controller_and_not_by_set_image() {
+    let fixture = Fixture::open().await;
     let search = workload("deployment/search");
-    assert_eq!(bench.cluster.state("qa", &search).state, "missing");
-    assert_eq!(bench.cluster.set_image("qa", &search, "app", "search:1"), None);
+    assert_eq!(fixture.cluster.state("qa", &search).state, "missing");
+    assert_eq!(fixture.cluster.set_image("qa", &search, "app", "search:1"), None);
     let order = RolloutOrder { container: "app", image: "search:1", replicas: 3, crashes: false, slowness: 1 };
-    bench.cluster.roll_out("qa", &search, &order);
-    bench.run_due().await;
-    assert_eq!(condition(&bench.deployment("search").await, "Available").0, "False");
-    bench.run_until_idle().await;
-    assert_eq!(progress(&bench.deployment("search").await), (3, 3, 3, 0));
+    fixture.cluster.roll_out("qa", &search, &order);
+    fixture.run_due().await;
+    assert_eq!(condition(&fixture.deployment("search").await, "Available").0, "False");
+    fixture.run_until_idle().await;
+    assert_eq!(progress(&fixture.deployment("search").await), (3, 3, 3, 0));
 
-    bench.cluster.remove("qa", &search);
-    assert_eq!(bench.cluster.state("qa", &search).state, "missing");
-    let pods = Api::<Pod>::all(bench.client.clone()).list(&ListParams::default()).await.unwrap();
-    assert_eq!(pods.items.len(), 0, "nothing of it is left");
+    fixture.cluster.remove("qa", &search);
+    assert_eq!(fixture.cluster.state("qa", &search).state, "missing");
+    let pods = Api::<Pod>::all(fixture.client.clone()).list(&ListParams::default()).await.unwrap();
+    assert_eq!(pods.items.len(), 0, "its pods are deleted");
 }
 
 /// `kubectl rollout status`, on the JSON of any of the three kinds.
@@ -342,17 +349,17 @@ fn is_rolled_out(object: &serde_json::Value) -> bool {
 }
 
 #[tokio::test]
-async fn nothing_looks_rolled_out_before_it_is() {
+async fn a_workload_does_not_look_rolled_out_before_it_is() {
     for kind in WorkloadKind::ALL {
-        let bench = Bench::open().await;
+        let fixture = Fixture::open().await;
         let workload = workload(&format!("{}/checkout", kind.as_str()));
-        bench.cluster.set_running("qa", &workload, "app", "checkout:1", 3);
-        let begin = bench.cluster.lock().store.version();
-        bench.cluster.set_image("qa", &workload, "app", "checkout:2");
-        bench.tick().await;
-        bench.cluster.set_image("qa", &workload, "app", "checkout:3");
-        bench.run_until_idle().await;
-        let state = bench.cluster.lock();
+        fixture.cluster.set_running("qa", &workload, "app", "checkout:1", 3);
+        let begin = fixture.cluster.lock().store.version();
+        fixture.cluster.set_image("qa", &workload, "app", "checkout:2");
+        fixture.tick().await;
+        fixture.cluster.set_image("qa", &workload, "app", "checkout:3");
+        fixture.run_until_idle().await;
+        let state = fixture.cluster.lock();
         let seen: Vec<bool> = state
             .store
             .since(begin)

@@ -32,14 +32,14 @@ struct Progress {
     seen: Option<u64>,
     wakeup: tokio::sync::watch::Receiver<()>,
     cuts: u64,
-    ends: Instant,
+    deadline: Instant,
     bookmark: Instant,
     done: bool,
 }
 
 impl Watch {
     pub(super) fn stream(self) -> impl Stream<Item = io::Result<String>> {
-        let woken = self.cluster.0.watch_wakeup.subscribe();
+        let wakeup = self.cluster.0.watch_wakeup.subscribe();
         let now = Instant::now();
         let state = self.cluster.lock();
         let cuts = state.cuts.get(&self.namespace).copied().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Watch {
         drop(state);
         let seen = self.from;
         let progress =
-            Progress { seen, wakeup: woken, cuts, ends: now + self.timeout, bookmark, done: false, watch: self };
+            Progress { seen, wakeup, cuts, deadline: now + self.timeout, bookmark, done: false, watch: self };
         futures::stream::unfold(progress, |mut progress| async move {
             let line = progress.next().await?;
             Some((line, progress))
@@ -55,9 +55,9 @@ impl Watch {
     }
 
     fn format_event(&self, event: &Event) -> Option<String> {
-        let ours = event.key.collection == self.collection
+        let is_watched = event.key.collection == self.collection
             && self.namespace.as_ref().is_none_or(|namespace| event.key.namespace == *namespace);
-        if !ours {
+        if !is_watched {
             return None;
         }
         let selected =
@@ -87,7 +87,7 @@ impl Progress {
     async fn next(&mut self) -> Option<io::Result<String>> {
         let ended = self.watch.cluster.0.shutdown.clone();
         loop {
-            if self.done || ended.is_cancelled() || Instant::now() >= self.ends {
+            if self.done || ended.is_cancelled() || Instant::now() >= self.deadline {
                 return None;
             }
             self.wakeup.borrow_and_update();
@@ -107,7 +107,7 @@ impl Progress {
             if let Some(bookmark) = self.due_bookmark() {
                 return Some(Ok(bookmark));
             }
-            let mut wake = self.ends.min(Instant::now() + FAULT_POLL_INTERVAL);
+            let mut wake = self.deadline.min(Instant::now() + FAULT_POLL_INTERVAL);
             if self.watch.bookmarks {
                 wake = wake.min(self.bookmark);
             }
@@ -121,9 +121,9 @@ impl Progress {
 
     fn is_cut(&self) -> bool {
         let cluster = &self.watch.cluster;
-        let cut =
+        let was_cut =
             |cluster: &Cluster| cluster.lock().cuts.get(&self.watch.namespace).copied().unwrap_or_default() > self.cuts;
-        cut(cluster) || cluster.is_down(self.watch.namespace.as_deref())
+        was_cut(cluster) || cluster.is_down(self.watch.namespace.as_deref())
     }
 
     fn read_new_lines(&mut self) -> Result<String, TooOld> {

@@ -24,7 +24,7 @@ use crate::sim::rng::Rng;
 use crate::sim::scheduler::Scheduler;
 
 /// The factor by which the fault `slow_rollout` slows a rollout.
-const SLOW: i32 = 10;
+const SLOWNESS: i32 = 10;
 
 /// One artefact in one environment that the controller reconciles.
 #[derive(Clone, Debug)]
@@ -112,10 +112,10 @@ impl Controller {
 
     /// Deploys a built image to the targets of its branch. For [`Ci::on_built`](super::ci::Ci::on_built).
     pub fn handle_built_image(&self, built: &BuiltImage) {
-        for (at, target) in self.0.targets.iter().enumerate() {
+        for (index, target) in self.0.targets.iter().enumerate() {
             if target.artefact == built.artefact && target.branch.as_ref() == Some(&built.branch) {
                 let revision = Revision { branch: built.branch.clone(), commit: built.commit.clone() };
-                self.schedule_reconcile(at, format!("{}:{}", target.image, built.tag), revision);
+                self.schedule_reconcile(index, format!("{}:{}", target.image, built.tag), revision);
             }
         }
     }
@@ -123,9 +123,9 @@ impl Controller {
     /// A manifest names this image, `name[:tag][@digest]`, for an artefact in an environment. `revision` is the commit
     /// of the manifest.
     pub fn handle_manifest_image(&self, environment: &str, artefact: &str, image: &str, revision: &Revision) {
-        for (at, target) in self.0.targets.iter().enumerate() {
+        for (index, target) in self.0.targets.iter().enumerate() {
             if target.environment == environment && target.artefact == artefact {
-                self.schedule_reconcile(at, image.to_owned(), revision.clone());
+                self.schedule_reconcile(index, image.to_owned(), revision.clone());
             }
         }
     }
@@ -141,48 +141,47 @@ impl Controller {
         self.0.cluster.label_applied_by(&target.namespace, workload, (&target.namespace, &target.artefact));
     }
 
-    fn schedule_reconcile(&self, at: usize, image: String, revision: Revision) {
+    fn schedule_reconcile(&self, index: usize, image: String, revision: Revision) {
         let controller = self.clone();
         self.0.scheduler.schedule_after(self.0.pace.controller_delay, move || async move {
-            controller.reconcile(at, &image, revision);
+            controller.reconcile(index, &image, revision);
         });
     }
 
-    fn reconcile(&self, at: usize, image: &str, revision: Revision) {
-        let Some(target) = self.0.targets.get(at) else { return };
+    fn reconcile(&self, index: usize, image: &str, revision: Revision) {
+        let Some(target) = self.0.targets.get(index) else { return };
         if let Some(tag) = Image::parse(image).tag.filter(|_| self.take_fault(Fault::ImageMissing, target)) {
             // As if a clean-up job had deleted the image after its build.
             self.0.registry.remove(&target.image, &tag);
         }
-        let runs = |workload| self.0.cluster.state(&target.namespace, workload).image.as_deref() == Some(image);
-        let starts = !target.workloads.iter().all(runs);
+        let runs_image = |workload| self.0.cluster.state(&target.namespace, workload).image.as_deref() == Some(image);
+        let starts = !target.workloads.iter().all(runs_image);
         let order = RolloutOrder {
             container: &target.container,
             image,
             replicas: target.replicas,
             // If nothing rolls out, the fault stays armed for the next rollout.
             crashes: starts && self.take_fault(Fault::CrashLoop, target),
-            slowness: if starts && self.take_fault(Fault::SlowRollout, target) { SLOW } else { 1 },
+            slowness: if starts && self.take_fault(Fault::SlowRollout, target) { SLOWNESS } else { 1 },
         };
-        let roll = |workload: &Workload| {
-            let new = self.0.cluster.state(&target.namespace, workload).image.is_none();
+        let start_rollout = |workload: &Workload| {
+            let is_new = self.0.cluster.state(&target.namespace, workload).image.is_none();
             let rollout = self.0.cluster.roll_out(&target.namespace, workload, &order);
-            if new {
+            if is_new {
                 self.label_workload(target, workload);
             }
             rollout
         };
-        let waiting: BTreeSet<RolloutId> = target.workloads.iter().filter_map(roll).collect();
+        let pending_rollouts: BTreeSet<RolloutId> = target.workloads.iter().filter_map(start_rollout).collect();
         let configured: Vec<String> =
             target.workloads.iter().map(|workload| format!("{} configured", object(target, workload))).collect();
         self.send_event(target, &revision, "info", "Progressing", configured.join("\n"));
 
-        let at_rest = waiting.is_empty();
-        let reconciliation =
-            Reconciliation { revision, started_at: self.0.scheduler.clock().now(), pending_rollouts: waiting };
-        self.lock().insert(at, reconciliation);
+        let at_rest = pending_rollouts.is_empty();
+        let reconciliation = Reconciliation { revision, started_at: self.0.scheduler.clock().now(), pending_rollouts };
+        self.lock().insert(index, reconciliation);
         if at_rest {
-            self.finish(at);
+            self.finish(index);
         }
     }
 
@@ -190,22 +189,22 @@ impl Controller {
         let done: Vec<usize> = self
             .lock()
             .iter_mut()
-            .filter_map(|(at, reconciliation)| {
+            .filter_map(|(index, reconciliation)| {
                 (reconciliation.pending_rollouts.remove(&ended.rollout) && reconciliation.pending_rollouts.is_empty())
-                    .then_some(*at)
+                    .then_some(*index)
             })
             .collect();
-        for at in done {
-            self.finish(at);
+        for index in done {
+            self.finish(index);
         }
     }
 
     /// All workloads of this target are at rest: sends the outcome.
-    fn finish(&self, at: usize) {
-        let Some(target) = self.0.targets.get(at) else { return };
-        let Some(reconciliation) = self.lock().remove(&at) else { return };
-        let took = self.0.scheduler.clock().now().duration_since(reconciliation.started_at);
-        let took = format!("{:.1}s", took.as_secs_f64());
+    fn finish(&self, index: usize) {
+        let Some(target) = self.0.targets.get(index) else { return };
+        let Some(reconciliation) = self.lock().remove(&index) else { return };
+        let duration = self.0.scheduler.clock().now().duration_since(reconciliation.started_at);
+        let duration = format!("{:.1}s", duration.as_secs_f64());
         let unhealthy: Vec<String> = target
             .workloads
             .iter()
@@ -213,10 +212,10 @@ impl Controller {
             .map(|workload| format!("{} status: 'Failed'", object(target, workload)))
             .collect();
         let (severity, reason, message) = if unhealthy.is_empty() {
-            let message = format!("Reconciliation finished in {took}, next run in 10m0s");
+            let message = format!("Reconciliation finished in {duration}, next run in 10m0s");
             ("info", "ReconciliationSucceeded", message)
         } else {
-            let message = format!("health check failed after {took}: failed resources: [{}]", unhealthy.join(", "));
+            let message = format!("health check failed after {duration}: failed resources: [{}]", unhealthy.join(", "));
             ("error", "HealthCheckFailed", message)
         };
         if self.take_fault(Fault::LostWebhook, target) {
@@ -255,7 +254,7 @@ impl Controller {
         };
         let url = format!("{}/webhooks/flux/{}", bot_url.trim_end_matches('/'), target.environment);
         let signed_event = match SignedEvent::new(url, secret, &event) {
-            Ok(delivery) => delivery,
+            Ok(event) => event,
             Err(error) => return tracing::error!(%error, "a simulated event cannot be written as JSON"),
         };
         let copies = {
@@ -263,8 +262,8 @@ impl Controller {
             let (webhook_faults, rng) = &mut *webhook_faults;
             webhook_faults.draw_delays(rng)
         };
-        for late in copies {
-            webhook::send(&self.0.scheduler, self.0.pace, http, signed_event.clone(), late);
+        for delay in copies {
+            webhook::send(&self.0.scheduler, self.0.pace, http, signed_event.clone(), delay);
         }
     }
 

@@ -42,7 +42,7 @@ impl World {
             move |image| registry.can_pull(image)
         });
         let (received, answers) = (Received::default(), Arc::new(Mutex::new(Vec::new())));
-        let bot_url = bot(received.clone(), answers.clone()).await;
+        let bot_url = start_bot(received.clone(), answers.clone()).await;
         let secrets = [("development".to_owned(), "dev".to_owned()), ("qa".to_owned(), "qa".to_owned())].into();
         let webhooks = Webhooks { http: reqwest::Client::new(), bot_url, secrets };
         let targets = vec![
@@ -111,7 +111,7 @@ impl World {
     }
 }
 
-async fn bot(received: Received, answers: Arc<Mutex<Vec<StatusCode>>>) -> String {
+async fn start_bot(received: Received, answers: Arc<Mutex<Vec<StatusCode>>>) -> String {
     let handler = move |Path(environment): Path<String>, headers: HeaderMap, body: Bytes| {
         let (received, answers) = (received.clone(), answers.clone());
         async move {
@@ -146,7 +146,7 @@ fn sha(digit: &str) -> Sha {
 }
 
 #[tokio::test]
-async fn a_push_is_built_rolled_out_and_told_with_a_signature() {
+async fn a_push_is_built_rolled_out_and_reported_with_a_signature() {
     let world = World::open().await;
     world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
     world.run_until_idle().await;
@@ -176,7 +176,7 @@ async fn a_push_is_built_rolled_out_and_told_with_a_signature() {
 }
 
 #[tokio::test]
-async fn all_workloads_of_an_artefact_move_and_are_told_once() {
+async fn all_workloads_of_an_artefact_roll_out_and_are_reported_once() {
     let world = World::open().await;
     world.ci.branch_moved("acme/mailer", "develop", &sha("a"));
     world.run_until_idle().await;
@@ -190,7 +190,7 @@ async fn all_workloads_of_an_artefact_move_and_are_told_once() {
 }
 
 #[tokio::test]
-async fn a_manifest_moves_only_its_own_environment() {
+async fn a_manifest_changes_only_its_own_environment() {
     let world = World::open().await;
     let revision = Revision { branch: "main".into(), commit: sha("c") };
     world.registry.publish("ghcr.io/acme/search", "1.0.1", None, world.clock.now());
@@ -202,7 +202,11 @@ async fn a_manifest_moves_only_its_own_environment() {
     world.controller.handle_manifest_image("qa", "search", "ghcr.io/acme/search:1.0.1", &revision);
     world.run_until_idle().await;
     let expected = ["qa search Progressing", "qa search ReconciliationSucceeded"];
-    assert_eq!(world.received_events(), [expected, expected].concat(), "the same once more is told too, as Flux does");
+    assert_eq!(
+        world.received_events(),
+        [expected, expected].concat(),
+        "a repeated reconciliation is reported too, as Flux does"
+    );
 }
 
 #[tokio::test]
@@ -216,7 +220,7 @@ async fn a_tag_that_was_never_built_cannot_be_pulled() {
 }
 
 #[tokio::test]
-async fn faults_fail_the_rollout_and_the_webhook_says_so() {
+async fn faults_fail_the_rollout_and_the_webhook_reports_it() {
     for (fault, reason) in [(Fault::CrashLoop, "CrashLoopBackOff"), (Fault::ImageMissing, "ImagePullBackOff")] {
         let world = World::open().await;
         world.faults.arm(fault, 1, Some("checkout".into()), Some("development".into()));
@@ -238,7 +242,7 @@ async fn faults_fail_the_rollout_and_the_webhook_says_so() {
 }
 
 #[tokio::test]
-async fn a_crash_waits_for_a_rollout_that_it_can_strike() {
+async fn a_crash_fault_stays_armed_until_a_rollout_starts() {
     let world = World::open().await;
     world.faults.arm(Fault::CrashLoop, 1, None, None);
     let revision = Revision { branch: "main".into(), commit: sha("c") };
@@ -264,7 +268,7 @@ async fn a_slow_rollout_takes_ten_times_as_long_and_still_completes() {
 }
 
 #[tokio::test]
-async fn a_webhook_can_be_lost_or_doubled() {
+async fn a_webhook_can_be_lost_or_duplicated() {
     let world = World::open().await;
     world.faults.arm(Fault::LostWebhook, 1, None, Some("development".into()));
     world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
@@ -279,7 +283,7 @@ async fn a_webhook_can_be_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn webhook_faults_lose_double_and_delay_the_same_way_for_the_same_seed() {
+async fn webhook_faults_are_the_same_for_the_same_seed() {
     let collect_events = async |faults, seed| {
         let world = World::open().await;
         world.controller.set_webhook_faults(faults, seed);
@@ -330,7 +334,7 @@ async fn a_webhook_is_tried_five_times_and_then_lost() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_is_refused_is_not_tried_again() {
+async fn a_refused_webhook_is_not_retried() {
     let world = World::open().await;
     *world.answers.lock().unwrap() = vec![StatusCode::UNAUTHORIZED; 2];
     world.controller.handle_manifest_image(
@@ -344,7 +348,7 @@ async fn a_webhook_that_is_refused_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_newer_commit_overtakes_and_only_it_is_told_as_done() {
+async fn only_the_newer_of_two_commits_is_reported_as_done() {
     let world = World::open().await;
     world.ci.branch_moved("acme/checkout", "develop", &sha("a"));
     world.clock.advance(jiff::SignedDuration::from_millis(100));

@@ -61,9 +61,10 @@ impl WebhookFaults {
             return Vec::new();
         }
         let copies = if rng.roll_percent(self.duplicate_percent) { 2 } else { 1 };
-        let late = usize::try_from(self.max_delay.as_millis()).unwrap_or_default();
-        let late_by = |_| SignedDuration::from_millis(i64::try_from(rng.next_below(late + 1)).unwrap_or_default());
-        (0..copies).map(late_by).collect()
+        let max_millis = usize::try_from(self.max_delay.as_millis()).unwrap_or_default();
+        let draw_delay =
+            |_| SignedDuration::from_millis(i64::try_from(rng.next_below(max_millis + 1)).unwrap_or_default());
+        (0..copies).map(draw_delay).collect()
     }
 }
 
@@ -89,9 +90,9 @@ pub(super) fn send(
     pace: Pace,
     http: &reqwest::Client,
     event: SignedEvent,
-    late: SignedDuration,
+    delay: SignedDuration,
 ) {
-    attempt(scheduler.clone(), pace, http.clone(), event, late, 0);
+    attempt(scheduler.clone(), pace, http.clone(), event, delay, 0);
 }
 
 fn attempt(
@@ -100,10 +101,10 @@ fn attempt(
     http: reqwest::Client,
     event: SignedEvent,
     pause: SignedDuration,
-    tried: u32,
+    retries: u32,
 ) {
     scheduler.clone().schedule_after(pause, move || async move {
-        let answer = http
+        let response = http
             .post(&event.url)
             .timeout(TIMEOUT)
             .header("content-type", "application/json")
@@ -112,19 +113,21 @@ fn attempt(
             .body(event.body.clone())
             .send()
             .await;
-        let (why, again) = match answer {
-            Ok(answer) if answer.status().is_success() => return,
+        let (failure, is_transient) = match response {
+            Ok(response) if response.status().is_success() => return,
             // Flux retries only failures that may be transient.
-            Ok(answer) => (answer.status().to_string(), answer.status().is_server_error() || answer.status() == 429),
+            Ok(response) => {
+                (response.status().to_string(), response.status().is_server_error() || response.status() == 429)
+            }
             Err(error) => (error.without_url().to_string(), true),
         };
-        if again && tried < RETRIES {
-            tracing::debug!(url = event.url, why, "the webhook failed and is sent again");
+        if is_transient && retries < RETRIES {
+            tracing::debug!(url = event.url, why = failure, "the webhook failed and is sent again");
             // The pause grows, as Flux's does.
-            let pause = pace.retry * i32::try_from(tried + 1).unwrap_or(i32::MAX);
-            attempt(scheduler, pace, http, event, pause, tried + 1);
+            let pause = pace.retry * i32::try_from(retries + 1).unwrap_or(i32::MAX);
+            attempt(scheduler, pace, http, event, pause, retries + 1);
         } else {
-            tracing::warn!(url = event.url, why, "the webhook is lost");
+            tracing::warn!(url = event.url, why = failure, "the webhook is lost");
         }
     });
 }

@@ -8,8 +8,8 @@ use kube::api::PostParams;
 use super::*;
 
 /// A client with the bot's token.
-fn as_bot(bench: &Bench) -> Client {
-    let mut config = kube::Config::new(bench.address.parse().unwrap());
+fn bot_client(fixture: &Fixture) -> Client {
+    let mut config = kube::Config::new(fixture.address.parse().unwrap());
     config.default_retry = false;
     config.auth_info.token = Some(TOKEN.to_owned().into());
     Client::try_from(config).unwrap()
@@ -26,65 +26,73 @@ async fn is_allowed(client: &Client, verb: &str, group: &str, resource: &str, na
     };
     let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
     let review = SelfSubjectAccessReview { spec, ..Default::default() };
-    let said = Api::all(client.clone()).create(&PostParams::default(), &review).await.unwrap();
-    let SubjectAccessReviewStatus { allowed, .. } = said.status.unwrap();
+    let reviewed = Api::all(client.clone()).create(&PostParams::default(), &review).await.unwrap();
+    let SubjectAccessReviewStatus { allowed, .. } = reviewed.status.unwrap();
     allowed
 }
 
 #[tokio::test]
-async fn the_bot_may_do_what_the_rules_grant_and_is_refused_as_the_server_would() {
-    let bench = Bench::open().await;
-    bench.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
-    let client = as_bot(&bench);
+async fn the_bot_has_the_chart_permissions_and_is_refused_otherwise() {
+    let fixture = Fixture::open().await;
+    fixture.cluster.set_running("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    let client = bot_client(&fixture);
     assert!(Api::<Deployment>::namespaced(client.clone(), "qa").get("checkout").await.is_ok());
     assert!(Api::<Pod>::namespaced(client.clone(), "qa").list(&ListParams::default()).await.is_ok());
 
-    let no = Api::<Pod>::namespaced(client.clone(), "qa").get("checkout-1").await.unwrap_err();
-    let kube::Error::Api(status) = no else { panic!("{no}") };
+    let error = Api::<Pod>::namespaced(client.clone(), "qa").get("checkout-1").await.unwrap_err();
+    let kube::Error::Api(status) = error else { panic!("{error}") };
     assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
     assert_eq!(
         status.message,
         "pods \"checkout-1\" is forbidden: User \"system:serviceaccount:gantry:gantry\" cannot get resource \"pods\" in \
          API group \"\" in the namespace \"qa\""
     );
-    let no = Api::<Deployment>::all(client.clone()).list(&ListParams::default()).await.unwrap_err();
+    let error = Api::<Deployment>::all(client.clone()).list(&ListParams::default()).await.unwrap_err();
     assert!(
-        no.to_string().contains("deployments.apps is forbidden") && no.to_string().contains("at the cluster scope")
+        error.to_string().contains("deployments.apps is forbidden")
+            && error.to_string().contains("at the cluster scope")
     );
     let params = kube::api::DeleteParams::default();
     assert!(Api::<Deployment>::namespaced(client.clone(), "qa").delete("checkout", &params).await.is_err());
     assert_eq!(
-        bench.unknown_requests.all(),
+        fixture.unknown_requests.all(),
         [
             "cluster: may not get /api/v1/namespaces/qa/pods/checkout-1",
             "cluster: may not list /apis/apps/v1/deployments",
             "cluster: may not delete /apis/apps/v1/namespaces/qa/deployments/checkout",
         ]
     );
-    let asked: Vec<String> = bench.cluster.requested_permissions().iter().map(ToString::to_string).collect();
+    let requested: Vec<String> = fixture.cluster.requested_permissions().iter().map(ToString::to_string).collect();
     assert_eq!(
-        asked,
+        requested,
         ["get pods", "list pods", "delete deployments.apps", "get deployments.apps", "list deployments.apps"]
     );
 }
 
 #[tokio::test]
-async fn whoever_asks_about_itself_is_told_what_the_rules_say() {
-    let bench = Bench::open().await;
-    let client = as_bot(&bench);
-    for ask in crate::adapters::cluster::access::list_required_permissions() {
-        assert!(is_allowed(&client, &ask.verb, &ask.group, &ask.resource, "qa").await, "{ask}");
+async fn a_self_review_answers_by_the_rules() {
+    let fixture = Fixture::open().await;
+    let client = bot_client(&fixture);
+    for permission in crate::adapters::cluster::access::list_required_permissions() {
+        assert!(
+            is_allowed(&client, &permission.verb, &permission.group, &permission.resource, "qa").await,
+            "{permission}"
+        );
     }
     for (verb, group, resource) in [("get", "", "secrets"), ("patch", "apps", "deployments"), ("get", "", "pods/log")] {
         assert!(!is_allowed(&client, verb, group, resource, "qa").await, "{verb} {resource}");
-        assert!(is_allowed(&bench.client, verb, group, resource, "qa").await, "an admin may");
+        assert!(is_allowed(&fixture.client, verb, group, resource, "qa").await, "an admin may");
     }
-    bench.cluster.revoke("qa", "list", "pods");
+    fixture.cluster.revoke("qa", "list", "pods");
     assert!(
         !is_allowed(&client, "list", "", "pods", "qa").await && is_allowed(&client, "list", "", "pods", "prod").await
     );
     assert!(Api::<Pod>::namespaced(client.clone(), "qa").list(&ListParams::default()).await.is_err());
-    bench.cluster.forbid("qa");
+    fixture.cluster.forbid("qa");
     assert!(!is_allowed(&client, "get", "apps", "deployments", "qa").await);
-    assert_eq!(bench.unknown_requests.all(), Vec::<String>::new(), "these are the rules' own no");
+    assert_eq!(
+        fixture.unknown_requests.all(),
+        Vec::<String>::new(),
+        "a refusal by the rules is not an unknown request"
+    );
 }
