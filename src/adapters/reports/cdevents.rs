@@ -1,5 +1,5 @@
 //! CDEvents at `/webhooks/cdevents`, as CloudEvents over HTTP: structured, or binary with the event itself as the body.
-//! Headers are not signed, so the `ce-*` headers are ignored: a CDEvent repeats all of them in its `context`.
+//! Headers are not signed, so the `ce-*` headers are ignored: a `CDEvent` repeats all of them in its `context`.
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Opens the database: checks the address, takes the process lock, checks the version of SQLite, migrates, connects.
+//! Opens the database: checks the address, takes the process lock, checks the version of `SQLite`, migrates, connects.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -178,8 +178,7 @@ mod tests {
             prop_assert_eq!(batches.iter().cloned().flatten().collect::<Vec<_>>(), (0..moments.len()).collect::<Vec<_>>());
             let later = at(seconds.last().copied().unwrap_or_default() + more);
             let grown: Vec<_> = moments.iter().copied().chain([later]).collect();
-            type Ranges<'a> = &'a [std::ops::Range<usize>];
-            let list_starts = |ranges: Ranges<'_>| ranges.iter().map(|range| range.start).collect::<Vec<_>>();
+            let list_starts = |ranges: &[std::ops::Range<usize>]| ranges.iter().map(|range| range.start).collect::<Vec<_>>();
             prop_assert!(list_starts(&split_into_batches(&grown)).starts_with(&list_starts(&batches)));
         }
     }

@@ -84,13 +84,13 @@ async fn check_approval_and_merge(
     let state = ApprovalState { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
     // Before the merge: else a pull request that GitHub never merges would be tried for ever and hold the change lock.
     if now >= state.deadline {
-        let stage = Stage::AwaitingApproval(state).into_expired(now);
-        return Ok(apply_transition(ctx, claim, stage, Some(now)).await?);
+        let expired = Stage::AwaitingApproval(state).into_expired(now);
+        return Ok(apply_transition(ctx, claim, expired, Some(now)).await?);
     }
     if state.is_approved() && state.waits_for.is_empty() {
         let state = ApprovalState { trouble: awaiting.trouble.clone(), ..state };
-        let Ok(stage) = Stage::AwaitingApproval(state).into_merging() else { return Ok(None) };
-        let change = advance_stage(ctx, &claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
+        let Ok(merging) = Stage::AwaitingApproval(state).into_merging() else { return Ok(None) };
+        let change = advance_stage(ctx, &claim.change, claim.fence, merging, Some(now), Transaction::new()).await?;
         let claim = Claim { change, due_at: Some(now), ..claim.clone() };
         // Only the check above allows the merge of a pull request, so it is not left to the next handler.
         return match claim.change.pull_request_branch() {

@@ -1,5 +1,5 @@
 //! Finds out where a merged change may be stuck if neither the cluster nor the controller shows it. The requests to
-//! GitHub use ETags, so that an unchanged answer costs no rate limit.
+//! GitHub use `ETag`s, so that an unchanged answer costs no rate limit.
 
 use jiff::Timestamp;
 

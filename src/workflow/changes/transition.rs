@@ -239,8 +239,8 @@ pub(crate) async fn store_approval_state(
         let key = format!("nudge:{}", state.since.as_microsecond());
         let reminder = render::approve::render_reminder(&claim.change, &state);
         let extra = Transaction::new().enqueue_message(build_thread_reply(ctx, &claim.change, &key, reminder));
-        let stage = Stage::AwaitingApproval(state);
-        return advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), extra).await.map(|_| None);
+        let waiting = Stage::AwaitingApproval(state);
+        return advance_stage(ctx, &claim.change, claim.fence, waiting, Some(due), extra).await.map(|_| None);
     }
     store_stage_if_changed(ctx, claim, Stage::AwaitingApproval(state), Some(due)).await
 }

@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::store::Claim;
 use crate::domain::change::{
-    Change, CoDeployedState, CoDeployedStatus, DeployState, FailureEvidence, RetryState, RolloutProgress, Stage,
-    TriggerOutcome,
+    Change, CoDeployedState, CoDeployedStatus, DeployState, FailureEvidence, InvalidTransition, RetryState,
+    RolloutProgress, Stage, TriggerOutcome,
 };
 use crate::domain::runtime::rollout::RolloutState;
 use crate::workflow::changes::auto_rollback::{auto_rollback_due, maybe_auto_rollback};
@@ -99,41 +99,11 @@ async fn evaluate_rollout(
         ..state
     });
     let Ok(updated) = updated else { return Ok(None) };
-    let is_waiting = matches!(updated, Stage::Deploying(_));
-    let is_late = is_waiting && now >= deadline;
-    let unconfirmed = updated.unconfirmed_failure().map(str::to_owned);
-    let confirmed = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRMATION_WINDOW);
-    let stage = match check {
-        RolloutCheck::Running { ready, proof } => updated.into_deployed(ready, proof, now),
-        RolloutCheck::Failed { reason, evidence, .. }
-            if !matches!(updated, Stage::Failed { .. })
-                || (updated.unconfirmed_failure().is_some() && evidence.can_trigger_auto_rollback()) =>
-        {
-            updated.into_failed(reason, evidence, now)
-        }
-        RolloutCheck::Failed { .. } | RolloutCheck::NotDeployed { .. } | RolloutCheck::RollingOut(_)
-            if let Some(reason) = confirmed =>
-        {
-            updated.into_failed(reason, FailureEvidence::Deadline, now)
-        }
-        RolloutCheck::NotDeployed { running_version, .. } if is_late => {
-            updated.into_stalled(running_version, false, now)
-        }
-        RolloutCheck::RollingOut(RolloutProgress { ready, wanted, delayed_by }) if is_late => {
-            let delay = delayed_by.map(|reason| format!(" ({reason})")).unwrap_or_default();
-            updated.into_stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
-        }
-        RolloutCheck::Unclear(reason) if is_late => {
-            updated.into_stalled(Some(format!("something, but nobody can tell what: {reason}")), true, now)
-        }
-        // A change that is only watched (failed or stalled) waits for the periodic check instead.
-        RolloutCheck::Unclear(_) if is_waiting => {
-            let due = (now + compute_backoff(tries)).min(deadline);
-            return store_stage_if_changed(ctx, claim, updated, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
-        }
-        _ => Ok(updated),
-    };
-    let Ok(stage) = stage else { return Ok(None) };
+    if matches!(updated, Stage::Deploying(_)) && matches!(check, RolloutCheck::Unclear(_)) && now < deadline {
+        let due = (now + compute_backoff(tries)).min(deadline);
+        return store_stage_if_changed(ctx, claim, updated, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
+    }
+    let Ok(stage) = decide_stage(updated, check, deadline, now) else { return Ok(None) };
     let stage = add_failure_authors(ctx, &claim.change, stage).await;
     let due = if stage.is_active() {
         let stall_time =
@@ -147,6 +117,44 @@ async fn evaluate_rollout(
         tag_due.filter(|_| stage.is_open())
     };
     store_stage_if_changed(ctx, claim, stage, due).await
+}
+
+/// The stage that follows from a check. A change that is only watched (failed or stalled) keeps its stage if the check is
+/// unclear.
+fn decide_stage(
+    before: Stage,
+    check: RolloutCheck,
+    deadline: Timestamp,
+    now: Timestamp,
+) -> Result<Stage, InvalidTransition> {
+    let is_late = matches!(before, Stage::Deploying(_)) && now >= deadline;
+    let unconfirmed = before.unconfirmed_failure().map(str::to_owned);
+    let confirmed = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRMATION_WINDOW);
+    match check {
+        RolloutCheck::Running { ready, proof } => before.into_deployed(ready, proof, now),
+        RolloutCheck::Failed { reason, evidence, .. }
+            if !matches!(before, Stage::Failed { .. })
+                || (before.unconfirmed_failure().is_some() && evidence.can_trigger_auto_rollback()) =>
+        {
+            before.into_failed(reason, evidence, now)
+        }
+        RolloutCheck::Failed { .. } | RolloutCheck::NotDeployed { .. } | RolloutCheck::RollingOut(_)
+            if let Some(reason) = confirmed =>
+        {
+            before.into_failed(reason, FailureEvidence::Deadline, now)
+        }
+        RolloutCheck::NotDeployed { running_version, .. } if is_late => {
+            before.into_stalled(running_version, false, now)
+        }
+        RolloutCheck::RollingOut(RolloutProgress { ready, wanted, delayed_by }) if is_late => {
+            let delay = delayed_by.map(|reason| format!(" ({reason})")).unwrap_or_default();
+            before.into_stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
+        }
+        RolloutCheck::Unclear(reason) if is_late => {
+            before.into_stalled(Some(format!("something, but nobody can tell what: {reason}")), true, now)
+        }
+        _ => Ok(before),
+    }
 }
 
 /// When the rollout of the result was first seen. `None`: not yet.

@@ -45,9 +45,9 @@ async fn begin_new_change(
     plan: Plan,
     others: Option<&[EnvironmentName]>,
 ) -> Result<Response, LookupError> {
-    let supersedes = plan.supersedes.clone();
+    let to_supersede = plan.supersedes.clone();
     let (change, transaction) = begin_change(ctx, plan, &request.from.person, &request.from.channel).await;
-    let Some(superseded) = supersedes else { return Ok(request.reply_change_begun(change, transaction, others)) };
+    let Some(superseded) = to_supersede else { return Ok(request.reply_change_begun(change, transaction, others)) };
     let (before, supersession) = supersede_change(ctx, &superseded, change.id).await?;
     // The superseded change releases the change lock before the new one takes it.
     let mut response = request.reply_change_begun(change, supersession.append(transaction), others);

@@ -30,12 +30,12 @@ pub(crate) fn find_batch_starts(ctx: &Context, updates: &[SightingUpdate<'_>]) -
     let mut starts: HashMap<(EnvironmentName, ArtefactName), Timestamp> = HashMap::new();
     for environment in environments {
         let in_environment = updates.iter().filter(|update| update.environment.name == *environment);
-        let updated: Vec<Sighting> = in_environment.map(|update| update.sighting.clone()).collect();
-        let sightings = find_foreign_sightings(ctx, environment, &updated);
+        let newer: Vec<Sighting> = in_environment.map(|update| update.sighting.clone()).collect();
+        let sightings = find_foreign_sightings(ctx, environment, &newer);
         for batch in find_large_batches(&sightings) {
             let Some(first) = batch.first() else { continue };
             let is_updated =
-                |recent: &&RecentSighting| updated.iter().any(|update| is_same_sighting(update, &recent.sighting));
+                |recent: &&RecentSighting| newer.iter().any(|update| is_same_sighting(update, &recent.sighting));
             for recent in batch.iter().filter(is_updated) {
                 starts.insert((environment.clone(), recent.sighting.artefact.clone()), first.sighting.seen_at);
             }

@@ -227,7 +227,7 @@ impl Check {
             match kind {
                 _ if is_list && piece_kind == Some("rich_text_section") => self.rich_part(piece, &path),
                 Some("rich_text_preformatted") if !matches!(piece_kind, Some("text" | "link")) => {
-                    self.unsupported(piece_kind, &path)
+                    self.unsupported(piece_kind, &path);
                 }
                 _ if is_list => self.unsupported(piece_kind, &path),
                 _ => self.rich_piece(piece, &path),

@@ -374,7 +374,7 @@ async fn check_teams(run: &DoctorRun<'_>, teams: &BTreeSet<(&str, &str)>) -> Ser
         match answer {
             Ok(true) => visible.push(team),
             Ok(false) => {
-                found.add_bad(format!("The team {team} does not exist, or Gantry has no access to it"), repair)
+                found.add_bad(format!("The team {team} does not exist, or Gantry has no access to it"), repair);
             }
             Err(error) => found.add_failure(format!("The team {team} cannot be read"), &error, repair),
         }
