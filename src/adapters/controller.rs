@@ -37,14 +37,14 @@ impl Client {
             ReconcileTrigger::FluxReceiver(url) | ReconcileTrigger::ArgocdWebhook(url) => url,
         };
         let sent = self.0.post(url).header("X-GitHub-Event", "push").json(&body).send().await;
-        let answer = sent.map_err(|error| {
+        let response = sent.map_err(|error| {
             if error.is_timeout() {
                 format!("it did not answer in {} s", TIMEOUT.as_secs())
             } else {
                 format!("it cannot be reached ({})", root_cause(&error))
             }
         })?;
-        if answer.status().is_success() { Ok(()) } else { Err(format!("it answered {}", answer.status().as_u16())) }
+        if response.status().is_success() { Ok(()) } else { Err(format!("it answered {}", response.status().as_u16())) }
     }
 }
 

@@ -39,8 +39,8 @@ pub enum Auth {
 }
 
 impl From<Option<GithubAuth>> for Auth {
-    fn from(given: Option<GithubAuth>) -> Self {
-        match given {
+    fn from(auth: Option<GithubAuth>) -> Self {
+        match auth {
             Some(GithubAuth::Token(token)) => Self::Token(token),
             Some(GithubAuth::App { id, private_key, installation }) => Self::App { id, private_key, installation },
             None => Self::None,
@@ -99,20 +99,12 @@ impl Client {
                 (installed, Some((app, installation)))
             }
         };
-        let requests = LabelledCounter::with_labels(["status"]);
+        let request_counts = LabelledCounter::with_labels(["status"]);
         for class in ["2xx", "3xx", "4xx", "5xx", "none"] {
-            requests.ensure_counter([class]);
+            request_counts.ensure_counter([class]);
         }
-        let (limits, asking) = (Arc::default(), Arc::default());
-        Ok(Self {
-            octocrab,
-            app,
-            pacer: Arc::new(GithubPacer::new(&clock)),
-            clock,
-            limits,
-            read_state: asking,
-            request_counts: requests,
-        })
+        let (limits, read_state) = (Arc::default(), Arc::default());
+        Ok(Self { octocrab, app, pacer: Arc::new(GithubPacer::new(&clock)), clock, limits, read_state, request_counts })
     }
 
     /// `None` before the first response, and if the server has no limits.
@@ -126,15 +118,19 @@ impl Client {
     }
 
     /// Sends one request. Returns the statuses that the caller must interpret; all others become errors.
-    pub(super) async fn send_request(&self, path: &str, ask: GithubRequest<'_>) -> Result<GithubResponse, GithubError> {
-        let method = ask.method();
+    pub(super) async fn send_request(
+        &self,
+        path: &str,
+        request: GithubRequest<'_>,
+    ) -> Result<GithubResponse, GithubError> {
+        let method = request.method();
         // GitHub prolongs a limit if requests continue while it is in force.
         let limited_until = self.limits().limited_until;
         if let Some(until) = limited_until.filter(|until| *until > self.clock.now()) {
             return Err(GithubError::RateLimited { until });
         }
-        let asked = async {
-            let response = match ask {
+        let exchange = async {
+            let response = match request {
                 GithubRequest::Get(etag) => {
                     let headers = etag.map(|etag| [(IF_NONE_MATCH, etag.clone())].into_iter().collect());
                     self.octocrab._get_with_headers(path, headers).await?
@@ -148,27 +144,27 @@ impl Client {
             let etag = response.headers().get(ETAG).cloned();
             Ok((headers, GithubResponse { status, etag, body: self.octocrab.body_to_string(response).await? }))
         };
-        let (headers, answer) = match tokio::time::timeout(RESPONSE_TIMEOUT, asked).await {
+        let (headers, answer) = match tokio::time::timeout(RESPONSE_TIMEOUT, exchange).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
-                self.request_counts.increment([status_class(&error)]);
-                tracing::debug!(method, path, "GitHub gave no answer of use");
+                self.request_counts.increment([classify_error(&error)]);
+                tracing::debug!(method, path, "the request to GitHub failed");
                 return Err(self.error_from_octocrab(&error));
             }
             Err(_) => {
                 self.request_counts.increment(["none"]);
-                tracing::debug!(method, path, "GitHub gave no answer in time");
+                tracing::debug!(method, path, "the request to GitHub timed out");
                 return Err(GithubError::Unavailable(format!("no answer in {} s", RESPONSE_TIMEOUT.as_secs())));
             }
         };
         self.request_counts.increment([classify_status(answer.status)]);
         tracing::debug!(method, path, status = answer.status, "GitHub answered");
-        if let Some(requests) = headers.remaining {
-            self.limits().state = Some(RateLimitState { remaining: requests, resets_at: headers.resets_at });
+        if let Some(remaining) = headers.remaining {
+            self.limits().state = Some(RateLimitState { remaining, resets_at: headers.resets_at });
         }
         match answer.status {
             200 | 201 | 204 | 404 | 405 | 409 | 422 => Ok(answer),
-            304 if matches!(ask, GithubRequest::Get(Some(_))) => Ok(answer),
+            304 if matches!(request, GithubRequest::Get(Some(_))) => Ok(answer),
             status => Err(self.error_from_status(status, headers, &error_message(&answer.body))),
         }
     }
@@ -180,8 +176,12 @@ impl Client {
 
     /// Sends one write, which must be [reserved](Self::reserve_writes) before. Writes are never repeated here: the
     /// caller must first check whether the write took effect.
-    pub(super) async fn send_write(&self, path: &str, ask: GithubRequest<'_>) -> Result<(u16, String), GithubError> {
-        let GithubResponse { status, body, .. } = self.send_request(path, ask).await?;
+    pub(super) async fn send_write(
+        &self,
+        path: &str,
+        request: GithubRequest<'_>,
+    ) -> Result<(u16, String), GithubError> {
+        let GithubResponse { status, body, .. } = self.send_request(path, request).await?;
         Ok((status, body))
     }
 
@@ -296,7 +296,7 @@ fn classify_status(status: u16) -> &'static str {
     }
 }
 
-fn status_class(error: &octocrab::Error) -> &'static str {
+fn classify_error(error: &octocrab::Error) -> &'static str {
     match error {
         octocrab::Error::GitHub { source, .. } => classify_status(source.status_code.as_u16()),
         _ => "none",

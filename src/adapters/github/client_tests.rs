@@ -25,7 +25,7 @@ type HeaderPairs = Vec<(&'static str, String)>;
 #[derive(Default)]
 struct Script {
     answers: VecDeque<(u16, HeaderPairs, Value)>,
-    asked: Vec<String>,
+    requests: Vec<String>,
     written: Vec<Value>,
     authorised_by: Vec<String>,
     conditions: Vec<Option<String>>,
@@ -42,7 +42,7 @@ impl FakeGithub {
     }
 
     pub(in crate::adapters::github) fn list_requests(&self) -> Vec<String> {
-        self.0.lock().unwrap().asked.clone()
+        self.0.lock().unwrap().requests.clone()
     }
 
     /// The bodies of all write requests.
@@ -73,7 +73,7 @@ async fn answer(State(fake): State<FakeGithub>, request: Request) -> Response {
     let (request, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let mut script = fake.0.lock().unwrap();
-    script.asked.push(format!("{} {}", request.method, request.uri));
+    script.requests.push(format!("{} {}", request.method, request.uri));
     let condition = request.headers.get("if-none-match").map(|etag| etag.to_str().unwrap().to_owned());
     script.conditions.push(condition);
     if !body.is_empty() {
@@ -82,7 +82,7 @@ async fn answer(State(fake): State<FakeGithub>, request: Request) -> Response {
     if let Some(by) = request.headers.get("authorization") {
         script.authorised_by.push(by.to_str().unwrap().to_owned());
     }
-    let (status, headers, body) = script.answers.pop_front().expect("a question too many");
+    let (status, headers, body) = script.answers.pop_front().expect("an unexpected request");
     let mut response = (StatusCode::from_u16(status).unwrap(), body.to_string()).into_response();
     for (name, value) in headers {
         response.headers_mut().insert(name, value.parse().unwrap());
@@ -107,7 +107,7 @@ pub(in crate::adapters::github) fn commit() -> Value {
     })
 }
 
-pub(in crate::adapters::github) fn no(message: &str) -> Value {
+pub(in crate::adapters::github) fn error_body(message: &str) -> Value {
     json!({ "message": message, "documentation_url": "https://docs.github.com", "status": "4xx" })
 }
 
@@ -151,11 +151,11 @@ async fn an_author_without_an_account_or_with_a_deleted_one_has_no_login() {
 }
 
 #[tokio::test]
-async fn what_names_no_commit_is_none() {
+async fn an_unknown_reference_resolves_to_no_commit() {
     for (status, message) in
         [(404, "Not Found"), (422, "No commit found for SHA: 20240101"), (409, "Git Repository is empty.")]
     {
-        let fake = FakeGithub::default().answers(status, no(message));
+        let fake = FakeGithub::default().answers(status, error_body(message));
         assert_eq!(fake.client().await.resolve_commit(&shop(), "20240101").await, Ok(None), "{status}");
     }
     let fake = FakeGithub::default();
@@ -176,18 +176,19 @@ async fn a_branch_that_looks_like_a_commit_is_not_one() {
 }
 
 #[tokio::test]
-async fn a_comparison_counts_both_ways() {
+async fn a_comparison_counts_commits_in_both_directions() {
     let file = |name: &str| json!({ "filename": name, "additions": 2, "deletions": 1, "status": "modified" });
     let body = json!({
         "ahead_by": 1, "behind_by": 1, "status": "diverged", "total_commits": 1, "html_url": "https://github.com/x",
         "base_commit": { "sha": PARENT }, "merge_base_commit": { "sha": PARENT },
         "commits": [commit()], "files": [file("a.rs"), file("b.rs")],
     });
-    let fake =
-        FakeGithub::default().answers(200, body).answers(404, no("No common ancestor between 4f1c2ab and 9be01d7."));
+    let fake = FakeGithub::default()
+        .answers(200, body)
+        .answers(404, error_body("No common ancestor between 4f1c2ab and 9be01d7."));
     let client = fake.client().await;
     let FetchResult::Found(compared) = client.compare_refs(&shop(), "qa", SHA).await.unwrap() else {
-        panic!("a comparison")
+        panic!("expected a comparison")
     };
     assert_eq!((compared.base.as_str(), compared.head.as_str()), (PARENT, SHA));
     assert_eq!((compared.ahead_by, compared.behind_by, compared.is_complete()), (1, 1, true));
@@ -199,30 +200,32 @@ async fn a_comparison_counts_both_ways() {
 }
 
 #[tokio::test]
-async fn a_tag_leads_to_its_commit_also_when_it_is_annotated() {
+async fn tags_resolve_to_commits_even_if_annotated() {
     let points = |kind: &str, sha: &str| json!({ "ref": "refs/tags/x", "object": { "type": kind, "sha": sha } });
     let fake = FakeGithub::default().answers(200, points("tag", PARENT)).answers(200, points("commit", SHA));
     assert_eq!(fake.client().await.resolve_tag(&shop(), "qa/2026.11.16-1").await, Ok(Some(SHA.parse().unwrap())));
-    let asked = [
+    let expected = [
         "GET /sim/github/repos/acme/shop/git/ref/tags/qa/2026.11.16-1".to_owned(),
         format!("GET /sim/github/repos/acme/shop/git/tags/{PARENT}"),
     ];
-    assert_eq!(fake.list_requests(), asked);
+    assert_eq!(fake.list_requests(), expected);
 
     let light = FakeGithub::default().answers(200, points("commit", SHA));
     assert_eq!(light.client().await.resolve_tag(&shop(), "v1").await, Ok(Some(SHA.parse().unwrap())));
     let tree = FakeGithub::default().answers(200, points("tree", SHA));
     assert_eq!(tree.client().await.resolve_tag(&shop(), "v1").await, Ok(None));
-    let missing = FakeGithub::default().answers(404, no("Not Found"));
+    let missing = FakeGithub::default().answers(404, error_body("Not Found"));
     assert_eq!(missing.client().await.resolve_tag(&shop(), "v1").await, Ok(None));
     let endless = (0..MAX_TAG_DEPTH).fold(FakeGithub::default(), |fake, _| fake.answers(200, points("tag", PARENT)));
     assert_eq!(endless.client().await.resolve_tag(&shop(), "v1").await, Ok(None));
 }
 
 #[tokio::test]
-async fn a_question_is_asked_again_while_github_is_down_and_then_given_up() {
-    let fake =
-        FakeGithub::default().answers(502, no("Bad gateway")).answers(503, json!("<html>")).answers(200, commit());
+async fn a_read_is_retried_twice_while_github_is_unavailable() {
+    let fake = FakeGithub::default()
+        .answers(502, error_body("Bad gateway"))
+        .answers(503, json!("<html>"))
+        .answers(200, commit());
     assert!(fake.client().await.resolve_commit(&shop(), SHA).await.unwrap().is_some());
     let fake = FakeGithub::default().answers(502, json!("")).answers(502, json!("")).answers(500, json!(""));
     let error = fake.client().await.resolve_commit(&shop(), SHA).await.unwrap_err();
@@ -231,7 +234,7 @@ async fn a_question_is_asked_again_while_github_is_down_and_then_given_up() {
 }
 
 #[tokio::test]
-async fn a_github_that_is_not_there_is_unavailable_with_the_reason() {
+async fn an_unreachable_github_is_unavailable_with_the_reason() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::new("http://127.0.0.1:1", Auth::None, clock()).unwrap();
     let error = client.resolve_commit(&shop(), SHA).await.unwrap_err();
@@ -239,7 +242,7 @@ async fn a_github_that_is_not_there_is_unavailable_with_the_reason() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_apart_and_not_repeated() {
+async fn refusals_map_to_errors_and_are_not_retried() {
     let at = |seconds| Timestamp::from_second(seconds).unwrap();
     let cases = [
         (401, vec![], "Bad credentials", GithubError::Unauthorised("Bad credentials".to_owned())),
@@ -257,16 +260,16 @@ async fn refusals_are_told_apart_and_not_repeated() {
     ];
     for (status, headers, message, expected) in cases {
         let headers = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        let fake = FakeGithub::default().answers_with(status, headers, no(message));
+        let fake = FakeGithub::default().answers_with(status, headers, error_body(message));
         assert_eq!(fake.client().await.resolve_commit(&shop(), SHA).await, Err(expected), "{status} {message}");
         assert_eq!(fake.list_requests().len(), 1, "{status}");
     }
 }
 
 #[tokio::test]
-async fn while_a_limit_is_in_force_nobody_is_asked() {
+async fn no_request_is_sent_while_a_rate_limit_is_in_force() {
     let fake = FakeGithub::default()
-        .answers_with(403, vec![("retry-after", "30".to_owned())], no("wait"))
+        .answers_with(403, vec![("retry-after", "30".to_owned())], error_body("wait"))
         .answers(200, commit());
     let clock = clock();
     let client = Client::new(&fake.url().await, Auth::None, clock.clone()).unwrap();
@@ -278,7 +281,7 @@ async fn while_a_limit_is_in_force_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn the_rate_that_is_left_is_known_after_an_answer() {
+async fn the_remaining_rate_limit_is_known_after_a_response() {
     let headers = vec![("x-ratelimit-remaining", "4999".to_owned()), ("x-ratelimit-reset", "2000".to_owned())];
     let client = FakeGithub::default().answers_with(200, headers, commit()).client().await;
     assert_eq!(client.rate_limit_state(), None);
@@ -289,7 +292,7 @@ async fn the_rate_that_is_left_is_known_after_an_answer() {
 
 #[tokio::test]
 async fn the_token_is_sent_and_never_shown() {
-    let fake = FakeGithub::default().answers(401, no("Bad credentials"));
+    let fake = FakeGithub::default().answers(401, error_body("Bad credentials"));
     let client = Client::new(&fake.url().await, Auth::Token("ghp_secret".into()), clock()).unwrap();
     let error = client.resolve_commit(&shop(), SHA).await.unwrap_err();
     assert_eq!(fake.0.lock().unwrap().authorised_by, ["Bearer ghp_secret"]);
@@ -297,7 +300,7 @@ async fn the_token_is_sent_and_never_shown() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_said_at_the_start() {
+async fn an_unusable_key_or_address_is_an_error_at_the_start() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let app = Auth::App { id: 1, private_key: "not a key".into(), installation: 2 };
     let error = Client::new("https://api.github.com", app, clock()).err().unwrap();
@@ -306,7 +309,7 @@ async fn what_cannot_be_used_is_said_at_the_start() {
 }
 
 #[tokio::test]
-async fn an_answer_of_another_shape_is_an_error_and_not_a_panic() {
+async fn a_response_of_an_unexpected_shape_is_an_error() {
     for body in [json!({}), json!([]), json!({ "sha": "short", "commit": {}, "author": null })] {
         let fake = FakeGithub::default().answers(200, body);
         assert!(matches!(fake.client().await.resolve_commit(&shop(), SHA).await, Err(GithubError::Other(_))));

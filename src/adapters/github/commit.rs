@@ -27,7 +27,7 @@ pub struct GithubCommit {
 impl From<GithubCommit> for version::Commit {
     fn from(commit: GithubCommit) -> Self {
         let (author, login) = (commit.author_name, commit.author_login);
-        let made = Self {
+        let converted = Self {
             sha: commit.sha,
             subject: commit.subject,
             author,
@@ -36,8 +36,8 @@ impl From<GithubCommit> for version::Commit {
             brings: Vec::new(),
             url: commit.html_url,
         };
-        let merges = commit.parents.len() > 1 && made.parse_pull_request().is_none();
-        Self { only_moves: commit.trailers.is_some() || merges, ..made }
+        let merges = commit.parents.len() > 1 && converted.parse_pull_request().is_none();
+        Self { only_moves: commit.trailers.is_some() || merges, ..converted }
     }
 }
 

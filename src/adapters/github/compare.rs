@@ -84,7 +84,7 @@ impl Client {
         pinned: &Sha,
     ) -> Result<BranchComparison, GithubError> {
         let forward = match self.compare_refs(repository, branch, pinned.as_str()).await? {
-            FetchResult::Found(there) => there,
+            FetchResult::Found(comparison) => comparison,
             FetchResult::Missing(why) if why.contains("No common ancestor") => {
                 return Ok(BranchComparison::NoCommonAncestor);
             }
@@ -102,7 +102,7 @@ impl Client {
         let backward = match forward.behind_by {
             0 => None,
             _ => match self.compare_refs(repository, pinned.as_str(), branch).await? {
-                FetchResult::Found(back) => Some(back),
+                FetchResult::Found(comparison) => Some(comparison),
                 FetchResult::Missing(why) => return Err(GithubError::NotFound(why)),
             },
         };

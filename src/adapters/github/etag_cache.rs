@@ -27,20 +27,20 @@ pub(super) struct EtagCache {
 
 impl EtagCache {
     pub(super) fn find_response(&mut self, path: &str) -> Option<CachedResponse> {
-        let (remembered, used) = self.entries.get_mut(path)?;
+        let (cached, used) = self.entries.get_mut(path)?;
         self.use_counter += 1;
         *used = self.use_counter;
-        Some(remembered.clone())
+        Some(cached.clone())
     }
 
     /// Replaces the response of that path. A response without an `ETag`, or a long one, is not stored.
     pub(super) fn store_response(&mut self, path: &str, etag: Option<HeaderValue>, body: &str) {
         self.remove_response(path);
         let Some(etag) = etag.filter(|_| body.len() <= MAX_BODY_BYTES) else { return };
-        let remembered = CachedResponse { etag, body: body.into() };
-        self.bytes += entry_bytes(path, &remembered);
+        let cached = CachedResponse { etag, body: body.into() };
+        self.bytes += entry_bytes(path, &cached);
         self.use_counter += 1;
-        self.entries.insert(path.to_owned(), (remembered, self.use_counter));
+        self.entries.insert(path.to_owned(), (cached, self.use_counter));
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
             let oldest = self.entries.iter().min_by_key(|(_, (_, used))| *used).map(|(path, _)| path.clone());
             let Some(oldest) = oldest else { return };
@@ -49,14 +49,14 @@ impl EtagCache {
     }
 
     pub(super) fn remove_response(&mut self, path: &str) {
-        if let Some((remembered, _)) = self.entries.remove(path) {
-            self.bytes -= entry_bytes(path, &remembered);
+        if let Some((cached, _)) = self.entries.remove(path) {
+            self.bytes -= entry_bytes(path, &cached);
         }
     }
 }
 
-fn entry_bytes(path: &str, remembered: &CachedResponse) -> usize {
-    path.len() + remembered.etag.len() + remembered.body.len()
+fn entry_bytes(path: &str, cached: &CachedResponse) -> usize {
+    path.len() + cached.etag.len() + cached.body.len()
 }
 
 #[cfg(test)]
@@ -65,53 +65,53 @@ mod tests {
 
     use super::*;
 
-    #[expect(clippy::unnecessary_wraps, reason = "as an answer has it")]
+    #[expect(clippy::unnecessary_wraps, reason = "the type of a response's header")]
     fn etag() -> Option<HeaderValue> {
         Some(HeaderValue::from_static("W/\"1\""))
     }
 
     #[test]
-    fn what_was_not_asked_for_the_longest_goes_first() {
-        let mut memory = EtagCache::default();
+    fn the_least_recently_used_response_is_dropped_first() {
+        let mut cache = EtagCache::default();
         for n in 0..MAX_ENTRIES {
-            memory.store_response(&format!("/{n}"), etag(), "{}");
+            cache.store_response(&format!("/{n}"), etag(), "{}");
         }
-        assert!(memory.find_response("/0").is_some());
-        memory.store_response("/new", etag(), "{}");
-        assert_eq!(memory.entries.len(), MAX_ENTRIES);
-        assert!(memory.find_response("/0").is_some(), "it was just asked for");
-        assert!(memory.find_response("/1").is_none());
+        assert!(cache.find_response("/0").is_some());
+        cache.store_response("/new", etag(), "{}");
+        assert_eq!(cache.entries.len(), MAX_ENTRIES);
+        assert!(cache.find_response("/0").is_some(), "it was just used");
+        assert!(cache.find_response("/1").is_none());
     }
 
     #[test]
-    fn long_answers_are_not_kept_and_take_the_place_of_nothing() {
-        let mut memory = EtagCache::default();
-        memory.store_response("/a", etag(), &"x".repeat(MAX_BODY_BYTES));
-        assert!(memory.find_response("/a").is_some());
-        memory.store_response("/a", etag(), &"x".repeat(MAX_BODY_BYTES + 1));
-        assert!(memory.find_response("/a").is_none(), "the older answer is not the answer any more");
-        memory.store_response("/b", None, "{}");
-        assert!(memory.find_response("/b").is_none());
-        assert_eq!(memory.bytes, 0);
+    fn a_long_response_is_not_stored_and_removes_the_older_one() {
+        let mut cache = EtagCache::default();
+        cache.store_response("/a", etag(), &"x".repeat(MAX_BODY_BYTES));
+        assert!(cache.find_response("/a").is_some());
+        cache.store_response("/a", etag(), &"x".repeat(MAX_BODY_BYTES + 1));
+        assert!(cache.find_response("/a").is_none(), "the older response is outdated");
+        cache.store_response("/b", None, "{}");
+        assert!(cache.find_response("/b").is_none());
+        assert_eq!(cache.bytes, 0);
     }
 
     proptest! {
         #[test]
-        fn it_never_grows_beyond_its_bounds(asked in prop::collection::vec((0..60_u32, 0..MAX_BODY_BYTES, 0..4_u8), 0..120)) {
-            let mut memory = EtagCache::default();
-            for (path, length, what) in asked {
+        fn the_cache_never_exceeds_its_limits(operations in prop::collection::vec((0..60_u32, 0..MAX_BODY_BYTES, 0..4_u8), 0..120)) {
+            let mut cache = EtagCache::default();
+            for (path, length, operation) in operations {
                 let path = format!("/{path}");
-                match what {
-                    0 => drop(memory.find_response(&path)),
-                    1 => memory.remove_response(&path),
+                match operation {
+                    0 => drop(cache.find_response(&path)),
+                    1 => cache.remove_response(&path),
                     _ => {
-                        memory.store_response(&path, etag(), &"x".repeat(length));
-                        prop_assert_eq!(memory.find_response(&path).unwrap().body.len(), length);
+                        cache.store_response(&path, etag(), &"x".repeat(length));
+                        prop_assert_eq!(cache.find_response(&path).unwrap().body.len(), length);
                     }
                 }
-                let weighed: usize = memory.entries.iter().map(|(path, (kept, _))| entry_bytes(path, kept)).sum();
-                prop_assert_eq!(memory.bytes, weighed);
-                prop_assert!(memory.bytes <= MAX_BYTES && memory.entries.len() <= MAX_ENTRIES);
+                let measured: usize = cache.entries.iter().map(|(path, (cached, _))| entry_bytes(path, cached)).sum();
+                prop_assert_eq!(cache.bytes, measured);
+                prop_assert!(cache.bytes <= MAX_BYTES && cache.entries.len() <= MAX_ENTRIES);
             }
         }
     }

@@ -56,12 +56,12 @@ impl Client {
     pub async fn fetch_file(
         &self,
         repository: &Repository,
-        at: &str,
+        reference: &str,
         path: &str,
     ) -> Result<Option<String>, GithubError> {
-        let (Some(at), true) = (encode_ref(at), is_valid_path(path)) else { return Ok(None) };
-        let wire = format!("/repos/{repository}/contents/{}?ref={at}", percent_encode_path(path));
-        let found: Value = match self.fetch_json(&wire).await? {
+        let (Some(reference), true) = (encode_ref(reference), is_valid_path(path)) else { return Ok(None) };
+        let request_path = format!("/repos/{repository}/contents/{}?ref={reference}", percent_encode_path(path));
+        let found: Value = match self.fetch_json(&request_path).await? {
             FetchResult::Found(found) => found,
             FetchResult::Missing(why) if why.contains("No commit found") => return Err(GithubError::NotFound(why)),
             FetchResult::Missing(_) => return Ok(None),
@@ -84,8 +84,8 @@ impl Client {
         if encoding != "base64" {
             return Err(GithubError::Other(format!("`{path}` is encoded as `{encoding}`, which nobody can read here")));
         }
-        let bare: String = content.split_ascii_whitespace().collect();
-        let bytes = STANDARD.decode(bare).map_err(|error| GithubError::Other(format!("`{path}`: {error}")))?;
+        let base64: String = content.split_ascii_whitespace().collect();
+        let bytes = STANDARD.decode(base64).map_err(|error| GithubError::Other(format!("`{path}`: {error}")))?;
         String::from_utf8(bytes).map(Some).map_err(|_| not_text_file_error(path, "no text in UTF-8"))
     }
 
@@ -150,8 +150,8 @@ fn is_valid_path(path: &str) -> bool {
     path.len() <= MAX_PATH_BYTES && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-fn not_text_file_error(path: &str, what: &str) -> GithubError {
-    GithubError::Other(format!("`{path}` is {what}, not a text file"))
+fn not_text_file_error(path: &str, kind: &str) -> GithubError {
+    GithubError::Other(format!("`{path}` is {kind}, not a text file"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::client::tests::{FakeGithub, no, shop};
+use super::super::client::tests::{FakeGithub, error_body, shop};
 use super::*;
 
 fn sha(digit: char) -> Sha {
@@ -14,7 +14,7 @@ fn content(kind: &str, encoding: &str, content: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_text_of_a_file_is_read_whatever_its_size() {
+async fn text_files_of_any_size_are_read() {
     // GitHub breaks base64 into lines.
     let fake = FakeGithub::default().answers(200, content("file", "base64", "dGFnOiAx\nLjQgIyDDqQ==\n"));
     let client = fake.client().await;
@@ -29,16 +29,16 @@ async fn the_text_of_a_file_is_read_whatever_its_size() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_file_is_said_and_what_is_missing_is_none() {
+async fn directories_and_binaries_are_errors_and_a_missing_file_is_none() {
     let other = |why: &str| Err(GithubError::Other(why.to_owned()));
     let cases = [
         (200, json!([]), other("`x` is a directory, not a text file")),
         (200, content("submodule", "", ""), other("`x` is a submodule, not a text file")),
         (200, content("file", "base64", "//8="), other("`x` is no text in UTF-8, not a text file")),
-        (404, no("Not Found"), Ok(None)),
+        (404, error_body("Not Found"), Ok(None)),
         (
             404,
-            no("No commit found for the ref main"),
+            error_body("No commit found for the ref main"),
             Err(GithubError::NotFound("No commit found for the ref main".to_owned())),
         ),
     ];
@@ -53,32 +53,33 @@ async fn what_is_no_text_file_is_said_and_what_is_missing_is_none() {
     for _ in 0..2 {
         assert!(matches!(client.fetch_file(&shop(), "main", "x").await, Err(GithubError::Other(_))));
     }
-    let nobody = FakeGithub::default();
+    let unused = FakeGithub::default();
     for path in ["", "/x", "a//b", "../x", "a/.."] {
-        assert_eq!(nobody.client().await.fetch_file(&shop(), "main", path).await, Ok(None), "{path}");
+        assert_eq!(unused.client().await.fetch_file(&shop(), "main", path).await, Ok(None), "{path}");
     }
-    assert!(nobody.list_requests().is_empty());
+    assert!(unused.list_requests().is_empty());
 }
 
 fn level(entries: &[(&str, &str, char)]) -> Value {
-    let entry = |(path, mode, of): &(&str, &str, char)| json!({ "path": path, "mode": mode, "sha": sha(*of).as_str() });
+    let entry =
+        |(path, mode, digit): &(&str, &str, char)| json!({ "path": path, "mode": mode, "sha": sha(*digit).as_str() });
     json!({ "sha": sha('0').as_str(), "tree": entries.iter().map(entry).collect::<Vec<_>>(), "truncated": false })
 }
 
-fn upon(tree: char) -> FakeGithub {
+fn fake_with_base_tree(tree: char) -> FakeGithub {
     FakeGithub::default().answers(200, json!({ "tree": { "sha": sha(tree).as_str() } }))
 }
 
 #[tokio::test]
 async fn a_file_is_changed_by_one_commit_and_keeps_its_mode() {
     for (mode, expected) in [("100644", "100644"), ("100755", "100755"), ("100664", "100644")] {
-        let fake = upon('1')
+        let fake = fake_with_base_tree('1')
             .answers(200, level(&[("README", "100644", '9'), ("envs", "040000", '2')]))
             .answers(200, level(&[("x.yaml", mode, '3')]))
             .answers(201, json!({ "sha": sha('4').as_str() }))
             .answers(201, json!({ "sha": sha('5').as_str() }));
-        let made = fake.client().await.commit_file(&shop(), &sha('a'), "envs/x.yaml", "tag: 2\n", "m").await;
-        assert_eq!(made, Ok(sha('5')));
+        let commit = fake.client().await.commit_file(&shop(), &sha('a'), "envs/x.yaml", "tag: 2\n", "m").await;
+        assert_eq!(commit, Ok(sha('5')));
         let entry = json!({ "path": "envs/x.yaml", "mode": expected, "type": "blob", "content": "tag: 2\n" });
         let written = [
             json!({ "base_tree": sha('1').as_str(), "tree": [entry] }),
@@ -86,7 +87,7 @@ async fn a_file_is_changed_by_one_commit_and_keeps_its_mode() {
         ];
         assert_eq!(fake.written(), written);
     }
-    let new = upon('1')
+    let new = fake_with_base_tree('1')
         .answers(200, level(&[]))
         .answers(201, json!({ "sha": sha('4').as_str() }))
         .answers(201, json!({ "sha": sha('5').as_str() }));
@@ -95,17 +96,17 @@ async fn a_file_is_changed_by_one_commit_and_keeps_its_mode() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_never_overwritten() {
-    for (mode, what) in [("040000", "a directory"), ("120000", "a link"), ("160000", "a submodule")] {
-        let fake = upon('1').answers(200, level(&[("x", mode, '3')]));
+async fn directories_links_and_submodules_are_never_overwritten() {
+    for (mode, kind) in [("040000", "a directory"), ("120000", "a link"), ("160000", "a submodule")] {
+        let fake = fake_with_base_tree('1').answers(200, level(&[("x", mode, '3')]));
         let error = fake.client().await.commit_file(&shop(), &sha('a'), "x", "", "m").await.unwrap_err();
-        assert!(error.to_string().contains(what), "{error}");
+        assert!(error.to_string().contains(kind), "{error}");
         assert_eq!(fake.written(), Vec::<Value>::new());
     }
-    let fake = upon('1').answers(200, level(&[("x", "100644", '3')]));
+    let fake = fake_with_base_tree('1').answers(200, level(&[("x", "100644", '3')]));
     assert!(fake.client().await.commit_file(&shop(), &sha('a'), "x/y", "", "m").await.is_err());
-    let gone = FakeGithub::default().answers(404, no("Not Found"));
-    let error = gone.client().await.commit_file(&shop(), &sha('a'), "x", "", "m").await.unwrap_err();
+    let missing = FakeGithub::default().answers(404, error_body("Not Found"));
+    let error = missing.client().await.commit_file(&shop(), &sha('a'), "x", "", "m").await.unwrap_err();
     assert_eq!(error, GithubError::NotFound("the commit aaaaaaa".to_owned()));
     assert!(FakeGithub::default().client().await.commit_file(&shop(), &sha('a'), "a/../b", "", "m").await.is_err());
 }

@@ -125,12 +125,12 @@ impl Client {
         head: &Sha,
         limit: usize,
     ) -> Result<Vec<GithubCommit>, GithubError> {
-        let (mut walk, mut found, mut at) = (CommitWalk::new(self, repository), Vec::new(), Some(head.clone()));
-        while let Some(sha) = at.take()
+        let (mut walk, mut found, mut next) = (CommitWalk::new(self, repository), Vec::new(), Some(head.clone()));
+        while let Some(sha) = next.take()
             && found.len() < limit
             && let Some(commit) = walk.find_commit(&sha).await?
         {
-            at = commit.parents.first().cloned();
+            next = commit.parents.first().cloned();
             found.push(commit.clone());
         }
         Ok(found)
@@ -145,9 +145,9 @@ impl Client {
         repository: &Repository,
         head: &Sha,
     ) -> Result<Vec<OpenRollback>, GithubError> {
-        let (mut walk, mut state, mut at) =
+        let (mut walk, mut state, mut next) =
             (CommitWalk::new(self, repository), WalkState::default(), Some(head.clone()));
-        while let Some(sha) = at.take() {
+        while let Some(sha) = next.take() {
             let Some(commit) = walk.find_commit(&sha).await? else { break };
             state.mark_own_rollbacks(&sha);
             let (role, parents) = (CommitRole::from_commit(commit), commit.parents.clone());
@@ -166,7 +166,7 @@ impl Client {
                     }
                 }
             }
-            at = parents.into_iter().next();
+            next = parents.into_iter().next();
         }
         Ok(state.rollbacks.into_iter().filter(|(_, own)| *own).map(|(rollback, _)| rollback).collect())
     }
@@ -180,10 +180,10 @@ impl Client {
         head: &Sha,
         pinned: &Sha,
     ) -> Result<Option<OpenRollback>, GithubError> {
-        let (mut at, mut common, mut deepest) = (pinned.clone(), None, None);
+        let (mut start, mut common, mut deepest) = (pinned.clone(), None, None);
         for _ in 0..MAX_PAGES {
             // Only the newest open rollback counts: its tree replaced the effect of the older ones.
-            let Some(newest) = self.find_open_rollbacks(repository, &at).await?.into_iter().next() else {
+            let Some(newest) = self.find_open_rollbacks(repository, &start).await?.into_iter().next() else {
                 return Ok(None);
             };
             if common.is_none() {
@@ -196,7 +196,7 @@ impl Client {
             if !self.has_ancestor(repository, &newest.restores, common).await? {
                 return Ok(Some(newest));
             }
-            at = newest.restores.clone();
+            start = newest.restores.clone();
             deepest = Some(newest);
         }
         // So many nested rollbacks do not occur in practice. The last one found makes the caller refuse.
@@ -232,12 +232,12 @@ impl Client {
     pub async fn list_newest_tags(
         &self,
         repository: &Repository,
-        beginning: &str,
+        prefix: &str,
         limit: usize,
     ) -> Result<Vec<(String, Sha)>, GithubError> {
-        let mut names = self.list_tags_with_prefix(repository, beginning).await?;
+        let mut names = self.list_tags_with_prefix(repository, prefix).await?;
         // GitHub gets `qa` instead of `qa/`, and that also matches `qa-old`.
-        names.retain(|name| name.starts_with(beginning));
+        names.retain(|name| name.starts_with(prefix));
         names.sort_by_cached_key(|name| std::cmp::Reverse(natural_sort_key(name)));
         let mut found = Vec::new();
         for name in names.into_iter().take(limit) {
@@ -285,20 +285,20 @@ impl Client {
 
 /// Scans the second parent of a merge that Gantry did not make: a merged pull request has Gantry's commits behind it.
 async fn scan_merged_parent(walk: &mut CommitWalk<'_>, state: &mut WalkState, merged: &Sha) -> Result<(), GithubError> {
-    let (mut at, mut promoted) = (Some(merged.clone()), false);
-    while let Some(sha) = at.take() {
+    let (mut next, mut promoted) = (Some(merged.clone()), false);
+    while let Some(sha) = next.take() {
         let Some(commit) = walk.find_commit(&sha).await? else { break };
         if promoted {
             state.covered.insert(sha);
         }
         match CommitRole::from_commit(commit) {
             CommitRole::RollbackUndo(rollback) => {
-                at = commit.parents.first().cloned();
+                next = commit.parents.first().cloned();
                 state.undone.insert(rollback);
             }
             CommitRole::Promotion if !promoted => {
                 promoted = true;
-                at = commit.parents.first().cloned();
+                next = commit.parents.first().cloned();
             }
             CommitRole::Rollback(rollback) if !promoted => state.record_rollback(rollback, false),
             _ => {}

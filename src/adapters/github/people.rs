@@ -53,7 +53,7 @@ impl Client {
             return Ok(Some(email));
         }
         let author = self.find_commit_author(login, repository).await?;
-        Ok(author.filter(|(of, _)| of.eq_ignore_ascii_case(login)).map(|(_, email)| email))
+        Ok(author.filter(|(found, _)| found.eq_ignore_ascii_case(login)).map(|(_, email)| email))
     }
 
     /// Counts only people who accepted their invitation. A team that Gantry cannot see has no members.
@@ -75,10 +75,10 @@ impl Client {
     /// The login and address of the author of the newest commit that GitHub finds for a login or an address.
     async fn find_commit_author(
         &self,
-        by: &str,
+        login_or_email: &str,
         repository: &Repository,
     ) -> Result<Option<(String, String)>, GithubError> {
-        let path = format!("/repos/{repository}/commits?author={}&per_page=1", percent_encode_segment(by));
+        let path = format!("/repos/{repository}/commits?author={}&per_page=1", percent_encode_segment(login_or_email));
         let FetchResult::Found(commits) = self.fetch_json::<Vec<WireCommit>>(&path).await? else { return Ok(None) };
         let Some(commit) = commits.into_iter().next() else { return Ok(None) };
         let commit = commit.into_commit()?;

@@ -163,8 +163,9 @@ impl Client {
         let settings: Option<RepositorySettings> = self.fetch_optional(&format!("/repos/{repository}")).await?;
         // For an installation, GitHub shows the role of the App's bot, which has none. The App's permissions count
         // instead.
-        let is_role_told = self.app.is_none();
-        Ok(settings.map(|it| RepositorySettings { permissions: it.permissions.filter(|_| is_role_told), ..it }))
+        let has_user_role = self.app.is_none();
+        Ok(settings
+            .map(|found| RepositorySettings { permissions: found.permissions.filter(|_| has_user_role), ..found }))
     }
 
     /// Whether the branch has a classic protection; `None` if it does not exist.
@@ -209,15 +210,19 @@ impl Client {
     }
 
     /// Sends one request without cache and rate limit: only `doctor` calls this, and seldom.
-    async fn fetch_uncached<T: DeserializeOwned>(&self, by: &Octocrab, path: &str) -> ProbeAnswer<(HeaderMap, T)> {
-        let response = by._get(path).await.map_err(|error| self.error_from_octocrab(&error))?;
+    async fn fetch_uncached<T: DeserializeOwned>(
+        &self,
+        octocrab: &Octocrab,
+        path: &str,
+    ) -> ProbeAnswer<(HeaderMap, T)> {
+        let response = octocrab._get(path).await.map_err(|error| self.error_from_octocrab(&error))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = by.body_to_string(response).await.map_err(|error| self.error_from_octocrab(&error))?;
+        let body = octocrab.body_to_string(response).await.map_err(|error| self.error_from_octocrab(&error))?;
         if status != 200 {
             return Err(self.error_from_response(status, &headers, &body));
         }
-        let told = serde_json::from_str(&body).map_err(|error| GithubError::Unclear(error.to_string()))?;
-        Ok((headers, told))
+        let parsed = serde_json::from_str(&body).map_err(|error| GithubError::Unclear(error.to_string()))?;
+        Ok((headers, parsed))
     }
 }
 
@@ -230,14 +235,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bypass_that_is_not_known_is_none() {
+    fn an_unknown_ruleset_bypass_counts_as_never() {
         use RulesetBypass::{Always, Never, PullRequestsOnly};
         for (text, expected) in [
             ("always", Some(Always)),
             ("exempt", Some(Always)),
             ("pull_requests_only", Some(PullRequestsOnly)),
             ("never", Some(Never)),
-            ("of_tomorrow", Some(Never)),
+            ("unknown_value", Some(Never)),
         ] {
             let body = format!(r#"{{ "id": 1, "current_user_can_bypass": "{text}" }}"#);
             assert_eq!(serde_json::from_str::<WireRuleset>(&body).unwrap().current_user_can_bypass, expected, "{text}");

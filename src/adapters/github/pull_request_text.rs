@@ -38,8 +38,8 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
         paragraphs.push(format!("**It was rolled back there before:** {reason}."));
     }
     if let Some(since) = plan.well_since {
-        let (below, told) = (escape_text(plan.seen_in.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
-        paragraphs.push(format!("It has run well in {below} since {told} ({}).", format_duration(since, now)));
+        let (below, since_text) = (escape_text(plan.seen_in.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
+        paragraphs.push(format!("It has run well in {below} since {since_text} ({}).", format_duration(since, now)));
     }
     paragraphs.push(match plan.green_checks {
         0 => "No check ran on that commit.".to_owned(),
@@ -51,12 +51,12 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
         paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), escape_text(&overridden.reason)));
     }
     paragraphs.extend(render_commits("Commits", plan, &plan.drift.commits, plan.drift.commits_in_all));
-    let only_there = match plan.manifest_file() {
+    let hotfixes_heading = match plan.manifest_file() {
         // A manifest change replaces the whole image.
         Some(_) => "**These run there, are not in it, and are lost by it**".to_owned(),
         None => format!("Only {} has these; they stay there, and are not below", format_code(&plan.branch)),
     };
-    paragraphs.extend(render_commits(&only_there, plan, &plan.drift.hotfixes, plan.drift.hotfixes_in_all));
+    paragraphs.extend(render_commits(&hotfixes_heading, plan, &plan.drift.hotfixes, plan.drift.hotfixes_in_all));
     let files = &plan.drift.files;
     if files.files > 0 {
         let (lines, more) =
@@ -81,13 +81,13 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
 fn render_rollback_body(change: &Change, rollback: &Rollback, requester: &str) -> String {
     let plan = &change.plan;
     let from = plan.from.as_ref().map_or_else(|| "what is there".to_owned(), |from| format_code(from.label()));
-    let asked = if rollback.automatic {
+    let origin = if rollback.automatic {
         "Begun by the environment's own rule.".to_owned()
     } else {
         format!("Asked for by {} in Slack.", escape_text(requester))
     };
     let mut paragraphs = vec![format!(
-        "{asked} **{}** in **{}** goes back: {from} \u{2192} {}.",
+        "{origin} **{}** in **{}** goes back: {from} \u{2192} {}.",
         escape_text(plan.artefact.as_str()),
         escape_text(plan.environment.as_str()),
         format_code(plan.version.label()),
@@ -124,7 +124,7 @@ fn commit_link_prefix(plan: &Plan) -> String {
     plan.manifest_file().map(|_| format!("{}@", plan.repository)).unwrap_or_default()
 }
 
-fn render_commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<String> {
+fn render_commits(head: &str, plan: &Plan, commits: &[Commit], total: u64) -> Option<String> {
     let link_prefix = commit_link_prefix(plan);
     let subject = |commit: &Commit| match plan.manifest_file() {
         // `#42` in a subject is a pull request of the code's repository, and GitHub would link one of the manifests'
@@ -139,11 +139,11 @@ fn render_commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Opti
         if commit.brings.is_empty() { line } else { format!("{line} \u{b7} {} commits", commit.brings.len()) }
     };
     let mut lines: Vec<String> = commits.iter().map(line).collect();
-    let left = all.saturating_sub(commits.iter().map(Commit::count_commits).sum());
-    if left > 0 {
-        lines.push(format!("- and {left} more"));
+    let remaining = total.saturating_sub(commits.iter().map(Commit::count_commits).sum());
+    if remaining > 0 {
+        lines.push(format!("- and {remaining} more"));
     }
-    (!commits.is_empty()).then(|| format!("{head} ({all}):\n\n{}", lines.join("\n")))
+    (!commits.is_empty()).then(|| format!("{head} ({total}):\n\n{}", lines.join("\n")))
 }
 
 fn format_duration(from: Timestamp, to: Timestamp) -> String {
@@ -189,7 +189,7 @@ mod tests {
     use crate::domain::sample;
 
     #[test]
-    fn a_pull_request_shows_the_evidence_and_calls_nobody() {
+    fn a_pull_request_shows_the_evidence_and_mentions_no_one() {
         let mut change = sample::change();
         change.plan.well_since = Some(change.asked_at - jiff::SignedDuration::from_hours(5));
         change.plan.green_checks = 3;

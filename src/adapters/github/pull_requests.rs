@@ -178,9 +178,9 @@ impl Client {
             self.send_write(&format!("/repos/{repository}/pulls"), GithubRequest::Post(&body)).await?;
         Ok(match status {
             201 => {
-                let made: WirePullRequest =
+                let opened: WirePullRequest =
                     serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
-                OpenPullRequestOutcome::Done(made.into_pull_request()?.pull)
+                OpenPullRequestOutcome::Done(opened.into_pull_request()?.pull)
             }
             // The reason is in `errors`; the message itself is generic.
             422 if answer.contains("A pull request already exists") => OpenPullRequestOutcome::AlreadyExists,
@@ -236,8 +236,8 @@ impl Client {
                     _ => return None,
                 };
                 let commit = review.commit_id.and_then(|commit| commit.parse().ok());
-                let at = review.submitted_at.and_then(|at| at.parse().ok());
-                Some(Review { login: review.user?.login, verdict, commit, submitted_at: at })
+                let submitted_at = review.submitted_at.and_then(|time| time.parse().ok());
+                Some(Review { login: review.user?.login, verdict, commit, submitted_at })
             }));
             if end {
                 break;
@@ -268,15 +268,15 @@ impl Client {
         self.invalidate_cached(&path);
         let (status, answer) = self.send_write(&format!("{path}/merge"), GithubRequest::Put(&body)).await?;
         let why = error_message(&answer);
-        let has = |words: &str| why.to_ascii_lowercase().contains(words);
+        let contains = |phrase: &str| why.to_ascii_lowercase().contains(phrase);
         Ok(match status {
             200 => {
-                let made: WireMergeResult =
+                let merge: WireMergeResult =
                     serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
-                MergePullRequestOutcome::Done(parse_sha(&made.sha)?)
+                MergePullRequestOutcome::Done(parse_sha(&merge.sha)?)
             }
             409 => MergePullRequestOutcome::HeadMoved,
-            405 if has("not allowed") => MergePullRequestOutcome::Refused(why),
+            405 if contains("not allowed") => MergePullRequestOutcome::Refused(why),
             404 => return Err(GithubError::NotFound(why)),
             // "Base branch was modified", "is not mergeable", or a requirement of a rule that is still open.
             405 => MergePullRequestOutcome::NotMergeable(why),
@@ -308,8 +308,8 @@ impl Client {
             body: Option<String>,
         }
         let path = format!("/repos/{repository}/issues/{number}/comments");
-        let there: Vec<WireComment> = self.fetch_existing(&format!("{path}?per_page={PAGE_SIZE}")).await?;
-        if there.iter().any(|comment| comment.body.as_deref().is_some_and(|body| body.contains(mark))) {
+        let comments: Vec<WireComment> = self.fetch_existing(&format!("{path}?per_page={PAGE_SIZE}")).await?;
+        if comments.iter().any(|comment| comment.body.as_deref().is_some_and(|body| body.contains(mark))) {
             return Ok(());
         }
         self.reserve_writes(NonZeroU32::MIN)?;
@@ -319,15 +319,15 @@ impl Client {
 
     /// Sets one of Gantry's own branches to a commit, by force if the branch exists. Never to be used for other
     /// branches.
-    pub async fn put_own_branch(&self, repository: &Repository, branch: &str, at: &Sha) -> Result<(), GithubError> {
+    pub async fn put_own_branch(&self, repository: &Repository, branch: &str, head: &Sha) -> Result<(), GithubError> {
         self.reserve_writes(const { NonZeroU32::new(2).unwrap() })?;
-        let body = json!({ "ref": format!("refs/heads/{branch}"), "sha": at.as_str() });
+        let body = json!({ "ref": format!("refs/heads/{branch}"), "sha": head.as_str() });
         let (status, answer) =
             self.send_write(&format!("/repos/{repository}/git/refs"), GithubRequest::Post(&body)).await?;
         let (status, answer) = match status {
             422 if answer.contains("already exists") => {
                 let path = format!("/repos/{repository}/git/refs/heads/{branch}");
-                self.send_write(&path, GithubRequest::Patch(&json!({ "sha": at.as_str(), "force": true }))).await?
+                self.send_write(&path, GithubRequest::Patch(&json!({ "sha": head.as_str(), "force": true }))).await?
             }
             _ => (status, answer),
         };
@@ -364,8 +364,8 @@ impl Client {
         let Some(name) = encode_ref(branch) else { return Ok(0) };
         match self.fetch_json::<Vec<WireReviewRule>>(&format!("/repos/{repository}/rules/branches/{name}")).await? {
             FetchResult::Found(rules) => {
-                let wanted = rules.iter().filter_map(|rule| rule.parameters.as_ref());
-                Ok(wanted.map(|parameters| parameters.required_approving_review_count).max().unwrap_or_default())
+                let parameters = rules.iter().filter_map(|rule| rule.parameters.as_ref());
+                Ok(parameters.map(|parameters| parameters.required_approving_review_count).max().unwrap_or_default())
             }
             FetchResult::Missing(_) => Ok(0),
         }

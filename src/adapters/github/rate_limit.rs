@@ -28,8 +28,9 @@ pub(super) struct GithubPacer {
 
 impl GithubPacer {
     pub(super) fn new(clock: &Clock) -> Self {
-        let limit = |quota, turn| (RateLimiter::direct_with_clock(quota, GovernorClock::new(clock.clone())), turn);
-        let turn = |a_minute: NonZeroU32| SignedDuration::from_millis(60_000 / i64::from(a_minute.get()) + 1);
+        let limit =
+            |quota, interval| (RateLimiter::direct_with_clock(quota, GovernorClock::new(clock.clone())), interval);
+        let interval = |per_minute: NonZeroU32| SignedDuration::from_millis(60_000 / i64::from(per_minute.get()) + 1);
         Self {
             // The limit per minute comes first: a write that it refuses must not use up the hourly limit.
             writes: TurnScheduler {
@@ -50,7 +51,7 @@ impl GithubPacer {
             reads: TurnScheduler {
                 limits: vec![limit(
                     Quota::per_minute(READS_PER_MINUTE).allow_burst(READ_BURST),
-                    turn(READS_PER_MINUTE),
+                    interval(READS_PER_MINUTE),
                 )],
                 clock: clock.clone(),
                 // After a minute without reads the bucket is nearly full again.
@@ -88,12 +89,12 @@ impl TurnScheduler {
             // An error means that the bucket is too small for `count`. Callers never ask for that many.
             let Ok(answer) = limiter.check_n(count) else { continue };
             if let Err(not_until) = answer {
-                let mut given = self.last_turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut last_turn = self.last_turn.lock().unwrap_or_else(PoisonError::into_inner);
                 let count = i32::try_from(count.get()).unwrap_or(i32::MAX);
-                let next = *given + interval.saturating_mul(count);
+                let next = *last_turn + interval.saturating_mul(count);
                 let next = next.min(self.clock.now() + self.max_wait);
-                *given = not_until.earliest_possible().to_timestamp().max(next);
-                return Err(*given);
+                *last_turn = not_until.earliest_possible().to_timestamp().max(next);
+                return Err(*last_turn);
             }
         }
         Ok(())
@@ -105,41 +106,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_who_must_wait_gets_a_turn_of_their_own() {
+    fn each_waiting_caller_gets_its_own_turn() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let pace = GithubPacer::new(&clock);
-        while pace.acquire_writes(NonZeroU32::MIN).is_ok() {}
-        let mut turns: Vec<Timestamp> = (0..50).map(|_| pace.acquire_writes(NonZeroU32::MIN).unwrap_err()).collect();
+        let pacer = GithubPacer::new(&clock);
+        while pacer.acquire_writes(NonZeroU32::MIN).is_ok() {}
+        let mut turns: Vec<Timestamp> = (0..50).map(|_| pacer.acquire_writes(NonZeroU32::MIN).unwrap_err()).collect();
         turns.sort();
         turns.dedup();
         assert_eq!(turns.len(), 50);
         for turn in turns {
             clock.advance_to(turn);
-            assert_eq!(pace.acquire_writes(NonZeroU32::MIN), Ok(()));
+            assert_eq!(pacer.acquire_writes(NonZeroU32::MIN), Ok(()));
         }
     }
 
     /// Two separate acquisitions would often get only the first one, and no pair of writes would ever be completed.
     #[test]
-    fn what_takes_two_writes_gets_both_or_none() {
+    fn two_writes_are_acquired_together_or_not_at_all() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let pace = GithubPacer::new(&clock);
+        let pacer = GithubPacer::new(&clock);
         let two = NonZeroU32::new(2).unwrap();
-        while pace.acquire_writes(two).is_ok() {}
-        let turns: Vec<Timestamp> = (0..20).map(|_| pace.acquire_writes(two).unwrap_err()).collect();
+        while pacer.acquire_writes(two).is_ok() {}
+        let turns: Vec<Timestamp> = (0..20).map(|_| pacer.acquire_writes(two).unwrap_err()).collect();
         for turn in turns {
             clock.advance_to(turn);
-            assert_eq!(pace.acquire_writes(two), Ok(()));
+            assert_eq!(pacer.acquire_writes(two), Ok(()));
         }
     }
 
     #[test]
-    fn no_minute_and_no_hour_sees_more_than_github_allows() {
+    fn writes_stay_below_githubs_limits_in_every_minute_and_hour() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let pace = GithubPacer::new(&clock);
+        let pacer = GithubPacer::new(&clock);
         let mut written: Vec<i64> = Vec::new();
         while written.len() < 1_500 {
-            match pace.acquire_writes(NonZeroU32::MIN) {
+            match pacer.acquire_writes(NonZeroU32::MIN) {
                 Ok(()) => written.push(clock.now().as_second()),
                 Err(until) => {
                     assert!(until > clock.now());
@@ -147,65 +148,65 @@ mod tests {
                 }
             }
         }
-        for (within, most) in [(60, 80), (3600, 500)] {
+        for (within, limit) in [(60, 80), (3600, 500)] {
             let counted = |from: i64| written.iter().filter(|at| (from..from + within).contains(*at)).count();
             let worst = written.iter().map(|from| counted(*from)).max().unwrap();
-            assert!(worst <= most, "{worst} in {within} s");
+            assert!(worst <= limit, "{worst} in {within} s");
         }
     }
     #[test]
-    fn no_minute_sees_more_questions_than_github_allows() {
+    fn reads_stay_below_githubs_limit_in_every_minute() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let pace = GithubPacer::new(&clock);
-        let mut asked: Vec<i64> = Vec::new();
-        while asked.len() < 3_000 {
-            match pace.acquire_read() {
-                Ok(()) => asked.push(clock.now().as_millisecond()),
+        let pacer = GithubPacer::new(&clock);
+        let mut reads: Vec<i64> = Vec::new();
+        while reads.len() < 3_000 {
+            match pacer.acquire_read() {
+                Ok(()) => reads.push(clock.now().as_millisecond()),
                 Err(until) => {
                     assert!(until > clock.now());
                     clock.advance_to(until);
                 }
             }
         }
-        let counted = |from: i64| asked.iter().filter(|at| (from..from + 60_000).contains(*at)).count();
-        let worst = asked.iter().map(|from| counted(*from)).max().unwrap();
+        let counted = |from: i64| reads.iter().filter(|at| (from..from + 60_000).contains(*at)).count();
+        let worst = reads.iter().map(|from| counted(*from)).max().unwrap();
         assert!((800..900).contains(&worst), "{worst} in a minute");
     }
 
     #[test]
-    fn those_who_must_wait_to_ask_have_their_turns_soon_and_one_after_another() {
+    fn waiting_reads_get_turns_soon_and_in_order() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let pace = GithubPacer::new(&clock);
-        while pace.acquire_read().is_ok() {}
+        let pacer = GithubPacer::new(&clock);
+        while pacer.acquire_read().is_ok() {}
         // The number of concurrent reads.
-        let turns: Vec<Timestamp> = (0..8).map(|_| pace.acquire_read().unwrap_err()).collect();
+        let turns: Vec<Timestamp> = (0..8).map(|_| pacer.acquire_read().unwrap_err()).collect();
         assert!(turns.is_sorted() && turns[7] < clock.now() + SignedDuration::from_secs(3), "{turns:#?}");
         for turn in turns {
             clock.advance_to(turn);
-            assert_eq!(pace.acquire_read(), Ok(()));
+            assert_eq!(pacer.acquire_read(), Ok(()));
         }
     }
 
     #[test]
-    fn those_who_never_come_back_do_not_send_the_others_far_away() {
+    fn callers_that_never_return_do_not_delay_others_for_long() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let pace = GithubPacer::new(&clock);
+        let pacer = GithubPacer::new(&clock);
         for _ in 0..100_000 {
-            let _ = pace.acquire_read();
+            let _ = pacer.acquire_read();
         }
-        assert!(pace.acquire_read().unwrap_err() <= clock.now() + SignedDuration::from_mins(1));
+        assert!(pacer.acquire_read().unwrap_err() <= clock.now() + SignedDuration::from_mins(1));
         clock.advance(SignedDuration::from_mins(1));
-        assert_eq!(pace.acquire_read(), Ok(()));
+        assert_eq!(pacer.acquire_read(), Ok(()));
     }
 
     #[test]
-    fn questions_and_writes_do_not_wait_for_each_other() {
+    fn reads_and_writes_have_separate_limits() {
         let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
-        let pace = GithubPacer::new(&clock);
-        while pace.acquire_read().is_ok() {}
-        assert_eq!(pace.acquire_writes(NonZeroU32::MIN), Ok(()));
-        while pace.acquire_writes(NonZeroU32::MIN).is_ok() {}
+        let pacer = GithubPacer::new(&clock);
+        while pacer.acquire_read().is_ok() {}
+        assert_eq!(pacer.acquire_writes(NonZeroU32::MIN), Ok(()));
+        while pacer.acquire_writes(NonZeroU32::MIN).is_ok() {}
         clock.advance(SignedDuration::from_millis(200));
-        assert_eq!(pace.acquire_read(), Ok(()));
+        assert_eq!(pacer.acquire_read(), Ok(()));
     }
 }

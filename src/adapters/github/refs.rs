@@ -90,7 +90,9 @@ impl Client {
         let Some(branch) = encode_ref(branch) else { return Ok(None) };
         let path = format!("/repos/{repository}/commits?sha={branch}&per_page={PAGE_SIZE}");
         let commits: Vec<WireCommit> = self.fetch_existing(&path).await?;
-        let ours = commits.into_iter().find(|commit| commit.commit.message.lines().any(|one| one.trim() == line));
-        ours.map(|commit| commit.into_commit().map(|commit| commit.sha)).transpose()
+        let matching = commits
+            .into_iter()
+            .find(|commit| commit.commit.message.lines().any(|message_line| message_line.trim() == line));
+        matching.map(|commit| commit.into_commit().map(|commit| commit.sha)).transpose()
     }
 }

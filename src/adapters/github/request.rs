@@ -25,11 +25,11 @@ pub enum FetchResult<T> {
 impl Client {
     /// A GET request, retried while GitHub is unavailable.
     pub(super) async fn fetch_json<T: DeserializeOwned>(&self, path: &str) -> Result<FetchResult<T>, GithubError> {
-        let mut pauses = RETRY_DELAYS.into_iter();
+        let mut delays = RETRY_DELAYS.into_iter();
         loop {
             match self.fetch_once(path).await {
-                Err(GithubError::Unavailable(why)) => match pauses.next() {
-                    Some(pause) => tokio::time::sleep(pause).await,
+                Err(GithubError::Unavailable(why)) => match delays.next() {
+                    Some(delay) => tokio::time::sleep(delay).await,
                     None => return Err(GithubError::Unavailable(why)),
                 },
                 answer => return answer,
@@ -50,12 +50,12 @@ impl Client {
     }
 
     async fn fetch_once<T: DeserializeOwned>(&self, path: &str) -> Result<FetchResult<T>, GithubError> {
-        let _place = self.acquire_read_slot().await?;
-        let remembered = self.read_state.cache().find_response(path);
-        let etag = remembered.as_ref().map(|remembered| &remembered.etag);
+        let _slot = self.acquire_read_slot().await?;
+        let cached = self.read_state.cache().find_response(path);
+        let etag = cached.as_ref().map(|cached| &cached.etag);
         let GithubResponse { status, etag, body } = self.send_request(path, GithubRequest::Get(etag)).await?;
-        match (status, remembered) {
-            (304, Some(remembered)) => parse_body(&remembered.body),
+        match (status, cached) {
+            (304, Some(cached)) => parse_body(&cached.body),
             (200, _) => {
                 let found = parse_body(&body);
                 // A response that cannot be parsed is not cached.
@@ -74,8 +74,8 @@ impl Client {
     /// A slot among the concurrent reads, and a turn within the rate limit. Only a request with a slot waits for a
     /// turn, so requests keep their order.
     async fn acquire_read_slot(&self) -> Result<SemaphorePermit<'_>, GithubError> {
-        let slot = tokio::time::timeout(RESPONSE_TIMEOUT, self.read_state.read_slots.acquire()).await;
-        let Ok(Ok(place)) = slot else {
+        let acquired = tokio::time::timeout(RESPONSE_TIMEOUT, self.read_state.read_slots.acquire()).await;
+        let Ok(Ok(slot)) = acquired else {
             return Err(GithubError::Unavailable("too many other questions wait for its answer".to_owned()));
         };
         if let Err(until) = self.pacer.acquire_read() {
@@ -86,7 +86,7 @@ impl Client {
             tokio::time::sleep(wait + TIMER_SLACK).await;
             self.pacer.acquire_read().map_err(|until| GithubError::Throttled { until })?;
         }
-        Ok(place)
+        Ok(slot)
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::adapters::github::client::Auth;
-use crate::adapters::github::client::tests::{FakeGithub, SHA, clock, commit, no, shop};
+use crate::adapters::github::client::tests::{FakeGithub, SHA, clock, commit, error_body, shop};
 use crate::adapters::github::read_state::MAX_CONCURRENT_READS;
 
 const FIRST: &str = "W/\"first\"";
@@ -21,8 +21,8 @@ fn etag(etag: &str) -> Vec<(&'static str, String)> {
     vec![("etag", etag.to_owned())]
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as a request has it")]
-fn some(etag: &str) -> Option<String> {
+#[expect(clippy::unnecessary_wraps, reason = "the type of a request's header")]
+fn if_none_match(etag: &str) -> Option<String> {
     Some(etag.to_owned())
 }
 
@@ -31,7 +31,7 @@ fn points_at(sha: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_did_not_change_is_not_told_again() {
+async fn an_unchanged_response_comes_from_the_cache() {
     let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers_with(304, etag(FIRST), json!(null))
@@ -40,12 +40,12 @@ async fn what_did_not_change_is_not_told_again() {
     for _ in 0..3 {
         assert_eq!(client.clone().fetch_branch_head(&shop(), "qa").await, Ok(Some(SHA.parse().unwrap())));
     }
-    assert_eq!(fake.conditions(), [None, some(FIRST), some(FIRST)]);
+    assert_eq!(fake.conditions(), [None, if_none_match(FIRST), if_none_match(FIRST)]);
     assert_eq!(fake.list_requests()[0], "GET /sim/github/repos/acme/shop/git/ref/heads/qa");
 }
 
 #[tokio::test]
-async fn what_changed_takes_the_place_of_what_was() {
+async fn a_changed_response_replaces_the_cached_one() {
     let moved = "4f1c2ab0000000000000000000000000000000aa";
     let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
@@ -58,24 +58,24 @@ async fn what_changed_takes_the_place_of_what_was() {
         assert_eq!(client.fetch_branch_head(&shop(), "qa").await, Ok(Some(expected.parse().unwrap())));
     }
     // A response without an `ETag` is not cached, and it removes the older cached response.
-    assert_eq!(fake.conditions(), [None, some(FIRST), some(SECOND), some(SECOND), None]);
+    assert_eq!(fake.conditions(), [None, if_none_match(FIRST), if_none_match(SECOND), if_none_match(SECOND), None]);
 }
 
 #[tokio::test]
-async fn what_is_gone_is_forgotten_and_not_remembered() {
+async fn a_404_removes_the_cached_response() {
     let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
-        .answers_with(404, etag(SECOND), no("Not Found"))
+        .answers_with(404, etag(SECOND), error_body("Not Found"))
         .answers_with(200, etag(FIRST), points_at(SHA));
     let client = fake.client().await;
     assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
     assert_eq!(client.fetch_branch_head(&shop(), "qa").await, Ok(None));
     assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
-    assert_eq!(fake.conditions(), [None, some(FIRST), None]);
+    assert_eq!(fake.conditions(), [None, if_none_match(FIRST), None]);
 }
 
 #[tokio::test]
-async fn what_could_not_be_read_is_asked_for_in_full() {
+async fn an_unparsable_response_is_not_cached() {
     let fake =
         FakeGithub::default().answers_with(200, etag(FIRST), json!([])).answers_with(200, etag(FIRST), points_at(SHA));
     let client = fake.client().await;
@@ -85,7 +85,7 @@ async fn what_could_not_be_read_is_asked_for_in_full() {
 }
 
 #[tokio::test]
-async fn while_github_is_away_nothing_is_forgotten_and_nothing_made_up() {
+async fn an_outage_is_an_error_and_keeps_the_cache() {
     let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers(502, json!(""))
@@ -96,18 +96,18 @@ async fn while_github_is_away_nothing_is_forgotten_and_nothing_made_up() {
     assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
     assert!(matches!(client.fetch_branch_head(&shop(), "qa").await, Err(GithubError::Unavailable(_))));
     assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
-    assert_eq!(fake.conditions()[4], some(FIRST));
+    assert_eq!(fake.conditions()[4], if_none_match(FIRST));
 }
 
 #[tokio::test]
-async fn nothing_changed_is_no_answer_to_who_knows_nothing() {
+async fn a_304_without_a_cached_response_is_an_error() {
     let fake = FakeGithub::default().answers(304, json!(null));
     let error = fake.client().await.fetch_branch_head(&shop(), "qa").await.unwrap_err();
     assert!(matches!(error, GithubError::Other(why) if why.contains("304")));
 }
 
 #[tokio::test]
-async fn another_question_and_another_client_have_their_own_answers() {
+async fn the_cache_is_separate_for_each_path_and_client() {
     let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers(200, points_at(SHA))
@@ -120,7 +120,7 @@ async fn another_question_and_another_client_have_their_own_answers() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_never_conditional() {
+async fn writes_are_never_conditional() {
     let fake = FakeGithub::default().answers_with(200, etag(FIRST), commit()).answers(201, json!({ "sha": SHA }));
     let client = fake.client().await;
     let path = "/repos/acme/shop/commits/qa?per_page=1";
@@ -130,10 +130,10 @@ async fn what_is_written_is_never_conditional() {
 }
 
 #[tokio::test]
-async fn a_limit_closes_the_door_also_to_what_is_remembered() {
+async fn a_rate_limit_also_stops_conditional_requests() {
     let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
-        .answers_with(403, vec![("retry-after", "30".to_owned())], no("wait"))
+        .answers_with(403, vec![("retry-after", "30".to_owned())], error_body("wait"))
         .answers_with(304, etag(FIRST), json!(null));
     let clock = clock();
     let client = Client::new(&fake.url().await, Auth::None, clock.clone()).unwrap();
@@ -147,11 +147,11 @@ async fn a_limit_closes_the_door_also_to_what_is_remembered() {
 }
 
 #[tokio::test]
-async fn what_is_left_of_the_hour_is_read_from_every_answer() {
-    let left = |requests: &str| [etag(FIRST), vec![("x-ratelimit-remaining", requests.to_owned())]].concat();
-    let fake = FakeGithub::default().answers_with(200, left("4999"), points_at(SHA)).answers_with(
+async fn the_remaining_rate_limit_is_read_from_every_response() {
+    let rate_limit = |requests: &str| [etag(FIRST), vec![("x-ratelimit-remaining", requests.to_owned())]].concat();
+    let fake = FakeGithub::default().answers_with(200, rate_limit("4999"), points_at(SHA)).answers_with(
         304,
-        left("4000"),
+        rate_limit("4000"),
         json!(null),
     );
     let client = fake.client().await;
@@ -171,13 +171,13 @@ fn pull(mergeable: Option<bool>, state: &str) -> Value {
 
 /// GitHub computes mergeability without updating the pull request, and does not promise a new `ETag` for it.
 #[tokio::test]
-async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
+async fn only_a_mergeable_pull_request_is_cached() {
     let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), pull(None, "unknown"))
         .answers_with(200, etag(FIRST), pull(Some(true), "blocked"))
         .answers_with(200, etag(FIRST), pull(Some(true), "clean"))
         .answers_with(304, etag(FIRST), json!(null))
-        .answers(405, no("Pull Request is not mergeable"))
+        .answers(405, error_body("Pull Request is not mergeable"))
         .answers_with(200, etag(FIRST), pull(Some(false), "dirty"));
     let client = fake.client().await;
     for _ in 0..4 {
@@ -185,7 +185,7 @@ async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
     }
     client.merge_pull_request(&shop(), 7, &SHA.parse().unwrap(), "t", "m").await.unwrap();
     client.fetch_pull_request(&shop(), 7).await.unwrap().unwrap();
-    assert_eq!(fake.conditions(), [None, None, None, some(FIRST), None, None]);
+    assert_eq!(fake.conditions(), [None, None, None, if_none_match(FIRST), None, None]);
 }
 
 /// The number of requests at this moment, and the highest number so far.
@@ -211,20 +211,20 @@ async fn slow_client() -> (Client, Busy) {
 }
 
 #[tokio::test]
-async fn many_who_ask_wait_for_each_other() {
+async fn concurrent_reads_are_limited() {
     let (client, busy) = slow_client().await;
-    let asked = join_all((0..100).map(|n| {
+    let reads = join_all((0..100).map(|n| {
         let client = client.clone();
         async move { client.fetch_branch_head(&shop(), &format!("branch-{n}")).await }
     }));
-    for head in asked.await {
+    for head in reads.await {
         assert!(head.unwrap().is_some());
     }
     assert_eq!(busy.0.1.load(Ordering::SeqCst), MAX_CONCURRENT_READS);
 }
 
 #[tokio::test]
-async fn who_asks_too_fast_is_told_when_to_come_again() {
+async fn a_throttled_read_returns_the_time_to_retry() {
     let (client, _) = slow_client().await;
     while client.pacer.acquire_read().is_ok() {}
     // The clock stands still, so the turn does not come.

@@ -111,15 +111,15 @@ impl Client {
             }
             Err(error) => return Err(error),
         };
-        let has = |words: &str| why.to_ascii_lowercase().contains(words);
+        let contains = |phrase: &str| why.to_ascii_lowercase().contains(phrase);
         match status {
             404 => Err(GithubError::NotFound(why)),
-            _ if has("not a fast forward") || has("but expected") => Ok(FastForwardOutcome::BranchMoved),
-            _ if has("reference does not exist") => Ok(FastForwardOutcome::NoBranch),
-            _ if has("object does not exist") => Err(GithubError::NotFound(format!("the commit {}", to.short()))),
+            _ if contains("not a fast forward") || contains("but expected") => Ok(FastForwardOutcome::BranchMoved),
+            _ if contains("reference does not exist") => Ok(FastForwardOutcome::NoBranch),
+            _ if contains("object does not exist") => Err(GithubError::NotFound(format!("the commit {}", to.short()))),
             // Another process moved the branch at the same moment, or the message is vague. The caller must check the
             // branch.
-            _ if has("update failed") && !is_rule_violation(&why) || has("cannot lock") => {
+            _ if contains("update failed") && !is_rule_violation(&why) || contains("cannot lock") => {
                 Err(GithubError::Unclear(why))
             }
             _ => Ok(FastForwardOutcome::Refused(why)),
@@ -156,16 +156,16 @@ impl Client {
         open_rollbacks: &[OpenRollback],
         promotion: PromotionMerge<'_>,
     ) -> Result<BuildPromotionOutcome, GithubError> {
-        let mut undone = Vec::with_capacity(open_rollbacks.len());
+        let mut trees_before = Vec::with_capacity(open_rollbacks.len());
         for rollback in open_rollbacks {
-            let before = self.fetch_tree_sha(repository, &rollback.parent).await?;
-            let gone = || GithubError::NotFound(format!("the commit {} before a rollback", rollback.parent.short()));
-            undone.push((rollback, before.ok_or_else(gone)?));
+            let tree_before = self.fetch_tree_sha(repository, &rollback.parent).await?;
+            let missing = || GithubError::NotFound(format!("the commit {} before a rollback", rollback.parent.short()));
+            trees_before.push((rollback, tree_before.ok_or_else(missing)?));
         }
         let writes = u32::try_from(2 * open_rollbacks.len() + 1).unwrap_or(u32::MAX);
         self.reserve_writes(NonZeroU32::new(writes).unwrap_or(NonZeroU32::MIN))?;
         let mut head = base.clone();
-        for (OpenRollback { change, commit, .. }, tree) in undone {
+        for (OpenRollback { change, commit, .. }, tree) in trees_before {
             let trailers = Trailers::Reinstates { change: promotion.change, rollback: *change };
             let message = format!("Undo the rollback {}\n\n{trailers}\n", change.to_short_id());
             let undo_commit =
@@ -184,7 +184,7 @@ impl Client {
             .await?
         {
             BuildPromotionOutcome::AlreadyMerged if head != *base => Ok(BuildPromotionOutcome::Done(head)),
-            made => Ok(made),
+            outcome => Ok(outcome),
         }
     }
 
@@ -235,7 +235,7 @@ fn is_rule_violation(why: &str) -> bool {
         "approving review",
     ]
     .iter()
-    .any(|words| why.contains(words))
+    .any(|phrase| why.contains(phrase))
 }
 
 #[cfg(test)]

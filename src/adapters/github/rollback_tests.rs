@@ -4,25 +4,25 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::client::tests::{FakeGithub, no, shop};
+use super::super::client::tests::{FakeGithub, error_body, shop};
 use super::*;
 
 fn sha(digit: char) -> Sha {
     digit.to_string().repeat(40).parse().unwrap()
 }
 
-fn named(digit: char) -> Value {
+fn sha_object(digit: char) -> Value {
     json!({ "sha": sha(digit).as_str() })
 }
 
 fn object(tree: char) -> Value {
-    json!({ "sha": sha('0').as_str(), "tree": named(tree) })
+    json!({ "sha": sha('0').as_str(), "tree": sha_object(tree) })
 }
 
 fn merge(digit: char, parents: [char; 2]) -> Value {
     json!({
-        "sha": sha(digit).as_str(), "parents": parents.map(named),
-        "commit": { "message": "m", "tree": named('7') }, "author": null,
+        "sha": sha(digit).as_str(), "parents": parents.map(sha_object),
+        "commit": { "message": "m", "tree": sha_object('7') }, "author": null,
     })
 }
 
@@ -36,7 +36,7 @@ fn rollback(commit: char, parent: char) -> OpenRollback {
 }
 
 #[tokio::test]
-async fn a_branch_is_moved_forward_without_force_and_says_what_became_of_it() {
+async fn a_branch_is_fast_forwarded_without_force_and_the_outcome_is_returned() {
     let rules = [
         (
             422,
@@ -49,7 +49,7 @@ async fn a_branch_is_moved_forward_without_force_and_says_what_became_of_it() {
         (403, "Protected branch update failed for refs/heads/qa."),
     ];
     for (status, why) in rules {
-        let fake = FakeGithub::default().answers(status, no(why));
+        let fake = FakeGithub::default().answers(status, error_body(why));
         let refused = FastForwardOutcome::Refused(why.to_owned());
         assert_eq!(fake.client().await.fast_forward(&shop(), "qa", &sha('a')).await, Ok(refused));
     }
@@ -65,7 +65,7 @@ async fn a_branch_is_moved_forward_without_force_and_says_what_became_of_it() {
         (502, "Bad gateway", Err(GithubError::Unavailable("it answered 502".to_owned()))),
     ];
     for (status, message, expected) in cases {
-        let fake = FakeGithub::default().answers(status, no(message));
+        let fake = FakeGithub::default().answers(status, error_body(message));
         assert_eq!(fake.client().await.fast_forward(&shop(), "env/qa", &sha('a')).await, expected, "{message}");
         assert_eq!(fake.list_requests(), ["PATCH /sim/github/repos/acme/shop/git/refs/heads/env/qa"], "once");
         assert_eq!(fake.written(), [json!({ "sha": sha('a').as_str(), "force": false })]);
@@ -77,38 +77,38 @@ async fn a_branch_is_moved_forward_without_force_and_says_what_became_of_it() {
 
 #[tokio::test]
 async fn a_rollback_is_the_old_tree_on_top_of_the_head() {
-    let fake = FakeGithub::default().answers(200, object('7')).answers(201, named('c'));
+    let fake = FakeGithub::default().answers(200, object('7')).answers(201, sha_object('c'));
     assert_eq!(
         fake.client().await.create_rollback_commit(&shop(), &sha('b'), &sha('a'), "m").await,
         Ok(Some(sha('c')))
     );
-    let asked = [
+    let expected = [
         format!("GET /sim/github/repos/acme/shop/git/commits/{}", sha('a')),
         "POST /sim/github/repos/acme/shop/git/commits".to_owned(),
     ];
-    assert_eq!(fake.list_requests(), asked);
+    assert_eq!(fake.list_requests(), expected);
     let body = json!({ "message": "m", "tree": sha('7').as_str(), "parents": [sha('b').as_str()] });
     assert_eq!(fake.written(), [body]);
 
-    let gone = FakeGithub::default().answers(404, no("Not Found"));
-    assert_eq!(gone.client().await.create_rollback_commit(&shop(), &sha('b'), &sha('a'), "m").await, Ok(None));
+    let missing = FakeGithub::default().answers(404, error_body("Not Found"));
+    assert_eq!(missing.client().await.create_rollback_commit(&shop(), &sha('b'), &sha('a'), "m").await, Ok(None));
 }
 
 #[tokio::test]
-async fn a_result_undoes_the_newest_rollback_first_and_then_merges() {
+async fn a_promotion_undoes_the_newest_rollback_first_and_then_merges() {
     let fake = FakeGithub::default()
         .answers(200, object('1'))
         .answers(200, object('2'))
-        .answers(201, named('8'))
+        .answers(201, sha_object('8'))
         .answers(201, merge('a', ['0', '8']))
-        .answers(201, named('9'))
+        .answers(201, sha_object('9'))
         .answers(201, merge('b', ['a', '9']))
         .answers(201, merge('c', ['b', 'f']));
     let open = [rollback('5', '4'), rollback('4', '3')];
     let change = ChangeId::new(Timestamp::UNIX_EPOCH);
-    let promoting = PromotionMerge { change, pinned: &sha('f'), message: "Promote" };
-    let made = fake.client().await.build_promotion_commit(&shop(), "gantry/1", &sha('0'), &open, promoting).await;
-    assert_eq!(made, Ok(BuildPromotionOutcome::Done(sha('c'))));
+    let promotion = PromotionMerge { change, pinned: &sha('f'), message: "Promote" };
+    let outcome = fake.client().await.build_promotion_commit(&shop(), "gantry/1", &sha('0'), &open, promotion).await;
+    assert_eq!(outcome, Ok(BuildPromotionOutcome::Done(sha('c'))));
     let undoing = |of: &OpenRollback| {
         let trailers = Trailers::Reinstates { change, rollback: of.change };
         format!("Undo the rollback {}\n\n{trailers}\n", of.change.to_short_id())
@@ -130,26 +130,30 @@ async fn a_result_undoes_the_newest_rollback_first_and_then_merges() {
 }
 
 #[tokio::test]
-async fn a_result_says_what_kept_it_from_being_made() {
-    let (conflict, there) = (no("Merge conflict"), Value::Null);
+async fn each_failure_to_build_a_promotion_has_its_outcome() {
+    let (conflict, no_content) = (error_body("Merge conflict"), Value::Null);
     let change = ChangeId::new(Timestamp::UNIX_EPOCH);
     let unclear = |why: &str| Err(GithubError::Unclear(why.to_owned()));
     let open = rollback('5', '4');
-    let undo = |fake: FakeGithub| fake.answers(200, object('1')).answers(201, named('8'));
+    let undo = |fake: FakeGithub| fake.answers(200, object('1')).answers(201, sha_object('8'));
     let undone = |fake: FakeGithub| undo(fake).answers(201, merge('a', ['0', '8']));
     let cases: [(FakeGithub, bool, Result<BuildPromotionOutcome, GithubError>); 10] = [
-        (FakeGithub::default().answers(204, there.clone()), false, Ok(BuildPromotionOutcome::AlreadyMerged)),
-        (undone(FakeGithub::default()).answers(204, there), true, Ok(BuildPromotionOutcome::Done(sha('a')))),
+        (FakeGithub::default().answers(204, no_content.clone()), false, Ok(BuildPromotionOutcome::AlreadyMerged)),
+        (undone(FakeGithub::default()).answers(204, no_content), true, Ok(BuildPromotionOutcome::Done(sha('a')))),
         (undo(FakeGithub::default()).answers(409, conflict.clone()), true, Ok(BuildPromotionOutcome::Conflict)),
         (undone(FakeGithub::default()).answers(409, conflict), true, Ok(BuildPromotionOutcome::Conflict)),
         (
-            undone(FakeGithub::default()).answers(404, no("Head does not exist")),
+            undone(FakeGithub::default()).answers(404, error_body("Head does not exist")),
             true,
             Ok(BuildPromotionOutcome::NoCommit),
         ),
-        (undo(FakeGithub::default()).answers(404, no("Base does not exist")), true, unclear("gantry/1 is gone again")),
         (
-            undo(FakeGithub::default()).answers(404, no("Head does not exist")),
+            undo(FakeGithub::default()).answers(404, error_body("Base does not exist")),
+            true,
+            unclear("gantry/1 is gone again"),
+        ),
+        (
+            undo(FakeGithub::default()).answers(404, error_body("Head does not exist")),
             true,
             unclear("it has not what it just made"),
         ),
@@ -159,20 +163,20 @@ async fn a_result_says_what_kept_it_from_being_made() {
             unclear("somebody else writes to gantry/1"),
         ),
         (
-            undo(FakeGithub::default()).answers(409, no("Not authorized")),
+            undo(FakeGithub::default()).answers(409, error_body("Not authorized")),
             true,
             Ok(BuildPromotionOutcome::Refused("Not authorized".to_owned())),
         ),
         (
-            FakeGithub::default().answers(404, no("Not Found")),
+            FakeGithub::default().answers(404, error_body("Not Found")),
             true,
             Err(GithubError::NotFound("the commit 4444444 before a rollback".to_owned())),
         ),
     ];
-    for (at, (fake, is_open, expected)) in cases.into_iter().enumerate() {
+    for (index, (fake, is_open, expected)) in cases.into_iter().enumerate() {
         let open = if is_open { std::slice::from_ref(&open) } else { &[] };
-        let promoting = PromotionMerge { change, pinned: &sha('f'), message: "Promote" };
-        let made = fake.client().await.build_promotion_commit(&shop(), "gantry/1", &sha('0'), open, promoting).await;
-        assert_eq!(made, expected, "case {at}");
+        let promotion = PromotionMerge { change, pinned: &sha('f'), message: "Promote" };
+        let outcome = fake.client().await.build_promotion_commit(&shop(), "gantry/1", &sha('0'), open, promotion).await;
+        assert_eq!(outcome, expected, "case {index}");
     }
 }

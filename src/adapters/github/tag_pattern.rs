@@ -3,7 +3,7 @@
 /// The hex string of 7 to 40 digits at the end of a tag. It counts only if exactly one commit begins with it, which
 /// also excludes dates and numbers: see [`super::Client::find_commit_by_prefix`].
 pub fn extract_sha_candidate(tag: &str) -> Option<&str> {
-    let start = tag.bytes().rposition(|byte| !byte.is_ascii_hexdigit()).map_or(0, |at| at + 1);
+    let start = tag.bytes().rposition(|byte| !byte.is_ascii_hexdigit()).map_or(0, |index| index + 1);
     // The byte before `start` may end a multi-byte character, so `start` is always a character boundary.
     tag.get(start..).filter(|hex| (7..=40).contains(&hex.len()))
 }

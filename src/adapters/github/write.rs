@@ -64,10 +64,10 @@ impl Client {
         let why = || error_message(&answer);
         Ok(match status {
             201 => {
-                let made: WireCommit =
+                let merge: WireCommit =
                     serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
-                let made = made.into_commit()?;
-                MergeOutcome::Done { commit: made.sha, parents: made.parents }
+                let merge = merge.into_commit()?;
+                MergeOutcome::Done { commit: merge.sha, parents: merge.parents }
             }
             204 => MergeOutcome::AlreadyMerged,
             // 409 is a conflict or a missing permission to push. Only the message tells them apart.
@@ -115,14 +115,14 @@ impl Client {
     pub async fn list_tags_with_prefix(
         &self,
         repository: &Repository,
-        beginning: &str,
+        prefix: &str,
     ) -> Result<Vec<String>, GithubError> {
         #[derive(Deserialize)]
         struct WireTagRef {
             r#ref: String,
         }
-        let Some(prefix) = encode_ref(beginning.trim_end_matches('/')) else { return Ok(Vec::new()) };
-        let path = format!("/repos/{repository}/git/matching-refs/tags/{prefix}");
+        let Some(encoded) = encode_ref(prefix.trim_end_matches('/')) else { return Ok(Vec::new()) };
+        let path = format!("/repos/{repository}/git/matching-refs/tags/{encoded}");
         match self.fetch_json::<Vec<WireTagRef>>(&path).await? {
             FetchResult::Found(found) => {
                 Ok(found.iter().filter_map(|found| found.r#ref.strip_prefix("refs/tags/").map(str::to_owned)).collect())

@@ -46,7 +46,7 @@ impl<'a> LeakScenario<'a> {
         }
         let unanswered = |line: &Value| {
             let is = |name: &str, part: &str| line[name].as_str().is_some_and(|text| text.contains(part));
-            is("message", "GitHub gave no answer") && is("path", "acme/gitops")
+            is("message", "the request to GitHub") && is("path", "acme/gitops")
         };
         wait_until("the request without an answer times out", async || self.harness.log().iter().any(unanswered)).await;
     }
