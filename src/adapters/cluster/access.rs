@@ -34,22 +34,24 @@ pub fn list_required_permissions() -> Vec<ClusterPermission> {
     let rules: Vec<RbacRule> = match serde_saphyr::from_str(RBAC_RULES) {
         Ok(rules) => rules,
         Err(error) => {
-            tracing::error!(%error, "the rules of the chart cannot be read");
+            tracing::error!(%error, "the chart's RBAC rules cannot be parsed");
             Vec::new()
         }
     };
-    let mut asks = Vec::new();
+    let mut permissions = Vec::new();
     for RbacRule { api_groups, resources, verbs } in &rules {
-        for (group, resource) in api_groups.iter().flat_map(|group| resources.iter().map(move |one| (group, one))) {
-            let ask = |verb: &String| ClusterPermission {
+        for (group, resource) in
+            api_groups.iter().flat_map(|group| resources.iter().map(move |resource| (group, resource)))
+        {
+            let permission = |verb: &String| ClusterPermission {
                 group: group.clone(),
                 resource: resource.clone(),
                 verb: verb.clone(),
             };
-            asks.extend(verbs.iter().map(ask));
+            permissions.extend(verbs.iter().map(permission));
         }
     }
-    asks
+    permissions
 }
 
 #[cfg(test)]
@@ -57,12 +59,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rules_read_and_write_nothing_and_see_neither_secrets_nor_logs() {
-        let asks = list_required_permissions();
-        assert_eq!(asks.len(), 12, "{asks:?}");
-        assert_eq!(asks[0].to_string(), "get deployments.apps");
-        assert_eq!(asks[11].to_string(), "list pods");
-        assert!(asks.iter().all(|ask| ["get", "list", "watch"].contains(&ask.verb.as_str())), "{asks:?}");
-        assert!(asks.iter().all(|ask| ask.resource != "secrets" && !ask.resource.contains('/')), "{asks:?}");
+    fn the_rules_only_read_and_exclude_secrets_and_logs() {
+        let permissions = list_required_permissions();
+        assert_eq!(permissions.len(), 12, "{permissions:?}");
+        assert_eq!(permissions[0].to_string(), "get deployments.apps");
+        assert_eq!(permissions[11].to_string(), "list pods");
+        assert!(
+            permissions.iter().all(|permission| ["get", "list", "watch"].contains(&permission.verb.as_str())),
+            "{permissions:?}"
+        );
+        assert!(
+            permissions.iter().all(|permission| permission.resource != "secrets" && !permission.resource.contains('/')),
+            "{permissions:?}"
+        );
     }
 }

@@ -36,8 +36,8 @@ fn parse_application(name: &str) -> Option<ControllerObject> {
     ControllerObject::new("Application", namespace, name)
 }
 
-fn find_value<'a>(marks: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
-    marks?.get(key).map(String::as_str).filter(|value| !value.is_empty())
+fn find_value<'a>(metadata: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
+    metadata?.get(key).map(String::as_str).filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -48,11 +48,11 @@ mod tests {
 
     fn found(labels: &Value, annotations: &Value) -> Option<String> {
         let metadata = serde_json::from_value(json!({ "labels": labels, "annotations": annotations })).unwrap();
-        detect_applier(&metadata).map(|word| word.to_string())
+        detect_applier(&metadata).map(|reference| reference.to_string())
     }
 
     #[test]
-    fn each_controllers_mark_is_read() {
+    fn the_marks_of_each_controller_are_read() {
         let kustomize = json!({ "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
             "app.kubernetes.io/instance": "chart" });
         let helm =
@@ -70,13 +70,13 @@ mod tests {
             (json!({ "argocd.argoproj.io/instance": "checkout" }), json!({}), "Application//checkout"),
             (json!({ "app.kubernetes.io/instance": "checkout" }), json!({}), "Application//checkout"),
         ];
-        for (labels, annotations, word) in cases {
-            assert_eq!(found(&labels, &annotations).as_deref(), Some(word));
+        for (labels, annotations, reference) in cases {
+            assert_eq!(found(&labels, &annotations).as_deref(), Some(reference));
         }
     }
 
     #[test]
-    fn what_is_no_mark_is_nobodys() {
+    fn a_workload_without_marks_has_no_applier() {
         for (labels, annotations) in [
             (json!({}), json!({})),
             (Value::Null, Value::Null),

@@ -62,13 +62,13 @@ async fn load_kubeconfig(path: &Path, context: Option<&str>) -> Result<kube::Con
     };
     let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
     if let Some(wanted) = context
-        && !kubeconfig.contexts.iter().any(|known| known.name == wanted)
+        && !kubeconfig.contexts.iter().any(|context| context.name == wanted)
     {
-        let known: Vec<_> = kubeconfig.contexts.iter().map(|context| format!("`{}`", context.name)).collect();
+        let names: Vec<_> = kubeconfig.contexts.iter().map(|context| format!("`{}`", context.name)).collect();
         return Err(ClusterError(format!(
             "the kubeconfig {} has no context `{wanted}`; it has {}",
             path.display(),
-            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         )));
     }
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
@@ -124,7 +124,7 @@ contexts: [{{ name: world, context: {{ cluster: world, user: world }} }}]
     }
 
     #[tokio::test]
-    async fn a_context_is_found_in_the_kubeconfig_or_the_known_ones_are_named() {
+    async fn a_missing_context_is_an_error_that_names_the_known_ones() {
         let file = kubeconfig("http://127.0.0.1:1");
         assert!(connect(Some(file.path()), None).await.is_ok());
         assert!(connect(Some(file.path()), Some("world")).await.is_ok());
@@ -133,7 +133,7 @@ contexts: [{{ name: world, context: {{ cluster: world, user: world }} }}]
     }
 
     #[tokio::test]
-    async fn a_missing_kubeconfig_is_a_sentence_and_not_a_panic() {
+    async fn a_missing_kubeconfig_is_an_error() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let why = connect(Some(Path::new("/nowhere/kubeconfig")), None).await.err().unwrap().to_string();
         assert!(why.starts_with("the kubeconfig /nowhere/kubeconfig cannot be used: "), "{why}");

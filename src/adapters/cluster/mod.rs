@@ -36,8 +36,8 @@ fn describe_error<K: kube::Resource<DynamicType = ()>>(
             "unauthorised: the cluster does not take our credentials".to_owned()
         }
         kube::Error::Api(status) => {
-            let said = truncate_text(&status.message, 160);
-            format!("the cluster answered {}{}{said}", status.code, if said.is_empty() { "" } else { ": " })
+            let message = truncate_text(&status.message, 160);
+            format!("the cluster answered {}{}{message}", status.code, if message.is_empty() { "" } else { ": " })
         }
         kube::Error::SerdeError(error) => format!("the cluster's answer tells no {kind}: {error}"),
         error => format!("unreachable: {}", root_cause(error)),
@@ -52,7 +52,7 @@ fn describe_timeout(within: Duration) -> String {
 fn truncate_text(text: &str, limit: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(limit) {
-        Some((at, _)) => format!("{}…", text[..at].trim_end()),
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
     }
 }

@@ -27,11 +27,11 @@ pub async fn find_failure_reason(
     match tokio::time::timeout(TIMEOUT, list_pods(clients, namespace, workload)).await {
         Ok(Ok(pods)) => explain_failure(&pods),
         Ok(Err(why)) => {
-            tracing::debug!(%namespace, %workload, why, "the pods cannot be read");
+            tracing::debug!(%namespace, %workload, why, "the pods cannot be listed");
             None
         }
         Err(_) => {
-            tracing::debug!(%namespace, %workload, "the pods were not told in time");
+            tracing::debug!(%namespace, %workload, "listing the pods timed out");
             None
         }
     }
@@ -39,22 +39,25 @@ pub async fn find_failure_reason(
 
 async fn list_pods(clients: &ClusterClients, namespace: &Namespace, workload: &Workload) -> Result<Vec<Pod>, String> {
     let client = clients.connect_to_context(namespace.context.as_ref()).await.map_err(|error| error.to_string())?;
-    let (place, name) = (&*namespace.name, &*workload.name);
+    let (namespace_name, name) = (&*namespace.name, &*workload.name);
     let selector = match workload.kind {
-        WorkloadKind::Deployment => {
-            Api::<Deployment>::namespaced(client.clone(), place).get(name).await.map(|w| w.spec.map(|s| s.selector))
-        }
-        WorkloadKind::StatefulSet => {
-            Api::<StatefulSet>::namespaced(client.clone(), place).get(name).await.map(|w| w.spec.map(|s| s.selector))
-        }
-        WorkloadKind::DaemonSet => {
-            Api::<DaemonSet>::namespaced(client.clone(), place).get(name).await.map(|w| w.spec.map(|s| s.selector))
-        }
+        WorkloadKind::Deployment => Api::<Deployment>::namespaced(client.clone(), namespace_name)
+            .get(name)
+            .await
+            .map(|w| w.spec.map(|s| s.selector)),
+        WorkloadKind::StatefulSet => Api::<StatefulSet>::namespaced(client.clone(), namespace_name)
+            .get(name)
+            .await
+            .map(|w| w.spec.map(|s| s.selector)),
+        WorkloadKind::DaemonSet => Api::<DaemonSet>::namespaced(client.clone(), namespace_name)
+            .get(name)
+            .await
+            .map(|w| w.spec.map(|s| s.selector)),
     };
     let selector = selector.map_err(|error| error.to_string())?.as_ref().and_then(format_selector);
     let selector = selector.ok_or("the workload does not say which pods are its own")?;
     let params = ListParams::default().labels(&selector).limit(MAX_PODS);
-    let pods = Api::<Pod>::namespaced(client, place).list(&params).await;
+    let pods = Api::<Pod>::namespaced(client, namespace_name).list(&params).await;
     pods.map(|pods| pods.items).map_err(|error| error.to_string())
 }
 
@@ -78,8 +81,8 @@ pub(super) fn format_selector(selector: &LabelSelector) -> Option<String> {
 fn explain_failure(pods: &[Pod]) -> Option<String> {
     let mut pods: Vec<&Pod> = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect();
     // The newest pods belong to the newest version, which is the one in question.
-    let born = |pod: &&Pod| pod.metadata.creation_timestamp.as_ref().map_or(Timestamp::MIN, |time| time.0);
-    pods.sort_by_key(|pod| std::cmp::Reverse(born(pod)));
+    let created_at = |pod: &&Pod| pod.metadata.creation_timestamp.as_ref().map_or(Timestamp::MIN, |time| time.0);
+    pods.sort_by_key(|pod| std::cmp::Reverse(created_at(pod)));
     pods.into_iter().find_map(describe_pod_failure)
 }
 
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_pod_says_why() {
+    fn the_reason_of_a_failing_pod_is_described() {
         let ended = |code: i32, reason: &str| json!({ "terminated": { "exitCode": code, "reason": reason } });
         let waiting = |reason: &str| json!({ "waiting": { "reason": reason, "message": "secret \"db\" not found" } });
         let none = json!({});
@@ -202,21 +205,21 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_pod_with_a_complaint_speaks_and_those_that_leave_do_not() {
+    fn the_newest_failing_pod_counts_and_terminating_pods_do_not() {
         let crash = |restarts| container(&json!({ "waiting": { "reason": "CrashLoopBackOff" } }), &json!({}), restarts);
-        let mut leaving = pod("2026-01-04T00:00:00Z", &crash(4));
-        leaving.metadata.deletion_timestamp = leaving.metadata.creation_timestamp.clone();
+        let mut terminating = pod("2026-01-04T00:00:00Z", &crash(4));
+        terminating.metadata.deletion_timestamp = terminating.metadata.creation_timestamp.clone();
         let pods = [
             pod("2026-01-01T00:00:00Z", &crash(1)),
             pod("2026-01-02T00:00:00Z", &crash(2)),
             pod("2026-01-03T00:00:00Z", &json!({})),
-            leaving,
+            terminating,
         ];
         assert_eq!(explain_failure(&pods).unwrap(), "CrashLoopBackOff: container app keeps ending, 2 restarts");
     }
 
     #[test]
-    fn a_selector_is_written_as_the_api_server_reads_it() {
+    fn a_selector_is_formatted_for_the_api_server() {
         let cases = [
             (json!({ "matchLabels": { "app": "checkout", "tier": "web" } }), Some("app=checkout,tier=web")),
             (
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_pods_of_the_workload_are_asked_and_no_others() {
+    async fn only_the_pods_of_the_workload_are_listed() {
         let workload = |Path((_, name)): Path<(String, String)>| async move {
             Json(json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": name },
                 "spec": { "selector": { "matchLabels": { "app": "mailer" } }, "template": {} } }))

@@ -46,21 +46,25 @@ impl ClusterClients {
     }
 
     /// Asks the cluster itself, by a `SelfSubjectAccessReview`.
-    pub async fn is_permitted(&self, namespace: &Namespace, ask: &ClusterPermission) -> Result<bool, ClusterError> {
+    pub async fn is_permitted(
+        &self,
+        namespace: &Namespace,
+        permission: &ClusterPermission,
+    ) -> Result<bool, ClusterError> {
         let client = self.connect_to_context(namespace.context.as_ref()).await?;
         let attributes = ResourceAttributes {
             namespace: Some(namespace.name.to_string()),
-            group: Some(ask.group.clone()),
-            resource: Some(ask.resource.clone()),
-            verb: Some(ask.verb.clone()),
+            group: Some(permission.group.clone()),
+            resource: Some(permission.resource.clone()),
+            verb: Some(permission.verb.clone()),
             ..ResourceAttributes::default()
         };
         let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
         let review = SelfSubjectAccessReview { spec, ..Default::default() };
-        let said = Api::<SelfSubjectAccessReview>::all(client).create(&PostParams::default(), &review).await;
-        let said =
-            said.map_err(|error| ClusterError(describe_error::<SelfSubjectAccessReview>(&error, "create", namespace)))?;
-        Ok(said.status.is_some_and(|status| status.allowed))
+        let created = Api::<SelfSubjectAccessReview>::all(client).create(&PostParams::default(), &review).await;
+        let created = created
+            .map_err(|error| ClusterError(describe_error::<SelfSubjectAccessReview>(&error, "create", namespace)))?;
+        Ok(created.status.is_some_and(|status| status.allowed))
     }
 
     /// `None` if the workload does not exist.

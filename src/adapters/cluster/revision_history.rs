@@ -46,19 +46,19 @@ pub async fn fetch_image_history(
 ) -> Result<Vec<PastImage>, ClusterError> {
     let reading = async {
         let client = clients.connect_to_context(namespace.context.as_ref()).await?;
-        let own = match workload.kind {
+        let identity = match workload.kind {
             WorkloadKind::Deployment => fetch_identity::<Deployment>(&client, namespace, workload).await?,
             WorkloadKind::StatefulSet => fetch_identity::<StatefulSet>(&client, namespace, workload).await?,
             WorkloadKind::DaemonSet => fetch_identity::<DaemonSet>(&client, namespace, workload).await?,
         };
-        let Some(own) = own else { return Ok(Vec::new()) };
+        let Some(identity) = identity else { return Ok(Vec::new()) };
         let templates = match workload.kind {
-            WorkloadKind::Deployment => list_templates::<ReplicaSet>(client, namespace, &own.selector).await?,
+            WorkloadKind::Deployment => list_templates::<ReplicaSet>(client, namespace, &identity.selector).await?,
             WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => {
-                list_templates::<ControllerRevision>(client, namespace, &own.selector).await?
+                list_templates::<ControllerRevision>(client, namespace, &identity.selector).await?
             }
         };
-        Ok(collect_past_images(templates, &own, container, image))
+        Ok(collect_past_images(templates, &identity, container, image))
     };
     tokio::time::timeout(TIMEOUT, reading).await.unwrap_or_else(|_| Err(ClusterError(describe_timeout(TIMEOUT))))
 }
@@ -114,20 +114,20 @@ where
 
 fn collect_past_images(
     mut templates: Vec<RevisionTemplate>,
-    own: &WorkloadIdentity,
+    identity: &WorkloadIdentity,
     container: Option<&str>,
     image: &str,
 ) -> Vec<PastImage> {
-    templates.retain(|template| template.owner_uids.contains(&own.uid));
+    templates.retain(|template| template.owner_uids.contains(&identity.uid));
     templates.sort_by_key(|template| std::cmp::Reverse((template.revision, template.created_at)));
-    let present = find_container(&own.containers, container, image);
+    let current = find_container(&identity.containers, container, image);
     // The same container as now: a template from before it was added may have another container with a matching image.
-    let container = container.or(present.map(|present| &*present.name));
+    let container = container.or(current.map(|current| &*current.name));
     let mut past: Vec<PastImage> = Vec::new();
     for RevisionTemplate { revision, created_at: created, containers, .. } in templates {
         let Some(Container { image, .. }) = find_container(&containers, container, image) else { continue };
         // Several templates may have the same image: a changed variable or limit makes a new template too.
-        if present.is_none_or(|present| present.image != *image) && past.iter().all(|known| known.image != *image) {
+        if current.is_none_or(|current| current.image != *image) && past.iter().all(|earlier| earlier.image != *image) {
             past.push(PastImage { image: image.clone(), revision, created_at: created });
         }
     }
@@ -140,10 +140,10 @@ fn list_owner_uids(metadata: &ObjectMeta) -> Vec<String> {
 
 impl From<ReplicaSet> for RevisionTemplate {
     fn from(set: ReplicaSet) -> Self {
-        let told = set.metadata.annotations.as_ref().and_then(|notes| notes.get(REVISION_ANNOTATION));
+        let revision = set.metadata.annotations.as_ref().and_then(|annotations| annotations.get(REVISION_ANNOTATION));
         Self {
             owner_uids: list_owner_uids(&set.metadata),
-            revision: told.and_then(|revision| revision.parse().ok()).unwrap_or_default(),
+            revision: revision.and_then(|revision| revision.parse().ok()).unwrap_or_default(),
             created_at: creation_time(&set.metadata),
             containers: read_containers(set.spec.as_ref().and_then(|spec| spec.template.as_ref())),
         }
@@ -151,16 +151,16 @@ impl From<ReplicaSet> for RevisionTemplate {
 }
 
 impl From<ControllerRevision> for RevisionTemplate {
-    fn from(kept: ControllerRevision) -> Self {
+    fn from(revision: ControllerRevision) -> Self {
         // The data is a patch of the workload: `{"spec": {"template": {..., "$patch": "replace"}}}`.
-        let template = kept.data.and_then(|mut data| {
+        let template = revision.data.and_then(|mut data| {
             let template = data.0.pointer_mut("/spec/template")?.take();
             serde_json::from_value::<PodTemplateSpec>(template).ok()
         });
         Self {
-            owner_uids: list_owner_uids(&kept.metadata),
-            revision: kept.revision,
-            created_at: creation_time(&kept.metadata),
+            owner_uids: list_owner_uids(&revision.metadata),
+            revision: revision.revision,
+            created_at: creation_time(&revision.metadata),
             containers: read_containers(template.as_ref()),
         }
     }
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn pods(images: &[&str]) -> Value {
-        let container = |(at, image): (usize, &&str)| json!({ "name": format!("c{at}"), "image": image });
+        let container = |(index, image): (usize, &&str)| json!({ "name": format!("c{index}"), "image": image });
         json!({ "metadata": {}, "spec": { "containers": images.iter().enumerate().map(container).collect::<Vec<_>>() },
             "$patch": "replace" })
     }
@@ -190,11 +190,11 @@ mod tests {
     }
 
     fn controller_revision(data: &Value) -> RevisionTemplate {
-        let kept = json!({ "metadata": metadata("u", "9"), "revision": 3, "data": data });
-        serde_json::from_value::<ControllerRevision>(kept).unwrap().into()
+        let revision = json!({ "metadata": metadata("u", "9"), "revision": 3, "data": data });
+        serde_json::from_value::<ControllerRevision>(revision).unwrap().into()
     }
 
-    fn own(images: &[&str]) -> WorkloadIdentity {
+    fn identity(images: &[&str]) -> WorkloadIdentity {
         let template: PodTemplateSpec = serde_json::from_value(pods(images)).unwrap();
         WorkloadIdentity { uid: "u".to_owned(), selector: String::new(), containers: read_containers(Some(&template)) }
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_images_before_come_newest_first_and_once() {
+    fn past_images_are_newest_first_and_unique() {
         let templates = vec![
             replica_set("u", "2", &["checkout:2"]),
             replica_set("u", "10", &["checkout:3"]),
@@ -215,28 +215,31 @@ mod tests {
             replica_set("another's", "12", &["checkout:5"]),
             replica_set("u", "not a number", &["checkout:0"]),
         ];
-        let past = collect_past_images(templates, &own(&["checkout:4"]), None, "checkout");
+        let past = collect_past_images(templates, &identity(&["checkout:4"]), None, "checkout");
         assert_eq!(list_images(&past), ["10 checkout:3", "2 checkout:2", "0 checkout:0"]);
         assert_eq!(past[0].created_at, Some("2026-01-01T00:00:00Z".parse().unwrap()));
     }
 
     #[test]
-    fn the_container_is_the_one_that_the_view_would_choose() {
+    fn the_container_is_chosen_as_in_the_view() {
         let both = || vec![replica_set("u", "1", &["envoy:1", "checkout:1"]), replica_set("u", "2", &["envoy:1"])];
-        let now = own(&["envoy:2", "checkout:2"]);
-        assert_eq!(list_images(&collect_past_images(both(), &now, None, "checkout")), ["1 checkout:1"]);
-        assert_eq!(list_images(&collect_past_images(both(), &now, Some("c1"), "checkout")), ["1 checkout:1"]);
-        assert_eq!(list_images(&collect_past_images(both(), &now, Some("c0"), "checkout")), ["2 envoy:1"]);
-        assert_eq!(list_images(&collect_past_images(both(), &now, Some("none"), "checkout")), Vec::<String>::new());
+        let current = identity(&["envoy:2", "checkout:2"]);
+        assert_eq!(list_images(&collect_past_images(both(), &current, None, "checkout")), ["1 checkout:1"]);
+        assert_eq!(list_images(&collect_past_images(both(), &current, Some("c1"), "checkout")), ["1 checkout:1"]);
+        assert_eq!(list_images(&collect_past_images(both(), &current, Some("c0"), "checkout")), ["2 envoy:1"]);
+        assert_eq!(list_images(&collect_past_images(both(), &current, Some("none"), "checkout")), Vec::<String>::new());
     }
 
     #[test]
-    fn the_other_kinds_keep_patches() {
+    fn controller_revisions_are_read_as_patches() {
         let right = controller_revision(&json!({ "spec": { "template": pods(&["mailer:1"]) } }));
-        assert_eq!(list_images(&collect_past_images(vec![right], &own(&["mailer:2"]), None, "mailer")), ["3 mailer:1"]);
+        assert_eq!(
+            list_images(&collect_past_images(vec![right], &identity(&["mailer:2"]), None, "mailer")),
+            ["3 mailer:1"]
+        );
         for strange in [json!(null), json!({}), json!("text"), json!({ "spec": { "template": 7 } })] {
             let templates = vec![controller_revision(&strange)];
-            assert!(collect_past_images(templates, &own(&["mailer:2"]), None, "mailer").is_empty(), "{strange}");
+            assert!(collect_past_images(templates, &identity(&["mailer:2"]), None, "mailer").is_empty(), "{strange}");
         }
     }
 }

@@ -87,24 +87,24 @@ struct WorkloadEntry {
 }
 
 impl WorkloadEntry {
-    fn new(kind: WorkloadKind, now: WorkloadStatus, before: Option<&Self>, at: Timestamp) -> Self {
-        let same = before.filter(|before| before.containers == now.containers);
+    fn new(kind: WorkloadKind, status: WorkloadStatus, before: Option<&Self>, now: Timestamp) -> Self {
+        let same = before.filter(|before| before.containers == status.containers);
         let since = match (before, same) {
             // The status of a Deployment has this time. For the other kinds, the best source is the last write to the
             // object.
             (Some(_), Some(same)) if kind != WorkloadKind::Deployment => same.since,
             (Some(before), None) if kind != WorkloadKind::Deployment => {
-                now.since.filter(|told| Some(*told) > before.since).or(Some(at))
+                status.since.filter(|since| Some(*since) > before.since).or(Some(now))
             }
-            _ => now.since,
+            _ => status.since,
         };
-        let incomplete = match (&now.state, before, same) {
+        let incomplete_since = match (&status.state, before, same) {
             (RolloutState::Running { .. }, ..) => None,
-            (_, _, Some(Self { incomplete_since: Some(incomplete), .. })) => Some(*incomplete),
-            (_, Some(_), _) => Some(at),
-            (_, None, _) => now.since.or(Some(at)),
+            (_, _, Some(Self { incomplete_since: Some(since), .. })) => Some(*since),
+            (_, Some(_), _) => Some(now),
+            (_, None, _) => status.since.or(Some(now)),
         };
-        Self { containers: now.containers, state: now.state, since, incomplete_since: incomplete, applier: now.applier }
+        Self { containers: status.containers, state: status.state, since, incomplete_since, applier: status.applier }
     }
 
     fn to_rollout(&self, container: Option<&str>, image: &str) -> Rollout {
@@ -117,15 +117,21 @@ impl WorkloadEntry {
 }
 
 impl WorkloadCollection {
-    fn find_rollout(&self, workload: &Workload, container: Option<&str>, image: &str, began: Timestamp) -> Rollout {
-        let known = self.workloads.get(&workload.name).map(|kept| kept.to_rollout(container, image));
+    fn find_rollout(
+        &self,
+        workload: &Workload,
+        container: Option<&str>,
+        image: &str,
+        started_at: Timestamp,
+    ) -> Rollout {
+        let rollout = self.workloads.get(&workload.name).map(|entry| entry.to_rollout(container, image));
         match &self.readability {
-            Some(NamespaceReadability::Readable { .. }) => known.unwrap_or_else(Rollout::new_missing),
+            Some(NamespaceReadability::Readable { .. }) => rollout.unwrap_or_else(Rollout::new_missing),
             Some(NamespaceReadability::Unreadable { why, since }) => {
-                let last = known.unwrap_or_else(Rollout::new_missing);
+                let last = rollout.unwrap_or_else(Rollout::new_missing);
                 Rollout { state: RolloutState::Unreadable { why: why.clone(), since: *since }, ..last }
             }
-            Some(NamespaceReadability::NotReadYet { .. }) | None => unread_rollout(began),
+            Some(NamespaceReadability::NotReadYet { .. }) | None => unread_rollout(started_at),
         }
     }
 }
@@ -136,10 +142,10 @@ fn unread_rollout(since: Timestamp) -> Rollout {
 
 impl ClusterView {
     pub fn new(clock: Clock) -> Self {
-        let began = clock.now();
+        let started_at = clock.now();
         Self(Arc::new(Inner {
             clock,
-            started_at: began,
+            started_at,
             namespaces: RwLock::default(),
             string_pool: Mutex::default(),
             change_count: watch::Sender::new(0),
@@ -149,10 +155,10 @@ impl ClusterView {
     /// The rollout of an artefact in a place. While the rollout is incomplete, `since` is the time when it became so.
     /// If the namespace cannot be read, the last known version stays.
     pub fn read_rollout(&self, place: &Place, image: &str) -> Rollout {
-        let known = self.namespaces();
-        let Some(here) = known.get(&place.namespace) else { return unread_rollout(self.0.started_at) };
+        let namespaces = self.namespaces();
+        let Some(state) = namespaces.get(&place.namespace) else { return unread_rollout(self.0.started_at) };
         Rollout::from_workloads(place.workloads.iter().map(|workload| {
-            read_collection(here, workload.kind).find_rollout(
+            read_collection(state, workload.kind).find_rollout(
                 workload,
                 place.container.as_deref(),
                 image,
@@ -164,14 +170,18 @@ impl ClusterView {
     /// The objects that applied the workloads of a place that run the artefact's image, and the version of that image.
     pub fn find_appliers(&self, place: &Place, image: &str) -> AppliedWorkload {
         let mut applied = AppliedWorkload::default();
-        let known = self.namespaces();
-        let Some(here) = known.get(&place.namespace) else { return applied };
+        let namespaces = self.namespaces();
+        let Some(state) = namespaces.get(&place.namespace) else { return applied };
         for workload in &place.workloads {
-            let collection = read_collection(here, workload.kind);
-            let Some(kept) = collection.workloads.get(&workload.name) else { continue };
-            let Some(runs) = find_container(&kept.containers, place.container.as_deref(), image) else { continue };
-            applied.version.get_or_insert_with(|| runs.image.to_version());
-            applied.applied_by.extend(kept.applier.clone().filter(|word| !applied.applied_by.contains(word)));
+            let collection = read_collection(state, workload.kind);
+            let Some(entry) = collection.workloads.get(&workload.name) else { continue };
+            let Some(container) = find_container(&entry.containers, place.container.as_deref(), image) else {
+                continue;
+            };
+            applied.version.get_or_insert_with(|| container.image.to_version());
+            applied
+                .applied_by
+                .extend(entry.applier.clone().filter(|reference| !applied.applied_by.contains(reference)));
         }
         applied
     }
@@ -193,13 +203,13 @@ impl ClusterView {
                 WorkloadKind::ALL.into_iter().filter_map(|kind| read_collection(state, kind).readability.clone());
             readings.max_by_key(NamespaceReadability::severity_key)
         };
-        let mut health: Vec<_> = self
+        let mut readabilities: Vec<_> = self
             .namespaces()
             .iter()
             .filter_map(|(namespace, state)| Some((namespace.clone(), worst(state)?)))
             .collect();
-        health.sort_by(|(a, _), (b, _)| a.cmp(b));
-        health
+        readabilities.sort_by(|(a, _), (b, _)| a.cmp(b));
+        readabilities
     }
 
     /// All watches, sorted: whether their namespace is readable, and the time since their last event.
@@ -209,15 +219,10 @@ impl ClusterView {
         for (namespace, state) in self.namespaces().iter() {
             for kind in WorkloadKind::ALL {
                 let collection = read_collection(state, kind);
-                let Some(reading) = &collection.readability else { continue };
-                let silent = now.duration_since(collection.last_event_at.unwrap_or(self.0.started_at));
-                let readable = matches!(reading, NamespaceReadability::Readable { .. });
-                watches.push(WatchHealth {
-                    namespace: namespace.clone(),
-                    kind,
-                    is_readable: readable,
-                    silent_for: silent,
-                });
+                let Some(readability) = &collection.readability else { continue };
+                let silent_for = now.duration_since(collection.last_event_at.unwrap_or(self.0.started_at));
+                let is_readable = matches!(readability, NamespaceReadability::Readable { .. });
+                watches.push(WatchHealth { namespace: namespace.clone(), kind, is_readable, silent_for });
             }
         }
         watches.sort_by(|a, b| (&a.namespace, a.kind).cmp(&(&b.namespace, b.kind)));
@@ -227,13 +232,13 @@ impl ClusterView {
     /// Whether all kinds of this place were read since the start, with or without success.
     pub fn has_been_read(&self, place: &Place) -> bool {
         self.namespaces().get(&place.namespace).is_some_and(|state| {
-            let looked_at = |kind| {
+            let was_read = |kind| {
                 !matches!(
                     read_collection(state, kind).readability,
                     None | Some(NamespaceReadability::NotReadYet { .. })
                 )
             };
-            place.workloads.iter().all(|workload| looked_at(workload.kind))
+            place.workloads.iter().all(|workload| was_read(workload.kind))
         })
     }
 
@@ -255,17 +260,17 @@ impl ClusterView {
         version: u64,
     ) {
         let now = self.0.clock.now();
-        let listed: Vec<_> = listed.into_iter().map(|(name, standing)| (name, self.intern_strings(standing))).collect();
+        let listed: Vec<_> = listed.into_iter().map(|(name, status)| (name, self.intern_strings(status))).collect();
         self.update_collection(namespace, kind, |collection| {
             let before = std::mem::take(&mut collection.workloads);
             collection.workloads = listed
                 .into_iter()
-                .map(|(name, standing)| {
-                    let (name, earlier) = match before.get_key_value(name.as_str()) {
-                        Some((name, kept)) => (name.clone(), Some(kept)),
+                .map(|(name, status)| {
+                    let (name, previous) = match before.get_key_value(name.as_str()) {
+                        Some((name, entry)) => (name.clone(), Some(entry)),
                         None => (name.into(), None),
                     };
-                    (name, WorkloadEntry::new(kind, standing, earlier, now))
+                    (name, WorkloadEntry::new(kind, status, previous, now))
                 })
                 .collect();
             collection.resource_version = version;
@@ -279,11 +284,11 @@ impl ClusterView {
         let since = self.0.clock.now();
         self.update_collection(namespace, kind, |collection| {
             collection.last_event_at = Some(since);
-            let news = !matches!(collection.readability, Some(NamespaceReadability::Readable { .. }));
-            if news {
+            let changed = !matches!(collection.readability, Some(NamespaceReadability::Readable { .. }));
+            if changed {
                 collection.readability = Some(NamespaceReadability::Readable { since });
             }
-            news
+            changed
         });
     }
 
@@ -291,7 +296,7 @@ impl ClusterView {
         let now = self.0.clock.now();
         self.update_collection(namespace, kind, |collection| {
             let since = match &collection.readability {
-                Some(NamespaceReadability::Unreadable { why: known, .. }) if **known == *why => return false,
+                Some(NamespaceReadability::Unreadable { why: previous, .. }) if **previous == *why => return false,
                 Some(NamespaceReadability::Unreadable { since, .. }) => *since,
                 _ => now,
             };
@@ -305,62 +310,62 @@ impl ClusterView {
         namespace: &Namespace,
         kind: WorkloadKind,
         name: &str,
-        now: WorkloadStatus,
+        status: WorkloadStatus,
         version: u64,
     ) {
-        let at = self.0.clock.now();
-        let standing = self.intern_strings(now);
+        let now = self.0.clock.now();
+        let status = self.intern_strings(status);
         self.update_collection(namespace, kind, |collection| {
             collection.resource_version = collection.resource_version.max(version);
-            collection.last_event_at = Some(at);
+            collection.last_event_at = Some(now);
             let (name, before) = match collection.workloads.remove_entry(name) {
                 Some((name, before)) => (name, Some(before)),
                 None => (name.into(), None),
             };
-            let kept = WorkloadEntry::new(kind, standing, before.as_ref(), at);
-            let news = before.as_ref() != Some(&kept);
-            collection.workloads.insert(name, kept);
-            news
+            let entry = WorkloadEntry::new(kind, status, before.as_ref(), now);
+            let changed = before.as_ref() != Some(&entry);
+            collection.workloads.insert(name, entry);
+            changed
         });
     }
 
     pub(super) fn remove_workload(&self, namespace: &Namespace, kind: WorkloadKind, name: &str, version: u64) {
-        let at = self.0.clock.now();
+        let now = self.0.clock.now();
         self.update_collection(namespace, kind, |collection| {
             collection.resource_version = collection.resource_version.max(version);
-            collection.last_event_at = Some(at);
+            collection.last_event_at = Some(now);
             collection.workloads.remove(name).is_some()
         });
     }
 
     pub(super) fn advance_version(&self, namespace: &Namespace, kind: WorkloadKind, version: u64) {
-        let at = self.0.clock.now();
+        let now = self.0.clock.now();
         self.update_collection(namespace, kind, |collection| {
             collection.resource_version = collection.resource_version.max(version);
-            collection.last_event_at = Some(at);
+            collection.last_event_at = Some(now);
             false
         });
     }
 
-    /// `work` returns whether subscribers must be woken.
+    /// `update` returns whether subscribers must be woken.
     fn update_collection(
         &self,
         namespace: &Namespace,
         kind: WorkloadKind,
-        work: impl FnOnce(&mut WorkloadCollection) -> bool,
+        update: impl FnOnce(&mut WorkloadCollection) -> bool,
     ) {
         if !self.namespaces().contains_key(namespace) {
-            let mut shelves = self.0.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-            shelves.entry(namespace.clone()).or_default();
+            let mut namespaces = self.0.namespaces.write().unwrap_or_else(PoisonError::into_inner);
+            namespaces.entry(namespace.clone()).or_default();
         }
-        let known = self.namespaces();
-        let Some(here) = known.get(namespace) else { return };
-        if work(&mut write_collection(here, kind)) {
+        let namespaces = self.namespaces();
+        let Some(state) = namespaces.get(namespace) else { return };
+        if update(&mut write_collection(state, kind)) {
             // The count and the namespace's note of it change under one lock: a reader of the count always finds the
             // note.
             self.0.change_count.send_modify(|count| {
                 *count += 1;
-                here.changed.store(*count, Ordering::Release);
+                state.changed.store(*count, Ordering::Release);
             });
         }
     }
@@ -386,36 +391,37 @@ impl ClusterView {
     /// Approximate size of the view in bytes: tables as allocated, and every shared string once.
     pub fn estimate_bytes(&self) -> usize {
         let mut counted = HashSet::new();
-        let mut text = |word: &Arc<str>| {
+        let mut string_bytes = |string: &Arc<str>| {
             let counts = 2 * size_of::<usize>();
-            if counted.insert(word.as_ptr()) { (counts + word.len()).next_multiple_of(16) } else { 0 }
+            if counted.insert(string.as_ptr()) { (counts + string.len()).next_multiple_of(16) } else { 0 }
         };
-        let mut weight = {
+        let mut bytes = {
             let pool = self.0.string_pool.lock().unwrap_or_else(PoisonError::into_inner);
             estimate_table_bytes(pool.strings.capacity(), size_of::<Arc<str>>())
         };
-        let shelves = self.namespaces();
-        weight += estimate_table_bytes(shelves.capacity(), size_of::<(Namespace, NamespaceState)>());
-        for state in shelves.values() {
+        let namespaces = self.namespaces();
+        bytes += estimate_table_bytes(namespaces.capacity(), size_of::<(Namespace, NamespaceState)>());
+        for state in namespaces.values() {
             for kind in WorkloadKind::ALL {
                 let collection = read_collection(state, kind);
-                weight += estimate_table_bytes(collection.workloads.capacity(), size_of::<(Arc<str>, WorkloadEntry)>());
-                for (name, kept) in &collection.workloads {
-                    weight += text(name) + size_of_val(&*kept.containers);
-                    weight += kept.applier.as_ref().map_or(0, &mut text);
-                    for Container { name, image } in &kept.containers {
-                        weight += text(name) + text(&image.name);
-                        weight += image.tag.as_ref().map_or(0, &mut text) + image.digest.as_ref().map_or(0, &mut text);
+                bytes += estimate_table_bytes(collection.workloads.capacity(), size_of::<(Arc<str>, WorkloadEntry)>());
+                for (name, entry) in &collection.workloads {
+                    bytes += string_bytes(name) + size_of_val(&*entry.containers);
+                    bytes += entry.applier.as_ref().map_or(0, &mut string_bytes);
+                    for Container { name, image } in &entry.containers {
+                        bytes += string_bytes(name) + string_bytes(&image.name);
+                        bytes += image.tag.as_ref().map_or(0, &mut string_bytes)
+                            + image.digest.as_ref().map_or(0, &mut string_bytes);
                     }
                     if let RolloutState::Degraded { reason }
-                    | RolloutState::RollingOut { delayed_by: Some(reason), .. } = &kept.state
+                    | RolloutState::RollingOut { delayed_by: Some(reason), .. } = &entry.state
                     {
-                        weight += text(reason);
+                        bytes += string_bytes(reason);
                     }
                 }
             }
         }
-        weight
+        bytes
     }
 }
 
@@ -455,10 +461,10 @@ impl ViewSubscription {
             let count = *self.change_count.borrow_and_update();
             if count > self.last_seen {
                 let changed = |state: &NamespaceState| state.changed.load(Ordering::Acquire) > self.last_seen;
-                let shelves = self.view.namespaces();
+                let namespaces = self.view.namespaces();
                 let changed =
-                    shelves.iter().filter(|(_, state)| changed(state)).map(|(name, _)| name.clone()).collect();
-                drop(shelves);
+                    namespaces.iter().filter(|(_, state)| changed(state)).map(|(name, _)| name.clone()).collect();
+                drop(namespaces);
                 self.last_seen = count;
                 return changed;
             }
@@ -478,17 +484,17 @@ struct StringPool {
 }
 
 impl StringPool {
-    fn intern_string(&mut self, word: &mut Arc<str>) {
-        if let Some(known) = self.strings.get(word) {
-            *word = known.clone();
+    fn intern_string(&mut self, string: &mut Arc<str>) {
+        if let Some(interned) = self.strings.get(string) {
+            *string = interned.clone();
             return;
         }
         if self.strings.len() >= self.sweep_threshold {
             // Strings without another owner belong to workloads that are gone.
-            self.strings.retain(|word| Arc::strong_count(word) > 1);
+            self.strings.retain(|string| Arc::strong_count(string) > 1);
             self.sweep_threshold = (2 * self.strings.len()).max(1024);
         }
-        self.strings.insert(word.clone());
+        self.strings.insert(string.clone());
     }
 }
 
@@ -519,7 +525,7 @@ mod tests {
     /// Containers with their images.
     type Images<'a> = &'a [(&'a str, &'a str)];
 
-    fn standing(images: Images<'_>, state: RolloutState, since: Option<i64>) -> WorkloadStatus {
+    fn status(images: Images<'_>, state: RolloutState, since: Option<i64>) -> WorkloadStatus {
         let container = |(name, image): &(&str, &str)| Container { name: (*name).into(), image: Image::parse(image) };
         WorkloadStatus {
             containers: images.iter().map(container).collect(),
@@ -530,11 +536,11 @@ mod tests {
     }
 
     fn running(image: &str) -> WorkloadStatus {
-        standing(&[("app", image)], RolloutState::Running { ready: 1 }, Some(10))
+        status(&[("app", image)], RolloutState::Running { ready: 1 }, Some(10))
     }
 
     fn rolling(image: &str) -> WorkloadStatus {
-        standing(&[("app", image)], RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }, Some(10))
+        status(&[("app", image)], RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }, Some(10))
     }
 
     fn view_with(kind: WorkloadKind, workloads: Vec<(&str, WorkloadStatus)>) -> (ClusterView, Clock) {
@@ -546,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn the_container_is_the_one_named_else_the_one_of_the_image_else_the_only_one() {
+    fn the_container_is_the_named_one_else_the_only_one_else_the_one_with_the_image() {
         let two = &[("proxy", "envoy:9"), ("app", "acme/checkout:2")][..];
         let cases: [(Images<'_>, Option<&str>, Option<&str>); 6] = [
             (two, None, Some("2")),
@@ -559,7 +565,7 @@ mod tests {
         for (images, container, tag) in cases {
             let state = RolloutState::Running { ready: 1 };
             let (view, _) =
-                view_with(WorkloadKind::Deployment, vec![("checkout", standing(images, state.clone(), None))]);
+                view_with(WorkloadKind::Deployment, vec![("checkout", status(images, state.clone(), None))]);
             let place = Place { container: container.map(Into::into), ..place(&["deployment/checkout"]) };
             let rollout = view.read_rollout(&place, "acme/checkout");
             let found = rollout.version.and_then(|version| version.tag);
@@ -569,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_list_nothing_is_known_and_nothing_is_missing() {
+    fn before_the_first_list_a_workload_is_unread_and_not_missing() {
         let view = ClusterView::new(clock());
         let not_yet = RolloutState::Unreadable { why: "not read yet".into(), since: at(1_000) };
         let checkout = place(&["deployment/checkout"]);
@@ -579,7 +585,7 @@ mod tests {
         assert_eq!(view.list_readability(), [(namespace("qa"), NamespaceReadability::NotReadYet { since: at(1_000) })]);
 
         view.replace_workloads(&namespace("qa"), WorkloadKind::Deployment, [], 1);
-        assert_eq!(view.read_rollout(&checkout, "x").state, not_yet, "the watch does not stand yet");
+        assert_eq!(view.read_rollout(&checkout, "x").state, not_yet, "the watch is not established yet");
         assert!(!view.has_been_read(&checkout));
         view.mark_readable(&namespace("qa"), WorkloadKind::Deployment);
         assert!(view.has_been_read(&checkout));
@@ -600,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_namespace_keeps_what_was_known_and_says_since_when() {
+    fn an_unreadable_namespace_keeps_the_last_version() {
         let (view, clock) = view_with(WorkloadKind::Deployment, vec![("checkout", running("x:1"))]);
         let qa = namespace("qa");
         clock.advance(SignedDuration::from_secs(5));
@@ -623,7 +629,7 @@ mod tests {
     }
 
     #[test]
-    fn one_kind_that_is_forbidden_hinders_the_others_only_in_health() {
+    fn a_forbidden_kind_affects_other_kinds_only_in_the_readability() {
         let (view, _) = view_with(WorkloadKind::Deployment, vec![("checkout", running("x:1"))]);
         view.mark_unreadable(&namespace("qa"), WorkloadKind::StatefulSet, "forbidden");
         let rollout = view.read_rollout(&place(&["deployment/checkout"]), "x");
@@ -632,44 +638,44 @@ mod tests {
     }
 
     #[test]
-    fn a_stateful_set_tells_since_when_it_is_incomplete_and_since_when_it_runs() {
+    fn a_stateful_set_has_the_time_of_its_image_or_of_its_incomplete_rollout() {
         let kind = WorkloadKind::StatefulSet;
         let (view, clock) = view_with(kind, vec![("mailer", running("x:1"))]);
         let since = |view: &ClusterView| view.read_rollout(&place(&["statefulset/mailer"]), "x").since;
-        assert_eq!(since(&view), Some(at(10)), "told by the cluster at the first look");
+        assert_eq!(since(&view), Some(at(10)), "from the cluster in the first list");
         let steps = [
             (rolling("x:2"), 1_010, "the rollout begins when the image changes"),
-            (rolling("x:2"), 1_010, "and stays as old while it goes on"),
-            (running("x:2"), 1_010, "complete: since it asks for this image"),
-            (rolling("x:2"), 1_040, "a pod that ends later begins a new wait"),
-            (running("x:2"), 1_010, "and the image is still as old as it was"),
+            (rolling("x:2"), 1_010, "and its time stays while it continues"),
+            (running("x:2"), 1_010, "complete: the time of this image"),
+            (rolling("x:2"), 1_040, "a pod that ends later makes it incomplete again"),
+            (running("x:2"), 1_010, "and the time of the image has not changed"),
             (rolling("x:3"), 1_060, "another image"),
-            (rolling("x:4"), 1_070, "another image before the last one stood"),
+            (rolling("x:4"), 1_070, "another image before the last one was complete"),
         ];
-        for (version, (standing, expected, why)) in (8..).zip(steps) {
+        for (version, (status, expected, step)) in (8..).zip(steps) {
             clock.advance(SignedDuration::from_secs(10));
-            view.apply_workload(&namespace("qa"), kind, "mailer", standing.clone(), version);
-            assert_eq!(since(&view), Some(at(expected)), "{why}");
+            view.apply_workload(&namespace("qa"), kind, "mailer", status.clone(), version);
+            assert_eq!(since(&view), Some(at(expected)), "{step}");
             // A relist in between must not reset the time.
-            view.replace_workloads(&namespace("qa"), kind, [("mailer".to_owned(), standing)], version);
-            assert_eq!(since(&view), Some(at(expected)), "{why}, after a relist");
+            view.replace_workloads(&namespace("qa"), kind, [("mailer".to_owned(), status)], version);
+            assert_eq!(since(&view), Some(at(expected)), "{step}, after a relist");
         }
     }
 
     #[test]
-    fn a_deployment_runs_since_the_cluster_says_so() {
+    fn a_deployment_has_the_time_from_its_status() {
         let kind = WorkloadKind::Deployment;
         let (view, clock) = view_with(kind, vec![("checkout", rolling("x:1"))]);
         let since = |view: &ClusterView| view.read_rollout(&place(&["deployment/checkout"]), "x").since;
         assert_eq!(since(&view), Some(at(10)));
         clock.advance(SignedDuration::from_secs(10));
-        let told = standing(&[("app", "x:1")], RolloutState::Running { ready: 1 }, Some(900));
-        view.apply_workload(&namespace("qa"), kind, "checkout", told, 8);
+        let status = status(&[("app", "x:1")], RolloutState::Running { ready: 1 }, Some(900));
+        view.apply_workload(&namespace("qa"), kind, "checkout", status, 8);
         assert_eq!(since(&view), Some(at(900)));
     }
 
     #[test]
-    fn the_resource_version_only_goes_back_with_a_new_list() {
+    fn the_resource_version_decreases_only_with_a_new_list() {
         let kind = WorkloadKind::Deployment;
         let (view, _) = view_with(kind, vec![]);
         let qa = namespace("qa");
@@ -685,21 +691,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_follower_hears_of_every_namespace_that_changed_and_of_no_other() {
+    async fn a_subscriber_gets_every_changed_namespace_and_no_other() {
         let kind = WorkloadKind::Deployment;
         let (view, _) = view_with(kind, vec![("checkout", running("x:1"))]);
         let mut changes = view.subscribe_changes();
         assert_eq!(
             changes.next_changed_namespaces().await,
             BTreeSet::from([namespace("qa")]),
-            "what happened before is told"
+            "earlier changes are included"
         );
 
         view.apply_workload(&namespace("qa"), kind, "checkout", running("x:1"), 8);
         view.advance_version(&namespace("qa"), kind, 9);
         view.expect_kind(&namespace("dev"), kind);
         let quiet = tokio::time::timeout(std::time::Duration::from_millis(20), changes.next_changed_namespaces()).await;
-        assert!(quiet.is_err(), "nothing new is no wake-up: {quiet:?}");
+        assert!(quiet.is_err(), "no change, no wake-up: {quiet:?}");
 
         view.apply_workload(&namespace("prod"), kind, "checkout", running("x:1"), 8);
         view.apply_workload(&namespace("qa"), kind, "checkout", running("x:2"), 10);
@@ -729,12 +735,12 @@ mod tests {
         };
         tokio::time::timeout(std::time::Duration::from_secs(20), last)
             .await
-            .expect("the last change wakes the follower");
+            .expect("the last change wakes the subscriber");
         writer.await.unwrap();
     }
 
     #[test]
-    fn forty_thousand_workloads_are_small() {
+    fn forty_thousand_workloads_take_little_memory() {
         let view = ClusterView::new(clock());
         for environment in ["development", "qa", "staging", "prod"] {
             let workloads = (0..10_000).map(|n| {
@@ -742,22 +748,22 @@ mod tests {
                 let ready = RolloutState::Running { ready: 3 };
                 // One object for each workload is the worst case.
                 let applier = Some(format!("Kustomization/{environment}/artefact-{n:05}").into());
-                let standing = standing(&[("app", &image), ("proxy", "envoy:9")], ready, Some(n));
-                (format!("artefact-{n:05}"), WorkloadStatus { applier, ..standing })
+                let status = status(&[("app", &image), ("proxy", "envoy:9")], ready, Some(n));
+                (format!("artefact-{n:05}"), WorkloadStatus { applier, ..status })
             });
             view.replace_workloads(&namespace(environment), WorkloadKind::Deployment, workloads, 1);
             view.mark_readable(&namespace(environment), WorkloadKind::Deployment);
         }
         let each = view.estimate_bytes() / 40_000;
-        assert!(each > 100, "a weight of {each} bytes cannot be all");
+        assert!(each > 100, "an estimate of {each} bytes is incomplete");
         assert!(each < 1_500, "{each} bytes a workload");
-        assert!(each < 600, "{each} bytes a workload with two containers is more than it was");
+        assert!(each < 600, "{each} bytes a workload with two containers is more than before");
     }
 
     #[test]
-    fn who_applied_what_runs_in_a_place_is_told_once() {
-        let by = |word: &str, image: &str| WorkloadStatus { applier: Some(word.into()), ..running(image) };
-        let proxied = standing(&[("a", "x:1"), ("b", "y:1")], RolloutState::Running { ready: 1 }, None);
+    fn the_appliers_of_a_place_are_listed_once() {
+        let by = |applier: &str, image: &str| WorkloadStatus { applier: Some(applier.into()), ..running(image) };
+        let proxied = status(&[("a", "x:1"), ("b", "y:1")], RolloutState::Running { ready: 1 }, None);
         let proxied = WorkloadStatus { applier: Some("Kustomization/qa/proxied".into()), ..proxied };
         let workloads = vec![
             ("a", by("Kustomization/qa/apps", "x:1")),
@@ -774,25 +780,25 @@ mod tests {
         };
         assert_eq!(applied(&["a", "b", "c"], "x"), ["Kustomization/qa/apps", "HelmRelease/qa/c"]);
         assert_eq!(applied(&["d"], "y"), ["Kustomization/qa/proxied"]);
-        assert_eq!(applied(&["d"], "z"), <[&str; 0]>::default(), "it runs nothing of that image");
+        assert_eq!(applied(&["d"], "z"), <[&str; 0]>::default(), "no container has that image");
         assert_eq!(applied(&["e", "nobody"], "x"), <[&str; 0]>::default());
         let version = view.find_appliers(&place(&["deployment/a"]), "x").version.unwrap();
         assert_eq!(version.label(), "1");
 
         view.apply_workload(&namespace("qa"), WorkloadKind::Deployment, "a", by("Kustomization/qa/other", "x:1"), 8);
-        assert_eq!(applied(&["a"], "x"), ["Kustomization/qa/other"], "another took it over");
-        let known = view.0.string_pool.lock().unwrap().strings.len();
+        assert_eq!(applied(&["a"], "x"), ["Kustomization/qa/other"], "another object applied it");
+        let count = view.0.string_pool.lock().unwrap().strings.len();
         view.replace_workloads(
             &namespace("qa"),
             WorkloadKind::Deployment,
             [("b".to_owned(), by("Kustomization/qa/apps", "x:1"))],
             9,
         );
-        assert_eq!(view.0.string_pool.lock().unwrap().strings.len(), known, "the word is kept once");
+        assert_eq!(view.0.string_pool.lock().unwrap().strings.len(), count, "the string is stored once");
     }
 
     #[test]
-    fn strings_of_workloads_that_are_gone_are_forgotten() {
+    fn strings_of_deleted_workloads_are_dropped() {
         let view = ClusterView::new(clock());
         for n in 0..10_000 {
             view.apply_workload(
@@ -803,7 +809,7 @@ mod tests {
                 n,
             );
         }
-        let known = view.0.string_pool.lock().unwrap().strings.len();
-        assert!(known <= 1_024, "{known} strings for one workload");
+        let count = view.0.string_pool.lock().unwrap().strings.len();
+        assert!(count <= 1_024, "{count} strings for one workload");
     }
 }

@@ -72,22 +72,22 @@ fn resume_panic(ended: Option<Result<(), JoinError>>) {
 }
 
 async fn watch_forever<K: WorkloadResource>(clients: ClusterClients, namespace: Namespace, view: ClusterView) {
-    let mut pause = MIN_BACKOFF;
+    let mut backoff = MIN_BACKOFF;
     loop {
         let watch = WorkloadWatch { clients: &clients, namespace: &namespace, view: &view };
-        match watch.run_once::<K>(&mut pause).await {
+        match watch.run_once::<K>(&mut backoff).await {
             // An expired resource version is no failure. A new list repairs it.
             WatchError::Gone => {}
             WatchError::Broken(why) => {
-                tracing::debug!(%namespace, kind = K::KIND.as_str(), why, "the watch broke, listing anew");
+                tracing::debug!(%namespace, kind = K::KIND.as_str(), why, "the watch failed; listing again");
             }
             WatchError::Unreadable(why) => {
                 tracing::warn!(%namespace, kind = K::KIND.as_str(), why, "the namespace cannot be read");
                 view.mark_unreadable(&namespace, K::KIND, &why);
             }
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(MAX_BACKOFF);
+        tokio::time::sleep(backoff).await;
+        backoff = (backoff * 2).min(MAX_BACKOFF);
     }
 }
 
@@ -107,16 +107,16 @@ struct WorkloadWatch<'a> {
 
 impl WorkloadWatch<'_> {
     /// Lists, then watches until a request fails.
-    async fn run_once<K: WorkloadResource>(&self, pause: &mut Duration) -> WatchError {
-        match self.list_and_watch::<K>(pause).await {
+    async fn run_once<K: WorkloadResource>(&self, backoff: &mut Duration) -> WatchError {
+        match self.list_and_watch::<K>(backoff).await {
             Ok(never) => match never {},
-            Err(trouble) => trouble,
+            Err(error) => error,
         }
     }
 
     async fn list_and_watch<K: WorkloadResource>(
         &self,
-        pause: &mut Duration,
+        backoff: &mut Duration,
     ) -> Result<std::convert::Infallible, WatchError> {
         let client = self.clients.connect_to_context(self.namespace.context.as_ref()).await;
         let client = client.map_err(|error| WatchError::Unreadable(error.to_string()))?;
@@ -127,11 +127,11 @@ impl WorkloadWatch<'_> {
             let params = WatchParams::default().timeout(WATCH_SECONDS);
             let events = self.await_response::<K, _>(api.watch(&params, &version)).await?;
             self.view.mark_readable(self.namespace, K::KIND);
-            let began = Instant::now();
+            let started = Instant::now();
             let end = self.apply_events::<K>(pin!(events), &mut version).await;
             // A watch that ends immediately must not become a busy loop.
-            if began.elapsed() > MAX_BACKOFF {
-                *pause = MIN_BACKOFF;
+            if started.elapsed() > MAX_BACKOFF {
+                *backoff = MIN_BACKOFF;
             } else if end.is_ok() {
                 tokio::time::sleep(MIN_BACKOFF).await;
             }
@@ -253,7 +253,7 @@ mod tests {
         refuse_list: Option<u16>,
         refuse_watch: Option<u16>,
         /// A watch from an older version gets 410, as an event in the stream or as the response.
-        oldest: u64,
+        oldest_version: u64,
         gone_as_status: bool,
         lists: usize,
         watches: usize,
@@ -277,8 +277,8 @@ mod tests {
             self.set(|c| {
                 c.version += 1;
                 let object = deployment(name, tag, c.version);
-                let known = c.objects.insert(name.to_owned(), object.clone()).is_some();
-                let kind = if known { "MODIFIED" } else { "ADDED" };
+                let exists = c.objects.insert(name.to_owned(), object.clone()).is_some();
+                let kind = if exists { "MODIFIED" } else { "ADDED" };
                 c.events.push((c.version, json!({ "type": kind, "object": object })));
             });
         }
@@ -356,7 +356,7 @@ mod tests {
             return refuse(code);
         }
         let from: u64 = query["resourceVersion"].parse().unwrap();
-        if from < c.oldest {
+        if from < c.oldest_version {
             return if c.gone_as_status {
                 refuse(410)
             } else {
@@ -415,7 +415,7 @@ mod tests {
             self.view.read_rollout(&Place { namespace: qa(), workloads, container: None }, "x")
         }
 
-        async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        async fn wait_until(&self, description: &str, holds: impl Fn(&Self) -> bool) {
             let mut changes = self.view.subscribe_changes();
             let waited = timeout(Duration::from_secs(20), async {
                 while !holds(self) {
@@ -423,20 +423,25 @@ mod tests {
                     let _ = timeout(Duration::from_millis(20), changes.next_changed_namespaces()).await;
                 }
             });
-            assert!(waited.await.is_ok(), "{what}: {:?} {:?}", self.view.list_readability(), self.rollout("checkout"));
+            assert!(
+                waited.await.is_ok(),
+                "{description}: {:?} {:?}",
+                self.view.list_readability(),
+                self.rollout("checkout")
+            );
         }
 
-        async fn shows(&self, name: &str, tag: &str) {
+        async fn wait_for_version(&self, name: &str, tag: &str) {
             let shown = |world: &Self| {
                 let rollout = world.rollout(name);
                 rollout.state == (RolloutState::Running { ready: 1 }) && rollout.version.unwrap().label() == tag
             };
-            self.until(&format!("{name} {tag}"), shown).await;
+            self.wait_until(&format!("{name} {tag}"), shown).await;
         }
 
-        async fn unreadable(&self, start: &str) {
+        async fn wait_until_unreadable(&self, start: &str) {
             let marked = |world: &Self| matches!(world.rollout("checkout").state, RolloutState::Unreadable { why, .. } if why.starts_with(start));
-            self.until(start, marked).await;
+            self.wait_until(start, marked).await;
         }
     }
 
@@ -455,22 +460,22 @@ mod tests {
             fake.put(&format!("artefact-{n}"), "1");
         }
         let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        world.shows("artefact-0", "1").await;
-        world.shows("artefact-249", "1").await;
+        world.wait_for_version("artefact-0", "1").await;
+        world.wait_for_version("artefact-249", "1").await;
         assert_eq!(fake.lists(), 3);
 
         fake.put("artefact-7", "2");
-        world.shows("artefact-7", "2").await;
+        world.wait_for_version("artefact-7", "2").await;
         fake.put("checkout", "1");
-        world.shows("checkout", "1").await;
+        world.wait_for_version("checkout", "1").await;
         fake.delete("checkout");
-        world.until("deleted", |world| world.view.resource_version(&qa(), WorkloadKind::Deployment) == 253).await;
+        world.wait_until("deleted", |world| world.view.resource_version(&qa(), WorkloadKind::Deployment) == 253).await;
         assert_eq!(world.rollout("checkout").state, RolloutState::Missing);
-        assert_eq!(fake.lists(), 3, "changes came by the watch");
+        assert_eq!(fake.lists(), 3, "the changes came from the watch");
     }
 
     #[tokio::test]
-    async fn a_bookmark_tells_how_far_the_watch_has_come() {
+    async fn a_bookmark_advances_the_resource_version() {
         let fake = Fake::new();
         let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
         fake.set(|c| {
@@ -479,109 +484,109 @@ mod tests {
                 json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "resourceVersion": "40" } });
             c.events.push((40, json!({ "type": "BOOKMARK", "object": object })));
         });
-        world.until("bookmark", |world| world.view.resource_version(&qa(), WorkloadKind::Deployment) == 40).await;
+        world.wait_until("bookmark", |world| world.view.resource_version(&qa(), WorkloadKind::Deployment) == 40).await;
     }
 
     #[tokio::test]
-    async fn what_vanished_while_the_history_was_lost_is_gone_afterwards() {
+    async fn a_workload_that_was_deleted_during_lost_history_is_removed() {
         for gone_as_status in [false, true] {
             let fake = Fake::new();
             fake.put("checkout", "1");
             fake.put("search", "1");
             let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-            world.shows("checkout", "1").await;
+            world.wait_for_version("checkout", "1").await;
 
             fake.set(|c| {
                 c.version = 90;
                 c.objects.remove("checkout");
                 c.events.clear();
-                c.oldest = 90;
+                c.oldest_version = 90;
                 c.gone_as_status = gone_as_status;
                 c.epoch += 1;
             });
-            world.until("gone", |world| world.rollout("checkout").state == RolloutState::Missing).await;
-            world.shows("search", "1").await;
+            world.wait_until("gone", |world| world.rollout("checkout").state == RolloutState::Missing).await;
+            world.wait_for_version("search", "1").await;
             assert_eq!(fake.lists(), 2);
             assert_eq!(world.view.resource_version(&qa(), WorkloadKind::Deployment), 90);
             fake.put("search", "2");
-            world.shows("search", "2").await;
+            world.wait_for_version("search", "2").await;
         }
     }
 
     #[tokio::test]
-    async fn a_watch_that_ends_goes_on_from_where_it_was() {
+    async fn an_ended_watch_continues_from_its_last_version() {
         let fake = Fake::new();
         fake.put("checkout", "1");
         let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        world.shows("checkout", "1").await;
+        world.wait_for_version("checkout", "1").await;
         fake.end_streams();
         fake.put("checkout", "2");
-        world.shows("checkout", "2").await;
+        world.wait_for_version("checkout", "2").await;
         assert_eq!(fake.lists(), 1);
     }
 
     #[tokio::test]
-    async fn a_forbidden_namespace_says_what_to_grant_and_recovers() {
+    async fn a_forbidden_namespace_names_the_missing_permission_and_recovers() {
         let fake = Fake::new();
         fake.put("checkout", "1");
         fake.set(|c| c.refuse_list = Some(403));
         let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        world.unreadable("forbidden: grant get, list, watch on deployments in qa").await;
+        world.wait_until_unreadable("forbidden: grant get, list, watch on deployments in qa").await;
         fake.set(|c| c.refuse_list = None);
-        world.shows("checkout", "1").await;
+        world.wait_for_version("checkout", "1").await;
     }
 
     #[tokio::test]
-    async fn a_list_without_the_right_to_watch_is_not_readable() {
+    async fn a_namespace_without_permission_to_watch_is_unreadable() {
         let fake = Fake::new();
         fake.put("checkout", "1");
         fake.set(|c| c.refuse_watch = Some(403));
         let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        world.unreadable("forbidden: ").await;
-        world.until("listed again", |_| fake.lists() >= 3).await;
-        world.unreadable("forbidden: ").await;
-        assert_eq!(world.rollout("checkout").version.unwrap().label(), "1", "what the list told is kept");
+        world.wait_until_unreadable("forbidden: ").await;
+        world.wait_until("listed again", |_| fake.lists() >= 3).await;
+        world.wait_until_unreadable("forbidden: ").await;
+        assert_eq!(world.rollout("checkout").version.unwrap().label(), "1", "the listed version is kept");
         fake.set(|c| c.refuse_watch = None);
-        world.shows("checkout", "1").await;
+        world.wait_for_version("checkout", "1").await;
     }
 
     #[tokio::test]
-    async fn one_forbidden_kind_does_not_hinder_another() {
+    async fn one_forbidden_kind_does_not_affect_another() {
         let fake = Fake::new();
         fake.put("checkout", "1");
         let world = World::watching(fake.serve().await, vec![WorkloadKind::StatefulSet, WorkloadKind::Deployment]);
-        world.shows("checkout", "1").await;
+        world.wait_for_version("checkout", "1").await;
         let forbidden = |world: &World| matches!(&world.view.list_readability()[..], [(_, NamespaceReadability::Unreadable { why, .. })] if why.contains("statefulsets"));
-        world.until("forbidden", forbidden).await;
+        world.wait_until("forbidden", forbidden).await;
         assert_eq!(world.rollout("checkout").state, RolloutState::Running { ready: 1 });
     }
 
     #[tokio::test]
-    async fn an_error_of_the_server_keeps_the_last_picture_and_says_since_when() {
+    async fn a_server_error_keeps_the_last_version() {
         let fake = Fake::new();
         fake.put("checkout", "1");
         let world = World::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
-        world.shows("checkout", "1").await;
+        world.wait_for_version("checkout", "1").await;
         fake.set(|c| {
             (c.refuse_list, c.refuse_watch) = (Some(503), Some(503));
             c.epoch += 1;
         });
-        world.unreadable("the cluster answered 503: said no").await;
+        world.wait_until_unreadable("the cluster answered 503: said no").await;
         assert_eq!(world.rollout("checkout").version.unwrap().label(), "1");
         fake.set(|c| {
             (c.refuse_list, c.refuse_watch) = (None, None);
             c.objects.clear();
         });
-        world.until("recovered", |world| world.rollout("checkout").state == RolloutState::Missing).await;
+        world.wait_until("recovered", |world| world.rollout("checkout").state == RolloutState::Missing).await;
     }
 
     #[tokio::test]
-    async fn a_dead_cluster_is_unreachable_and_a_missing_context_is_said() {
+    async fn an_unreachable_cluster_and_a_missing_context_are_unreadable() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
         let world = World::watching(address, vec![WorkloadKind::Deployment]);
-        world.unreadable("unreachable: ").await;
+        world.wait_until_unreadable("unreachable: ").await;
 
         let prod = Namespace { context: Some("prod".into()), name: "shop".into() };
         let view = ClusterView::new(Clock::new_system());
@@ -596,6 +601,6 @@ mod tests {
             view.list_readability()
         );
         cancel.cancel();
-        timeout(Duration::from_secs(5), watch).await.expect("it ends when it is cancelled").unwrap();
+        timeout(Duration::from_secs(5), watch).await.expect("the watch ends when it is cancelled").unwrap();
     }
 }

@@ -101,14 +101,14 @@ impl WorkloadResource for StatefulSet {
         let spec = self.spec.as_ref();
         let status = self.status.clone().unwrap_or_default();
         let strategy = spec.and_then(|spec| spec.update_strategy.as_ref());
-        let by_hand = strategy.and_then(|strategy| strategy.type_.as_deref()) == Some("OnDelete");
-        let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref()).filter(|_| !by_hand);
+        let on_delete = strategy.and_then(|strategy| strategy.type_.as_deref()) == Some("OnDelete");
+        let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref()).filter(|_| !on_delete);
         let replicas = to_replica_count(spec.and_then(|spec| spec.replicas).or(Some(1)));
         let wanted = replicas.saturating_sub(to_replica_count(rolling.and_then(|rolling| rolling.partition)));
         let (ready, updated) = (to_replica_count(status.ready_replicas), to_replica_count(status.updated_replicas));
         let one_revision = status.update_revision == status.current_revision;
 
-        let new_ones_stand = if by_hand {
+        let new_pods_complete = if on_delete {
             // `kubectl` rejects `OnDelete`. Here the new version runs once every pod was deleted by a person.
             one_revision || updated >= replicas
         } else if rolling.is_some() {
@@ -117,11 +117,11 @@ impl WorkloadResource for StatefulSet {
         } else {
             one_revision
         };
-        let seen = status.observed_generation.is_some_and(|seen| seen > 0)
+        let observed = status.observed_generation.is_some_and(|generation| generation > 0)
             && is_observed(&self.metadata, status.observed_generation);
-        let state = if seen && ready >= replicas && new_ones_stand {
+        let state = if observed && ready >= replicas && new_pods_complete {
             RolloutState::Running { ready }
-        } else if seen {
+        } else if observed {
             let old = if one_revision { 0 } else { replicas.saturating_sub(updated) };
             rolling_out_state(ready.saturating_sub(old), replicas)
         } else {
@@ -171,8 +171,8 @@ impl WorkloadResource for DaemonSet {
 }
 
 /// Whether the status describes the current specification and not an earlier one.
-fn is_observed(metadata: &ObjectMeta, seen: Option<i64>) -> bool {
-    metadata.generation.unwrap_or(0) <= seen.unwrap_or(0)
+fn is_observed(metadata: &ObjectMeta, observed: Option<i64>) -> bool {
+    metadata.generation.unwrap_or(0) <= observed.unwrap_or(0)
 }
 
 pub(super) fn creation_time(metadata: &ObjectMeta) -> Option<Timestamp> {
@@ -189,9 +189,9 @@ fn rolling_out_state(ready: u32, wanted: u32) -> RolloutState {
     RolloutState::RollingOut { ready, wanted, delayed_by: None }
 }
 
-fn describe_condition(condition: &DeploymentCondition, otherwise: &str) -> Arc<str> {
+fn describe_condition(condition: &DeploymentCondition, default: &str) -> Arc<str> {
     let message = condition.message.as_deref().filter(|message| !message.trim().is_empty());
-    truncate_text(message.unwrap_or(otherwise), 200).into()
+    truncate_text(message.unwrap_or(default), 200).into()
 }
 
 /// The named container; without a name the only one, or among several the one with the artefact's image.
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    fn standing<K: WorkloadResource>(metadata: &Value, spec: &Value, status: &Value) -> WorkloadStatus {
+    fn status_of<K: WorkloadResource>(metadata: &Value, spec: &Value, status: &Value) -> WorkloadStatus {
         let mut whole = json!({ "metadata": metadata, "spec": { "selector": {}, "serviceName": "x", "template": {} } });
         whole["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         if !status.is_null() {
@@ -235,9 +235,9 @@ mod tests {
         serde_json::from_value::<K>(whole).unwrap().to_workload_status()
     }
 
-    fn table<K: WorkloadResource>(cases: Vec<(&str, &Value, Value, RolloutState)>) {
+    fn check_states<K: WorkloadResource>(cases: Vec<(&str, &Value, Value, RolloutState)>) {
         for (name, spec, status, expected) in cases {
-            let state = standing::<K>(&json!({ "generation": 4 }), spec, &status).state;
+            let state = status_of::<K>(&json!({ "generation": 4 }), spec, &status).state;
             assert_eq!(state, expected, "{name}");
         }
     }
@@ -263,12 +263,17 @@ mod tests {
     #[test]
     fn a_deployment_is_complete_by_the_rules_of_kubectl() {
         let (none, three, zero) = (&json!([]), &json!({ "replicas": 3 }), &json!({ "replicas": 0 }));
-        table::<Deployment>(vec![
+        check_states::<Deployment>(vec![
             ("complete", three, deployed([4, 3, 3, 3], none), running(3)),
-            ("the newer specification was not seen yet", three, deployed([3, 3, 3, 3], none), rolling_out_state(0, 3)),
+            (
+                "the new specification was not observed yet",
+                three,
+                deployed([3, 3, 3, 3], none),
+                rolling_out_state(0, 3),
+            ),
             ("no status at all", three, Value::Null, rolling_out_state(0, 3)),
             ("not all are updated", three, deployed([4, 3, 2, 3], none), rolling_out_state(2, 3)),
-            ("an old one is still there", three, deployed([4, 4, 3, 4], none), rolling_out_state(3, 3)),
+            ("an old replica still exists", three, deployed([4, 4, 3, 4], none), rolling_out_state(3, 3)),
             ("a new one is not available", three, deployed([4, 3, 3, 2], none), rolling_out_state(2, 3)),
             ("the first new one beside all old ones", three, deployed([4, 4, 1, 3], none), rolling_out_state(0, 3)),
             ("scaled to nothing", zero, deployed([4, 0, 0, 0], none), running(0)),
@@ -288,7 +293,7 @@ mod tests {
         let over = &condition("ReplicaFailure", "False", "FailedCreate", "exceeded quota: small");
         let pause = &condition("Progressing", "Unknown", "DeploymentPaused", "");
         let (three, paused) = (&json!({ "replicas": 3 }), &json!({ "replicas": 3, "paused": true }));
-        table::<Deployment>(vec![
+        check_states::<Deployment>(vec![
             ("too late", three, deployed([4, 4, 1, 3], late), broken("ReplicaSet \"x\" has timed out")),
             ("without a message", three, deployed([4, 4, 1, 3], silent), broken("it exceeded its progress deadline")),
             ("the deadline of an older specification", three, deployed([3, 4, 1, 3], late), rolling_out_state(0, 3)),
@@ -321,23 +326,23 @@ mod tests {
         let by = |strategy: Value| json!({ "replicas": 3, "updateStrategy": strategy });
         let partition = |from: i32| by(json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": from } }));
         let (all, last, two, none) = (&partition(0), &partition(2), &partition(1), &partition(3));
-        let (by_hand, plain) = (&by(json!({ "type": "OnDelete" })), &json!({ "replicas": 3 }));
+        let (on_delete, plain) = (&by(json!({ "type": "OnDelete" })), &json!({ "replicas": 3 }));
         let zero = &json!({ "replicas": 0, "updateStrategy": { "rollingUpdate": {} } });
-        table::<StatefulSet>(vec![
+        check_states::<StatefulSet>(vec![
             ("complete", all, status([4, 3, 3], "new"), running(3)),
             ("all updated, the revision is about to follow", all, status([4, 3, 3], "old"), running(3)),
-            ("the newer specification was not seen yet", all, status([3, 3, 3], "new"), rolling_out_state(0, 3)),
-            ("nothing was seen yet", all, Value::Null, rolling_out_state(0, 3)),
+            ("the new specification was not observed yet", all, status([3, 3, 3], "new"), rolling_out_state(0, 3)),
+            ("nothing was observed yet", all, Value::Null, rolling_out_state(0, 3)),
             ("one is not ready", all, status([4, 2, 3], "new"), rolling_out_state(2, 3)),
             ("one is not updated", all, status([4, 3, 2], "old"), rolling_out_state(2, 3)),
-            ("the part that should be new is", last, status([4, 3, 1], "old"), running(3)),
-            ("the part that should be new is not", two, status([4, 3, 1], "old"), rolling_out_state(1, 3)),
-            ("a partition holds everything back", none, status([4, 3, 0], "old"), rolling_out_state(0, 3)),
+            ("all pods above the partition are new", last, status([4, 3, 1], "old"), running(3)),
+            ("not all pods above the partition are new", two, status([4, 3, 1], "old"), rolling_out_state(1, 3)),
+            ("a partition holds back all pods", none, status([4, 3, 0], "old"), rolling_out_state(0, 3)),
             ("a partition, but nothing new", none, status([4, 3, 0], "new"), running(3)),
-            ("no strategy told: by revision", plain, status([4, 3, 3], "new"), running(3)),
-            ("no strategy told: another revision", plain, status([4, 3, 1], "old"), rolling_out_state(1, 3)),
-            ("by hand, all deleted", by_hand, status([4, 3, 3], "old"), running(3)),
-            ("by hand, none deleted", by_hand, status([4, 3, 0], "old"), rolling_out_state(0, 3)),
+            ("no strategy: by revision", plain, status([4, 3, 3], "new"), running(3)),
+            ("no strategy: another revision", plain, status([4, 3, 1], "old"), rolling_out_state(1, 3)),
+            ("OnDelete, all deleted", on_delete, status([4, 3, 3], "old"), running(3)),
+            ("OnDelete, none deleted", on_delete, status([4, 3, 0], "old"), rolling_out_state(0, 3)),
             ("scaled to nothing", zero, status([4, 0, 0], "old"), running(0)),
         ]);
     }
@@ -349,20 +354,20 @@ mod tests {
                 "updatedNumberScheduled": updated, "numberAvailable": available, "currentNumberScheduled": desired,
                 "numberMisscheduled": 0 })
         };
-        let (plain, by_hand) = (&json!({}), &json!({ "updateStrategy": { "type": "OnDelete" } }));
-        table::<DaemonSet>(vec![
+        let (plain, on_delete) = (&json!({}), &json!({ "updateStrategy": { "type": "OnDelete" } }));
+        check_states::<DaemonSet>(vec![
             ("complete", plain, status([4, 5, 5, 5]), running(5)),
-            ("the newer specification was not seen yet", plain, status([3, 5, 5, 5]), rolling_out_state(0, 5)),
+            ("the new specification was not observed yet", plain, status([3, 5, 5, 5]), rolling_out_state(0, 5)),
             ("no status at all", plain, Value::Null, rolling_out_state(0, 0)),
             ("not all are updated", plain, status([4, 5, 3, 5]), rolling_out_state(3, 5)),
             ("not all are available", plain, status([4, 5, 5, 4]), rolling_out_state(4, 5)),
-            ("no node is meant", plain, status([4, 0, 0, 0]), running(0)),
-            ("by hand, none deleted", by_hand, status([4, 5, 0, 5]), rolling_out_state(0, 5)),
+            ("no node is selected", plain, status([4, 0, 0, 0]), running(0)),
+            ("OnDelete, none deleted", on_delete, status([4, 5, 0, 5]), rolling_out_state(0, 5)),
         ]);
     }
 
     #[test]
-    fn the_cluster_tells_since_when() {
+    fn the_time_comes_from_the_cluster() {
         let since = |seconds: i64| Some(Timestamp::from_second(seconds).unwrap());
         let created = json!({ "creationTimestamp": "1970-01-01T00:00:10Z" });
         let condition = |times: Value| {
@@ -374,24 +379,24 @@ mod tests {
             json!({ "lastUpdateTime": "1970-01-01T00:00:30Z", "lastTransitionTime": "1970-01-01T00:00:20Z" }),
         );
         let transition = condition(json!({ "lastTransitionTime": "1970-01-01T00:00:20Z" }));
-        assert_eq!(standing::<Deployment>(&created, &json!({}), &both).since, since(30));
-        assert_eq!(standing::<Deployment>(&created, &json!({}), &transition).since, since(20));
-        assert_eq!(standing::<Deployment>(&created, &json!({}), &json!({})).since, since(10));
-        assert_eq!(standing::<Deployment>(&json!({}), &json!({}), &json!({})).since, None);
+        assert_eq!(status_of::<Deployment>(&created, &json!({}), &both).since, since(30));
+        assert_eq!(status_of::<Deployment>(&created, &json!({}), &transition).since, since(20));
+        assert_eq!(status_of::<Deployment>(&created, &json!({}), &json!({})).since, since(10));
+        assert_eq!(status_of::<Deployment>(&json!({}), &json!({}), &json!({})).since, None);
 
-        assert_eq!(standing::<StatefulSet>(&created, &json!({}), &Value::Null).since, since(10));
+        assert_eq!(status_of::<StatefulSet>(&created, &json!({}), &Value::Null).since, since(10));
         let written = json!({ "creationTimestamp": "1970-01-01T00:00:10Z", "managedFields": [
             { "time": "1970-01-01T00:00:40Z" }, { "time": "1970-01-01T00:00:50Z", "subresource": "status" } ] });
-        assert_eq!(standing::<StatefulSet>(&written, &json!({}), &Value::Null).since, since(40));
-        assert_eq!(standing::<DaemonSet>(&written, &json!({}), &Value::Null).since, since(40));
+        assert_eq!(status_of::<StatefulSet>(&written, &json!({}), &Value::Null).since, since(40));
+        assert_eq!(status_of::<DaemonSet>(&written, &json!({}), &Value::Null).since, since(40));
     }
 
     #[test]
-    fn all_containers_and_their_images_are_kept() {
+    fn all_containers_and_their_images_are_read() {
         let spec = json!({ "template": { "spec": { "containers": [
             { "name": "app", "image": "ghcr.io/acme/checkout:1.4" }, { "name": "proxy" } ] } } });
-        let standing = standing::<Deployment>(&json!({}), &spec, &Value::Null);
-        assert_eq!(standing.containers[0].image.to_string(), "ghcr.io/acme/checkout:1.4");
-        assert_eq!(&*standing.containers[1].name, "proxy");
+        let status = status_of::<Deployment>(&json!({}), &spec, &Value::Null);
+        assert_eq!(status.containers[0].image.to_string(), "ghcr.io/acme/checkout:1.4");
+        assert_eq!(&*status.containers[1].name, "proxy");
     }
 }
