@@ -71,9 +71,9 @@ impl Store {
     }
 
     /// The active change that moves this branch or file.
-    pub async fn find_active_change(&self, moves: &ChangeLockKey) -> Result<Option<Change>, StoreError> {
+    pub async fn find_active_change(&self, lock_key: &ChangeLockKey) -> Result<Option<Change>, StoreError> {
         let body: Option<String> = sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 AND active")
-            .bind(moves.as_str())
+            .bind(lock_key.as_str())
             .fetch_optional(&self.0.readers)
             .await?;
         Ok(body.as_deref().and_then(read_change))
@@ -113,10 +113,10 @@ impl Store {
     }
 
     /// The newest changes of this branch or file, in any stage, newest first.
-    pub async fn list_changes_of(&self, moves: &ChangeLockKey, limit: u32) -> Result<Vec<Change>, StoreError> {
+    pub async fn list_changes_of(&self, lock_key: &ChangeLockKey, limit: u32) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 ORDER BY asked_at DESC, id DESC LIMIT $2")
-                .bind(moves.as_str())
+                .bind(lock_key.as_str())
                 .bind(i64::from(limit))
                 .fetch_all(&self.0.readers)
                 .await?;
@@ -168,12 +168,12 @@ impl Operation for ClaimChanges {
             .bind(id.to_string())
             .fetch_optional(&mut *connection)
             .await?;
-            claims.extend(row.and_then(|(fence, body, cancel_by, due_at, open)| {
-                let cancel_by = cancel_by.as_deref().map(PersonId::new);
+            claims.extend(row.and_then(|(fence, body, cancel_requested_by, due_at, open)| {
+                let cancel_requested_by = cancel_requested_by.as_deref().map(PersonId::new);
                 Some(Claim {
                     change: read_change(&body)?,
                     fence: Fence(fence),
-                    cancel_requested_by: cancel_by,
+                    cancel_requested_by,
                     due_at: due_at.map(to_timestamp),
                     is_open: open,
                 })

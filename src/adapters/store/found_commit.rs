@@ -133,8 +133,9 @@ impl Store {
         let ends = listed.and_then(|(base, head)| Some((base.parse::<Sha>().ok()?, head.parse::<Sha>().ok()?)));
         let Some((base, head)) = ends else { return Ok(None) };
         let comparison = self.find_comparison(repository, &base, &head).await?;
-        let lone = comparison.and_then(|it| it.commits.into_iter().find(|lone| lone.commit.sha == *sha));
-        Ok(lone.map(|lone| lone.commit))
+        let listed =
+            comparison.and_then(|comparison| comparison.commits.into_iter().find(|listed| listed.commit.sha == *sha));
+        Ok(listed.map(|listed| listed.commit))
     }
 
     /// The stored comparisons among some commits, and those that list the commit that is sought.
@@ -154,12 +155,12 @@ impl Store {
                 .await?;
         let listing: std::collections::HashSet<(String, String)> = listing.into_iter().collect();
         let mut rows: Vec<ComparisonRow> = Vec::new();
-        for some in commits.chunks(COMMITS_PER_QUERY) {
+        for chunk in commits.chunks(COMMITS_PER_QUERY) {
             let mut query: QueryBuilder<Sqlite> =
                 QueryBuilder::new("SELECT base, head, ahead_by, behind_by, listed FROM comparison WHERE repository = ");
             query.push_bind(&repository).push(" AND base IN (");
             let mut names = query.separated(", ");
-            for commit in some {
+            for commit in chunk {
                 names.push_bind(commit.as_str());
             }
             query.push(")");
@@ -194,12 +195,12 @@ impl Store {
         commits: &[&Sha],
     ) -> Result<HashMap<Sha, Sha>, StoreError> {
         let mut found = HashMap::new();
-        for some in commits.chunks(COMMITS_PER_QUERY) {
+        for chunk in commits.chunks(COMMITS_PER_QUERY) {
             let mut query: QueryBuilder<Sqlite> =
                 QueryBuilder::new("SELECT DISTINCT sha, restores FROM compared_commit WHERE repository = ");
             query.push_bind(repository.to_string()).push(" AND restores IS NOT NULL AND sha IN (");
             let mut names = query.separated(", ");
-            for commit in some {
+            for commit in chunk {
                 names.push_bind(commit.as_str());
             }
             query.push(")");
@@ -213,7 +214,7 @@ impl Store {
 }
 
 fn parse_candidate((kind, name, sha): Row) -> Option<CommitCandidate> {
-    let home = match kind.as_str() {
+    let mentioned_by = match kind.as_str() {
         "repository" => CommitMention::Repository(name),
         "artefact" => CommitMention::Artefact(name),
         _ => CommitMention::Image(name),
@@ -223,7 +224,7 @@ fn parse_candidate((kind, name, sha): Row) -> Option<CommitCandidate> {
         Some(sha) => Some(sha.parse().ok()?),
         None => None,
     };
-    Some(CommitCandidate { mentioned_by: home, sha })
+    Some(CommitCandidate { mentioned_by, sha })
 }
 
 fn format_pull_name(number: u64) -> String {
@@ -297,7 +298,7 @@ mod tests {
     use crate::domain::git::trailer::Trailers;
     use crate::domain::sample::{self, sha};
 
-    async fn house() -> (tempfile::TempDir, Clock, Store, Repository) {
+    async fn fixture() -> (tempfile::TempDir, Clock, Store, Repository) {
         let dir = tempfile::tempdir().unwrap();
         let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse().unwrap());
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
@@ -310,19 +311,19 @@ mod tests {
         Comparison { base, head, ahead_by, behind_by: 2, commits, files: ChangedFiles::default(), url: None }
     }
 
-    fn homes(kept: &[CommitCandidate]) -> Vec<String> {
-        let one = |kept: &CommitCandidate| match &kept.mentioned_by {
+    fn format_candidates(candidates: &[CommitCandidate]) -> Vec<String> {
+        let format = |candidate: &CommitCandidate| match &candidate.mentioned_by {
             CommitMention::Repository(name) | CommitMention::Artefact(name) | CommitMention::Image(name) => {
-                format!("{name} {}", kept.sha.as_ref().map_or("?", Sha::short))
+                format!("{name} {}", candidate.sha.as_ref().map_or("?", Sha::short))
             }
         };
-        kept.iter().map(one).collect()
+        candidates.iter().map(format).collect()
     }
 
     #[tokio::test]
-    async fn what_is_kept_is_found_by_its_beginning_its_pull_request_and_its_tag() {
-        let (_dir, clock, store, shop) = house().await;
-        let lone = |digit, subject| ListedCommit::new(sample::commit(digit, subject), Vec::new(), None, None);
+    async fn stored_commits_are_found_by_prefix_pull_request_and_tag() {
+        let (_dir, clock, store, shop) = fixture().await;
+        let listed = |digit, subject| ListedCommit::new(sample::commit(digit, subject), Vec::new(), None, None);
         let image = |reference: &str, commit: Option<Sha>| ImageCommit {
             image: "ghcr.io/acme/mailer".into(),
             reference: reference.into(),
@@ -330,33 +331,35 @@ mod tests {
             proof: "label".into(),
         };
         let transaction = Transaction::new()
-            .record_comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b', "Two (#42)"), lone('a', "One")]))
-            .record_comparison(shop.clone(), compared('1', 'b', 1, vec![lone('b', "Two (#42)")]))
+            .record_comparison(shop.clone(), compared('0', 'b', 2, vec![listed('b', "Two (#42)"), listed('a', "One")]))
+            .record_comparison(shop.clone(), compared('1', 'b', 1, vec![listed('b', "Two (#42)")]))
             .record_image_commit(image("build-7", Some(sha('e'))))
             .record_image_commit(image("build-8", None))
             .record_found_commit(shop.clone(), sample::commit('c', "Three (#7)"), QueryInterpretation::PullRequest(7))
             .record_found_commit(shop.clone(), sample::commit('d', "Four"), QueryInterpretation::Tag("qa/1".into()));
         store.commit(transaction).await.unwrap();
 
-        let kept = async |kind: QueryInterpretation| {
-            homes(&store.find_commit_candidates(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap())
+        let find = async |kind: QueryInterpretation| {
+            format_candidates(
+                &store.find_commit_candidates(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap(),
+            )
         };
-        assert_eq!(kept(QueryInterpretation::Commit("bbbb".into())).await, ["acme/shop bbbbbbb"]);
-        assert_eq!(kept(QueryInterpretation::Commit("e".repeat(40))).await, ["ghcr.io/acme/mailer eeeeeee"]);
-        assert_eq!(kept(QueryInterpretation::Commit("dddd".into())).await, ["acme/shop ddddddd"]);
-        assert_eq!(kept(QueryInterpretation::PullRequest(42)).await, ["acme/shop bbbbbbb"]);
-        assert_eq!(kept(QueryInterpretation::PullRequest(7)).await, ["acme/shop ccccccc"]);
-        assert_eq!(kept(QueryInterpretation::Tag("build-7".into())).await, ["ghcr.io/acme/mailer eeeeeee"]);
-        assert_eq!(kept(QueryInterpretation::Tag("build-8".into())).await, ["ghcr.io/acme/mailer ?"]);
-        assert_eq!(kept(QueryInterpretation::Tag("qa/1".into())).await, ["acme/shop ddddddd"]);
+        assert_eq!(find(QueryInterpretation::Commit("bbbb".into())).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(find(QueryInterpretation::Commit("e".repeat(40))).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(find(QueryInterpretation::Commit("dddd".into())).await, ["acme/shop ddddddd"]);
+        assert_eq!(find(QueryInterpretation::PullRequest(42)).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(find(QueryInterpretation::PullRequest(7)).await, ["acme/shop ccccccc"]);
+        assert_eq!(find(QueryInterpretation::Tag("build-7".into())).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(find(QueryInterpretation::Tag("build-8".into())).await, ["ghcr.io/acme/mailer ?"]);
+        assert_eq!(find(QueryInterpretation::Tag("qa/1".into())).await, ["acme/shop ddddddd"]);
         assert_eq!(store.find_pull_commit(&shop, 7).await.unwrap(), Some(sha('c')));
         clock.advance(SignedDuration::from_hours(25));
         assert_eq!(
-            kept(QueryInterpretation::Tag("qa/1".into())).await,
+            find(QueryInterpretation::Tag("qa/1".into())).await,
             Vec::<String>::new(),
             "a tag may have been moved"
         );
-        assert_eq!(kept(QueryInterpretation::PullRequest(7)).await, ["acme/shop ccccccc"], "a merge cannot");
+        assert_eq!(find(QueryInterpretation::PullRequest(7)).await, ["acme/shop ccccccc"], "a merge cannot");
         for (digit, subject) in [('a', "One"), ('b', "Two (#42)"), ('c', "Three (#7)")] {
             let described = store.find_commit(&shop, &sha(digit)).await.unwrap();
             assert_eq!(described.map(|commit| commit.subject).as_deref(), Some(subject));
@@ -365,16 +368,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pairs_say_whether_their_list_is_whole_and_has_the_one() {
-        let (_dir, _clock, store, shop) = house().await;
-        let lone = |digit| ListedCommit::new(sample::commit(digit, "Work"), Vec::new(), None, None);
+    async fn pairs_show_whether_their_list_is_complete_and_has_the_commit() {
+        let (_dir, _clock, store, shop) = fixture().await;
+        let listed = |digit| ListedCommit::new(sample::commit(digit, "Work"), Vec::new(), None, None);
         let change = sample::change().id;
         let restores = Trailers::Rollback { change, restores: Some(sha('1')) };
-        let back = ListedCommit::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
+        let rollback = ListedCommit::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
         let transaction = Transaction::new()
-            .record_comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b'), lone('a')]))
-            .record_comparison(shop.clone(), compared('1', 'b', 300, vec![lone('b')]))
-            .record_comparison(shop.clone(), compared('2', 'f', 2, vec![back, lone('a')]));
+            .record_comparison(shop.clone(), compared('0', 'b', 2, vec![listed('b'), listed('a')]))
+            .record_comparison(shop.clone(), compared('1', 'b', 300, vec![listed('b')]))
+            .record_comparison(shop.clone(), compared('2', 'f', 2, vec![rollback, listed('a')]));
         store.commit(transaction).await.unwrap();
         let pairs = store.list_compared_pairs(&shop, &sha('a'), &[&sha('0'), &sha('1')]).await.unwrap();
         let read = |pair: &CommitPair| (pair.base.short()[..1].to_owned(), pair.is_complete, pair.lists_sought);
@@ -382,15 +385,15 @@ mod tests {
         read.sort();
         read.dedup();
         let expected = [("0", false, true), ("0", true, true), ("1", false, false), ("2", false, true)];
-        assert_eq!(read, expected.map(|(base, whole, lists)| (base.to_owned(), whole, lists)));
-        let brought_back = store.find_restored_commits(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
-        assert_eq!(brought_back, HashMap::from([(sha('f'), sha('1'))]));
+        assert_eq!(read, expected.map(|(base, complete, lists)| (base.to_owned(), complete, lists)));
+        let restored = store.find_restored_commits(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
+        assert_eq!(restored, HashMap::from([(sha('f'), sha('1'))]));
     }
 
     #[tokio::test]
-    async fn no_question_reads_a_whole_table() {
-        let (_dir, _clock, store, _) = house().await;
-        let questions = [
+    async fn no_query_scans_a_whole_table() {
+        let (_dir, _clock, store, _) = fixture().await;
+        let queries = [
             "SELECT repository FROM compared_commit WHERE sha >= 'a' AND sha < 'b'",
             "SELECT artefact FROM sighting WHERE commit_sha >= 'a' AND commit_sha < 'b'",
             "SELECT image FROM image_commit WHERE commit_sha >= 'a' AND commit_sha < 'b'",
@@ -400,15 +403,15 @@ mod tests {
             "SELECT base, head, ahead_by, behind_by, listed FROM comparison
              WHERE repository = 'a' AND base IN ('b', 'c')",
         ];
-        for question in questions {
+        for query in queries {
             let plan: Vec<(i64, i64, i64, String)> =
-                sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {question}")))
+                sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}")))
                     .fetch_all(&store.0.readers)
                     .await
                     .unwrap();
             let plan: Vec<String> = plan.into_iter().map(|row| row.3).collect();
-            assert!(plan.iter().all(|step| step.starts_with("SEARCH")), "{question}: {plan:?}");
-            assert!(!question.contains("listed") || plan[0].contains("COVERING INDEX"), "{plan:?}");
+            assert!(plan.iter().all(|step| step.starts_with("SEARCH")), "{query}: {plan:?}");
+            assert!(!query.contains("listed") || plan[0].contains("COVERING INDEX"), "{plan:?}");
         }
     }
 }

@@ -70,7 +70,7 @@ impl Store {
         if let Some(writer) = self.0.writer.lock().await.take()
             && let Err(error) = writer.await
         {
-            tracing::error!(%error, "the writer of the database did not end as it should");
+            tracing::error!(%error, "the database writer ended with a panic");
         }
     }
 }

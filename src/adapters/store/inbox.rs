@@ -84,19 +84,19 @@ impl InboxItem {
 }
 
 /// Reads the index of waiting rows: at most `limit` of them, however long the queue is.
-pub(super) fn build_due_query(query: &mut QueryBuilder<Sqlite>, line: InboxQueue, now: Timestamp, limit: u32) {
+pub(super) fn build_due_query(query: &mut QueryBuilder<Sqlite>, queue: InboxQueue, now: Timestamp, limit: u32) {
     query.push("SELECT id, source, key, body, received_at, attempts FROM inbox WHERE done_at IS NULL AND due_at <= ");
     query.push_bind(to_micros(now));
-    push_queue_filter(line, query);
+    push_queue_filter(queue, query);
     query.push(" ORDER BY due_at, id LIMIT ").push_bind(i64::from(limit));
 }
 
-fn push_queue_filter(line: InboxQueue, query: &mut QueryBuilder<Sqlite>) {
+fn push_queue_filter(queue: InboxQueue, query: &mut QueryBuilder<Sqlite>) {
     // `|| ''` keeps SQLite from using the index on the source, which also holds all done rows.
     query.push(" AND source || '' IN (");
     let mut sources = query.separated(", ");
-    for source in InboxOrigin::ALL.iter().filter(|source| source.queue() == line) {
-        sources.push_bind(source.as_str());
+    for origin in InboxOrigin::ALL.iter().filter(|origin| origin.queue() == queue) {
+        sources.push_bind(origin.as_str());
     }
     query.push(")");
 }
@@ -107,22 +107,22 @@ impl Store {
     /// Stores a request or webhook durably, before it is acknowledged.
     pub async fn receive_inbox_item(
         &self,
-        source: InboxOrigin,
+        origin: InboxOrigin,
         key: &str,
         body: &Value,
     ) -> Result<Receipt, StoreError> {
-        self.receive_with_sender_id(source, key, None, body).await
+        self.receive_with_sender_id(origin, key, None, body).await
     }
 
     /// The same for an event with an id from its sender: a repeated key and a repeated id are both replays.
     pub async fn receive_with_sender_id(
         &self,
-        source: InboxOrigin,
+        origin: InboxOrigin,
         key: &str,
         sender_id: Option<String>,
         body: &Value,
     ) -> Result<Receipt, StoreError> {
-        self.execute(ReceiveInboxItem { origin: source, key: key.to_owned(), sender_id, body: body.to_string() }).await
+        self.execute(ReceiveInboxItem { origin, key: key.to_owned(), sender_id, body: body.to_string() }).await
     }
 
     /// Makes the row due later, and stores the reason.
@@ -131,9 +131,9 @@ impl Store {
     }
 
     /// The due rows of a queue, the longest due first.
-    pub async fn list_due_inbox_items(&self, line: InboxQueue, limit: u32) -> Result<Vec<InboxItem>, StoreError> {
+    pub async fn list_due_inbox_items(&self, queue: InboxQueue, limit: u32) -> Result<Vec<InboxItem>, StoreError> {
         let mut query = QueryBuilder::default();
-        build_due_query(&mut query, line, self.0.clock.now(), limit);
+        build_due_query(&mut query, queue, self.0.clock.now(), limit);
         let rows: Vec<InboxRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
         Ok(rows.into_iter().filter_map(parse_inbox_row).collect())
     }
@@ -142,12 +142,12 @@ impl Store {
     /// `list_due_inbox_items`, so that a row which becomes due between the two queries is in at least one result.
     pub async fn find_next_inbox_due(
         &self,
-        line: InboxQueue,
+        queue: InboxQueue,
         after: Timestamp,
     ) -> Result<Option<Timestamp>, StoreError> {
         let mut query = QueryBuilder::new("SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL AND due_at > ");
         query.push_bind(to_micros(after));
-        push_queue_filter(line, &mut query);
+        push_queue_filter(queue, &mut query);
         let due: Option<i64> = query.build_query_scalar().fetch_one(&self.0.readers).await?;
         Ok(due.map(to_timestamp))
     }
@@ -155,11 +155,11 @@ impl Store {
 
 /// `None` for a source that only another version of Gantry knows. Such a row is in neither queue and blocks no other
 /// row.
-fn parse_inbox_row((id, source, key, body, received_at, attempts): InboxRow) -> Option<InboxItem> {
-    let source = InboxOrigin::parse(&source)?;
+fn parse_inbox_row((id, origin, key, body, received_at, attempts): InboxRow) -> Option<InboxItem> {
+    let origin = InboxOrigin::parse(&origin)?;
     Some(InboxItem {
         id: InboxId(id),
-        origin: source,
+        origin,
         key,
         // A body that is not JSON becomes null, and its handler then finishes the row.
         body: serde_json::from_str(&body).unwrap_or_default(),

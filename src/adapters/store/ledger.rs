@@ -172,7 +172,7 @@ impl LedgerEntryRow {
     /// `None` for a kind that only another version of Gantry knows.
     fn into_entry(self) -> Option<LedgerEntry> {
         let Some(kind) = LedgerKind::parse(&self.kind) else {
-            tracing::warn!(kind = self.kind, "an entry of the ledger has a kind that this version does not know");
+            tracing::warn!(kind = self.kind, "skipping a ledger entry of an unknown kind");
             return None;
         };
         Some(LedgerEntry {

@@ -130,7 +130,7 @@ impl Operation for InsertLock {
             .bind(to_micros(now))
             .execute(&mut *connection)
             .await?;
-        let made = sqlx::query(
+        let inserted = sqlx::query(
             "INSERT INTO lock (id, environment, artefact, person, reason, since, until, nudge_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (environment, artefact) DO NOTHING",
         )
@@ -144,7 +144,7 @@ impl Operation for InsertLock {
         .bind(to_micros_ceil(lock.since + REMIND_AFTER))
         .execute(connection)
         .await?;
-        require_changed_row(&made)
+        require_changed_row(&inserted)
     }
 
     fn wakes(&self, (): &()) -> Wakeups {

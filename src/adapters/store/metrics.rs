@@ -36,7 +36,7 @@ pub struct OutstandingWork {
 impl Store {
     pub async fn measure_outstanding_work(&self) -> Result<OutstandingWork, StoreError> {
         type Row = (i64, Option<i64>, i64, Option<i64>, i64, Option<i64>, Option<i64>);
-        let (inbox, inbox_due, outbox, outbox_due, changes, changes_due, nudge_due): Row = sqlx::query_as(
+        let (inbox, inbox_due, outbox, outbox_due, changes, changes_due, reminder_due): Row = sqlx::query_as(
             "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL),
                     (SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL),
                     (SELECT COUNT(*) FROM outbox),
@@ -55,7 +55,7 @@ impl Store {
             inbox: u64::try_from(inbox).unwrap_or_default(),
             outbox: u64::try_from(outbox).unwrap_or_default(),
             changes: u64::try_from(changes).unwrap_or_default(),
-            next_due: [inbox_due, outbox_due, changes_due, nudge_due].into_iter().flatten().min().map(to_timestamp),
+            next_due: [inbox_due, outbox_due, changes_due, reminder_due].into_iter().flatten().min().map(to_timestamp),
         })
     }
 

@@ -35,9 +35,9 @@ impl Store {
         Self::open_with_timeout(url, clock, LOCK_TIMEOUT).await
     }
 
-    pub(super) async fn open_with_timeout(url: &str, clock: Clock, patience: Duration) -> Result<Self, StoreError> {
+    pub(super) async fn open_with_timeout(url: &str, clock: Clock, timeout: Duration) -> Result<Self, StoreError> {
         let options = parse_database_url(url)?;
-        let lock = ProcessLock::acquire(options.get_filename(), patience).await?;
+        let lock = ProcessLock::acquire(options.get_filename(), timeout).await?;
         let cannot_open = |error: &sqlx::Error| {
             StoreError::Refused(format!(
                 "The database `{}` cannot be opened: {error}. Is it a file that Gantry made and may write?",
@@ -57,11 +57,12 @@ impl Store {
             .test_before_acquire(false)
             .connect_lazy_with(options.clone().create_if_missing(false).pragma("query_only", "ON"));
         let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
-        let (wake, wakes) = watch::channel(Wakeups::default());
+        let (wakeup_sender, wakeups) = watch::channel(Wakeups::default());
         let closing = CancellationToken::new();
         let metrics = WriterMetrics::default();
         let connection = WriteConnection::new(connection, options, lock);
-        let task = writer::run(connection, clock.clone(), queue, Prune, wake, closing.clone(), metrics.clone());
+        let task =
+            writer::run(connection, clock.clone(), queue, Prune, wakeup_sender, closing.clone(), metrics.clone());
         let panicked = CancellationToken::new();
         let guard = panicked.clone().drop_guard();
         let task = async move {
@@ -71,7 +72,7 @@ impl Store {
         Ok(Self(Arc::new(Inner {
             readers,
             jobs,
-            wakeups: wakes,
+            wakeups,
             closing,
             panicked,
             writer: Mutex::new(Some(tokio::spawn(task))),
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_else_may_read_what_is_kept() {
+    async fn the_database_files_are_readable_only_by_their_owner() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let dir = tempfile::TempDir::new().unwrap();
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_not_a_sqlite_file_is_refused_with_what_to_write() {
+    fn a_wrong_address_is_refused_with_the_right_form() {
         for url in ["postgres://gantry:secret@db/gantry", "sqlite::memory:", "sqlite://", "mysql://x", "gantry.db", ""]
         {
             let refusal = parse_database_url(url).expect_err(url).to_string();

@@ -291,8 +291,8 @@ async fn find_channel_queue(connection: &mut SqliteConnection, channel: &str) ->
 }
 
 async fn find_key_queue(connection: &mut SqliteConnection, key: &MessageKey) -> Result<Option<String>, sqlx::Error> {
-    if let Some(place) = key.to_location() {
-        return find_channel_queue(connection, &place.channel).await.map(Some);
+    if let Some(location) = key.to_location() {
+        return find_channel_queue(connection, &location.channel).await.map(Some);
     }
     sqlx::query_scalar(
         "SELECT queue FROM outbox WHERE key = $1 UNION ALL SELECT queue FROM posted_message WHERE key = $1",

@@ -23,8 +23,8 @@ pub struct PostedMessage {
 impl Store {
     /// The location of the message with this key, once Slack has it.
     pub async fn find_posted_message(&self, key: &MessageKey) -> Result<Option<PostedMessage>, StoreError> {
-        if let Some(place) = key.to_location() {
-            return Ok(Some(PostedMessage { location: place, note: None }));
+        if let Some(location) = key.to_location() {
+            return Ok(Some(PostedMessage { location, note: None }));
         }
         let row: Option<(String, String, Option<String>)> =
             sqlx::query_as("SELECT channel, ts, note FROM posted_message WHERE key = $1")

@@ -49,10 +49,10 @@ pub async fn probe(url: &str, in_use_by_us: bool) -> Result<DatabaseProbe, Store
         ))
     };
     let mut connection = open_connection(&options).await.map_err(|error| describe_error(&error))?;
-    let is_former = is_prerelease_file(&mut connection).await;
+    let is_prerelease = is_prerelease_file(&mut connection).await;
     let written = probe_connection(&mut connection, !in_use_by_us).await;
     close_connection(connection).await;
-    if is_former.map_err(|error| describe_error(&error))? {
+    if is_prerelease.map_err(|error| describe_error(&error))? {
         return Err(build_prerelease_error(file));
     }
     let schema = written.map_err(|error| describe_error(&error))?;
@@ -98,19 +98,19 @@ fn find_lock_holder(path: &Path) -> Option<String> {
 
 /// Writes a temporary file beside the database, and deletes it.
 fn check_disk_space(path: &Path) -> Result<(), StoreError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".doctor-{}", std::process::id()));
-    let written = std::fs::File::create(&beside).and_then(|mut file| {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".doctor-{}", std::process::id()));
+    let written = std::fs::File::create(&temporary).and_then(|mut file| {
         file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
     });
     // Also after a partial write.
-    let _ = std::fs::remove_file(&beside);
+    let _ = std::fs::remove_file(&temporary);
     written.map_err(|error| {
-        let place = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         StoreError::Refused(format!(
             "nothing can be written in `{}`: {error}. Its directory must exist, be writable and have room",
-            place.display()
+            directory.display()
         ))
     })
 }
@@ -127,9 +127,9 @@ async fn probe_connection(connection: &mut SqliteConnection, write: bool) -> Res
 }
 
 async fn read_schema_version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-    let known = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
-    let known: i64 = sqlx::query_scalar(known).fetch_one(&mut *connection).await?;
-    if known == 0 {
+    let query = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
+    let tables: i64 = sqlx::query_scalar(query).fetch_one(&mut *connection).await?;
+    if tables == 0 {
         return Ok(0);
     }
     sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations").fetch_one(connection).await
@@ -142,16 +142,16 @@ mod tests {
     use crate::clock::Clock;
 
     #[tokio::test]
-    async fn looking_changes_nothing_and_steals_nothing() {
+    async fn a_probe_changes_nothing() {
         let dir = tempfile::TempDir::new().unwrap();
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
-        let here = || {
-            let mut names: Vec<_> = std::fs::read_dir(&dir).unwrap().map(|it| it.unwrap().file_name()).collect();
+        let list_files = || {
+            let mut names: Vec<_> = std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             names.sort();
             names
         };
         assert!(matches!(probe(&url, false).await.unwrap(), DatabaseProbe::New { .. }));
-        assert!(here().is_empty(), "{:?}", here());
+        assert!(list_files().is_empty(), "{:?}", list_files());
 
         let store = Store::open(&url, Clock::new_system()).await.unwrap();
         let DatabaseProbe::InUse { by, .. } = probe(&url, false).await.unwrap() else { panic!("not held") };
@@ -160,13 +160,13 @@ mod tests {
         assert!(schema == ours && ours > 0);
         store.close().await;
 
-        let before = here();
+        let before = list_files();
         assert!(matches!(probe(&url, false).await.unwrap(), DatabaseProbe::Writable { .. }));
-        assert_eq!(here(), before);
+        assert_eq!(list_files(), before);
     }
 
     #[tokio::test]
-    async fn what_cannot_be_written_is_said() {
+    async fn an_unwritable_database_is_an_error() {
         let dir = tempfile::TempDir::new().unwrap();
         let nowhere = format!("sqlite://{}", dir.path().join("nowhere/gantry.db").display());
         let why = probe(&nowhere, false).await.unwrap_err().to_string();
@@ -176,7 +176,7 @@ mod tests {
         let holder = std::fs::File::create(lock_path(&held)).unwrap();
         holder.lock().unwrap();
         let why = probe(&format!("sqlite://{}", held.display()), false).await.unwrap_err().to_string();
-        assert!(why.starts_with("nothing can be written in "), "that is told before who holds it: {why}");
+        assert!(why.starts_with("nothing can be written in "), "this is reported before the lock holder: {why}");
         let text = dir.path().join("text.db");
         std::fs::write(&text, "no database at all, but long enough to be read as one by its first page").unwrap();
         let why = probe(&format!("sqlite://{}", text.display()), false).await.unwrap_err().to_string();

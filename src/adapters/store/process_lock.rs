@@ -13,8 +13,8 @@ pub(super) struct ProcessLock {
 }
 
 impl ProcessLock {
-    /// Waits for `patience`, so that a new process can start while the old one is still shutting down.
-    pub(super) async fn acquire(database: &Path, patience: Duration) -> Result<Self, StoreError> {
+    /// Waits for `timeout`, so that a new process can start while the old one is still shutting down.
+    pub(super) async fn acquire(database: &Path, timeout: Duration) -> Result<Self, StoreError> {
         let path = lock_path(database);
         let refused = |error: &std::io::Error| {
             StoreError::Refused(format!(
@@ -29,7 +29,7 @@ impl ProcessLock {
             .truncate(false)
             .open(&path)
             .map_err(|error| refused(&error))?;
-        let deadline = tokio::time::Instant::now() + patience;
+        let deadline = tokio::time::Instant::now() + timeout;
         loop {
             match file.try_lock() {
                 Ok(()) => break,

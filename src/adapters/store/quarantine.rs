@@ -101,29 +101,29 @@ mod tests {
     use crate::domain::sample;
 
     #[tokio::test]
-    async fn what_a_rollback_left_stands_until_somebody_ends_it_once() {
+    async fn a_quarantine_and_a_hold_last_until_they_are_ended_once() {
         let dir = TempDir::new().unwrap();
         let clock = Clock::new_manual(sample::quarantine().at);
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         let store = Store::open(&url, clock).await.unwrap();
         let mut rollback = sample::change();
         rollback.plan.direction = Direction::Rollback(sample::rollback());
-        let left = rollback.to_quarantine(sample::quarantine().at).unwrap();
-        let hold = rollback.to_hold(left.at).unwrap();
-        let both = || Transaction::new().insert_quarantine(left.clone()).insert_hold(hold.clone());
+        let quarantine = rollback.to_quarantine(sample::quarantine().at).unwrap();
+        let hold = rollback.to_hold(quarantine.at).unwrap();
+        let both = || Transaction::new().insert_quarantine(quarantine.clone()).insert_hold(hold.clone());
         store.commit(both()).await.unwrap();
-        store.commit(both()).await.expect("said twice, it is the same");
-        assert_eq!(store.list_quarantines().await.unwrap(), std::slice::from_ref(&left));
-        assert_eq!(store.list_holds(&left.environment).await.unwrap(), std::slice::from_ref(&hold));
+        store.commit(both()).await.expect("a repetition has no effect");
+        assert_eq!(store.list_quarantines().await.unwrap(), std::slice::from_ref(&quarantine));
+        assert_eq!(store.list_holds(&quarantine.environment).await.unwrap(), std::slice::from_ref(&hold));
         assert_eq!(store.list_holds(&EnvironmentName::new("prod")).await.unwrap(), []);
 
-        let release = || Transaction::new().release_quarantine(left.change, PersonId::new("U0BOB"));
+        let release = || Transaction::new().release_quarantine(quarantine.change, PersonId::new("U0BOB"));
         store.commit(release()).await.unwrap();
         assert_eq!(store.list_quarantines().await.unwrap(), []);
-        assert!(matches!(store.commit(release()).await, Err(StoreError::Overtaken)), "two who do it are one");
+        assert!(matches!(store.commit(release()).await, Err(StoreError::Overtaken)), "a second release fails");
         store.commit(both()).await.unwrap();
-        assert_eq!(store.list_quarantines().await.unwrap(), [], "what was released stays so");
-        store.commit(Transaction::new().lift_hold(left.change).lift_hold(left.change)).await.unwrap();
-        assert_eq!(store.list_holds(&left.environment).await.unwrap(), []);
+        assert_eq!(store.list_quarantines().await.unwrap(), [], "a released quarantine stays released");
+        store.commit(Transaction::new().lift_hold(quarantine.change).lift_hold(quarantine.change)).await.unwrap();
+        assert_eq!(store.list_holds(&quarantine.environment).await.unwrap(), []);
     }
 }

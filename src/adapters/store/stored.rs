@@ -50,7 +50,7 @@ pub(super) fn read_body<B: StoredBody>(text: &str) -> Result<B::Domain, String> 
     struct BodyVersion {
         v: u32,
     }
-    let wrong = match serde_json::from_str::<VersionedBody<B>>(text) {
+    let parse_error = match serde_json::from_str::<VersionedBody<B>>(text) {
         Ok(versioned) if versioned.v == B::VERSION => return Ok(versioned.body.into_domain()),
         Ok(_) => None,
         Err(error) => Some(error.to_string()),
@@ -59,13 +59,13 @@ pub(super) fn read_body<B: StoredBody>(text: &str) -> Result<B::Domain, String> 
         Ok(BodyVersion { v }) if v != B::VERSION => {
             Err(format!("it was written as version {v}, and this Gantry reads version {}", B::VERSION))
         }
-        _ => Err(wrong.unwrap_or_default()),
+        _ => Err(parse_error.unwrap_or_default()),
     }
 }
 
 /// Reads a body, or logs the reason why it cannot be read. Such a row is skipped.
-pub(super) fn read_or_log<B: StoredBody>(what: &str, text: &str) -> Option<B::Domain> {
-    read_body::<B>(text).inspect_err(|error| tracing::error!(%error, "a stored {what} cannot be read")).ok()
+pub(super) fn read_or_log<B: StoredBody>(kind: &str, text: &str) -> Option<B::Domain> {
+    read_body::<B>(text).inspect_err(|error| tracing::error!(%error, "a stored {kind} cannot be read")).ok()
 }
 
 impl<T: Stored> Stored for Option<T> {
@@ -224,7 +224,7 @@ macro_rules! stored_by_name {
             }
 
             pub(in crate::adapters::store) fn parse(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|it| it.as_str() == text)
+                Self::ALL.iter().copied().find(|value| value.as_str() == text)
             }
         }
     };

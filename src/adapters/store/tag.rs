@@ -11,11 +11,11 @@ use crate::domain::model::ids::ChangeId;
 
 impl Store {
     /// The names of Gantry's tags in a repository with this prefix.
-    pub async fn list_tag_names(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn list_tag_names(&self, repository: &Repository, prefix: &str) -> Result<Vec<String>, StoreError> {
         // Not `LIKE`, for which `_` matches any character.
         Ok(sqlx::query_scalar("SELECT name FROM tag WHERE repository = $1 AND substr(name, 1, length($2)) = $2")
             .bind(repository.to_string())
-            .bind(beginning)
+            .bind(prefix)
             .fetch_all(&self.0.readers)
             .await?)
     }

@@ -43,13 +43,13 @@ async fn open(dir: &Path) -> Store {
     Store::open(&url(dir), Clock::new_manual(start())).await.unwrap()
 }
 
-struct House {
+struct Fixture {
     store: Store,
     clock: Clock,
     dir: TempDir,
 }
 
-impl House {
+impl Fixture {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let clock = Clock::new_manual(start());
@@ -57,20 +57,20 @@ impl House {
         Self { store, clock, dir }
     }
 
-    async fn sees(&self, sighting: Sighting) {
+    async fn record_sighting(&self, sighting: Sighting) {
         self.store.commit(Transaction::new().record_sighting(sighting)).await.unwrap();
     }
 
-    async fn says(&self, message: Message) {
+    async fn enqueue(&self, message: Message) {
         self.store.commit(Transaction::new().enqueue_message(message)).await.unwrap();
     }
 
     /// The queues and texts of all messages that may be sent next.
-    async fn turns(&self) -> Vec<(String, String)> {
+    async fn list_next(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        for turn in self.store.list_next_messages().await.unwrap() {
-            let outgoing = self.store.find_outgoing_message(turn.id).await.unwrap().unwrap();
-            all.push((turn.queue, outgoing.message.unwrap().text));
+        for next in self.store.list_next_messages().await.unwrap() {
+            let outgoing = self.store.find_outgoing_message(next.id).await.unwrap().unwrap();
+            all.push((next.queue, outgoing.message.unwrap().text));
         }
         all
     }
@@ -112,101 +112,102 @@ fn entry(kind: LedgerKind) -> LedgerEntry {
 }
 
 #[tokio::test]
-async fn a_replay_is_known_even_after_the_work_is_done() {
-    let house = House::new().await;
+async fn a_replay_is_detected_even_after_the_row_is_done() {
+    let fixture = Fixture::new().await;
     let body = json!({ "text": "promote checkout qa", "response_url": "https://hooks.slack.com/secret" });
-    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap()
+    let Receipt::New(id) =
+        fixture.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap()
     else {
-        panic!("the first is new");
+        panic!("the first request is new");
     };
     assert_eq!(
-        house.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap(),
+        fixture.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap(),
         Receipt::Replay
     );
     assert!(matches!(
-        house.store.receive_inbox_item(InboxOrigin::SlackEvent, "trigger-1", &body).await.unwrap(),
+        fixture.store.receive_inbox_item(InboxOrigin::SlackEvent, "trigger-1", &body).await.unwrap(),
         Receipt::New(_)
     ));
 
-    let waiting = house.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap();
+    let waiting = fixture.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap();
     assert_eq!(waiting.len(), 2);
     assert_eq!((waiting[0].id, waiting[0].origin, &waiting[0].body), (id, InboxOrigin::SlackCommand, &body));
 
-    house.store.commit(Transaction::new().finish_inbox_item(id)).await.unwrap();
-    assert_eq!(house.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap().len(), 1);
+    fixture.store.commit(Transaction::new().finish_inbox_item(id)).await.unwrap();
+    assert_eq!(fixture.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap().len(), 1);
     assert_eq!(
-        house.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap(),
+        fixture.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap(),
         Receipt::Replay
     );
-    let kept: Option<String> = sqlx::query_scalar("SELECT body FROM inbox WHERE id = $1")
+    let stored_body: Option<String> = sqlx::query_scalar("SELECT body FROM inbox WHERE id = $1")
         .bind(id.0)
-        .fetch_one(&house.store.0.readers)
+        .fetch_one(&fixture.store.0.readers)
         .await
         .unwrap();
-    assert_eq!(kept, None, "the response URL is gone with the body");
+    assert_eq!(stored_body, None, "the response URL is deleted with the body");
 }
 
 /// Regression: with two readings of the clock, a loop missed a row that became due between them.
 #[tokio::test]
 async fn a_row_that_becomes_due_between_two_queries_is_not_missed() {
-    let house = House::new().await;
-    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::SlackCommand, "1", &json!({})).await.unwrap()
+    let fixture = Fixture::new().await;
+    let Receipt::New(id) = fixture.store.receive_inbox_item(InboxOrigin::SlackCommand, "1", &json!({})).await.unwrap()
     else {
         panic!()
     };
-    let due = house.clock.now() + SignedDuration::from_secs(5);
-    house.store.postpone_inbox_item(id, due, "later").await.unwrap();
+    let due = fixture.clock.now() + SignedDuration::from_secs(5);
+    fixture.store.postpone_inbox_item(id, due, "later").await.unwrap();
 
-    let asked_at = house.clock.now();
-    assert!(house.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap().is_empty());
-    house.clock.advance_to(due);
-    assert_eq!(house.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await.unwrap(), Some(due));
+    let queried_at = fixture.clock.now();
+    assert!(fixture.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap().is_empty());
+    fixture.clock.advance_to(due);
+    assert_eq!(fixture.store.find_next_inbox_due(InboxQueue::Requests, queried_at).await.unwrap(), Some(due));
 }
 
 #[tokio::test]
-async fn a_done_key_is_forgotten_after_a_week() {
-    let house = House::new().await;
-    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap() else {
+async fn a_done_row_is_deleted_after_a_week() {
+    let fixture = Fixture::new().await;
+    let Receipt::New(id) = fixture.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap() else {
         panic!()
     };
-    house.store.commit(Transaction::new().finish_inbox_item(id)).await.unwrap();
-    house.clock.advance(SignedDuration::from_hours(8 * 24));
-    house.store.commit(Transaction::new().write_setting("any", "write prunes")).await.unwrap();
+    fixture.store.commit(Transaction::new().finish_inbox_item(id)).await.unwrap();
+    fixture.clock.advance(SignedDuration::from_hours(8 * 24));
+    fixture.store.commit(Transaction::new().write_setting("any", "write prunes")).await.unwrap();
     assert!(matches!(
-        house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap(),
+        fixture.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap(),
         Receipt::New(_)
     ));
 }
 
 #[tokio::test]
-async fn what_was_postponed_comes_back_when_its_time_has_come() {
-    let house = House::new().await;
-    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap() else {
+async fn a_postponed_row_becomes_due_again() {
+    let fixture = Fixture::new().await;
+    let Receipt::New(id) = fixture.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap() else {
         panic!()
     };
     // Not a whole microsecond: the row must not become due a fraction too early.
     let later = start() + SignedDuration::new(30, 1);
-    house.store.postpone_inbox_item(id, later, "GitHub did not answer").await.unwrap();
-    assert!(house.store.list_due_inbox_items(InboxQueue::Webhooks, 10).await.unwrap().is_empty());
-    let pending = house.store.measure_outstanding_work().await.unwrap();
+    fixture.store.postpone_inbox_item(id, later, "GitHub did not answer").await.unwrap();
+    assert!(fixture.store.list_due_inbox_items(InboxQueue::Webhooks, 10).await.unwrap().is_empty());
+    let pending = fixture.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (1, 0));
     assert!(pending.next_due.unwrap() >= later);
 
-    house.clock.advance_to(pending.next_due.unwrap());
-    let waiting = house.store.list_due_inbox_items(InboxQueue::Webhooks, 10).await.unwrap();
+    fixture.clock.advance_to(pending.next_due.unwrap());
+    let waiting = fixture.store.list_due_inbox_items(InboxQueue::Webhooks, 10).await.unwrap();
     assert_eq!((waiting[0].id, waiting[0].attempts), (id, 1));
 }
 
 #[tokio::test]
-async fn a_long_line_of_reports_stands_before_nobodys_command() {
-    let house = House::new().await;
+async fn a_long_queue_of_webhooks_does_not_delay_commands() {
+    let fixture = Fixture::new().await;
     for number in 0..40 {
-        house.store.receive_inbox_item(InboxOrigin::Flux, &number.to_string(), &json!({})).await.unwrap();
+        fixture.store.receive_inbox_item(InboxOrigin::Flux, &number.to_string(), &json!({})).await.unwrap();
     }
-    house.store.receive_inbox_item(InboxOrigin::SlackCommand, "asked", &json!({})).await.unwrap();
-    house.store.receive_inbox_item(InboxOrigin::ArgoCd, "last", &json!({})).await.unwrap();
-    let keys = async |line, limit| {
-        let waiting = house.store.list_due_inbox_items(line, limit).await.unwrap();
+    fixture.store.receive_inbox_item(InboxOrigin::SlackCommand, "asked", &json!({})).await.unwrap();
+    fixture.store.receive_inbox_item(InboxOrigin::ArgoCd, "last", &json!({})).await.unwrap();
+    let keys = async |queue, limit| {
+        let waiting = fixture.store.list_due_inbox_items(queue, limit).await.unwrap();
         waiting.into_iter().map(|received| received.key).collect::<Vec<_>>()
     };
     assert_eq!(keys(InboxQueue::Requests, 1).await, ["asked"]);
@@ -214,17 +215,17 @@ async fn a_long_line_of_reports_stands_before_nobodys_command() {
     assert_eq!(keys(InboxQueue::Webhooks, 100).await.last().map(String::as_str), Some("last"));
     let mut query = sqlx::QueryBuilder::new("EXPLAIN QUERY PLAN ");
     build_due_query(&mut query, InboxQueue::Webhooks, start(), 9);
-    let plan: Vec<(i64, i64, i64, String)> = query.build_query_as().fetch_all(&house.store.0.readers).await.unwrap();
+    let plan: Vec<(i64, i64, i64, String)> = query.build_query_as().fetch_all(&fixture.store.0.readers).await.unwrap();
     let plan: Vec<String> = plan.into_iter().map(|(_, _, _, step)| step).collect();
-    assert_eq!(plan, ["SEARCH inbox USING INDEX inbox_waiting (due_at<?)"], "and it is never sorted");
+    assert_eq!(plan, ["SEARCH inbox USING INDEX inbox_waiting (due_at<?)"], "the rows are not sorted");
 }
 
 #[tokio::test]
-async fn many_at_once_are_all_stored_and_answered() {
-    let house = House::new().await;
+async fn concurrent_requests_are_all_stored() {
+    let fixture = Fixture::new().await;
     let receipts =
         join_all((0..500).map(|n| {
-            let store = house.store.clone();
+            let store = fixture.store.clone();
             async move {
                 store.receive_inbox_item(InboxOrigin::Flux, &(n % 400).to_string(), &json!({ "n": n })).await.unwrap()
             }
@@ -232,12 +233,12 @@ async fn many_at_once_are_all_stored_and_answered() {
         .await;
     let new = receipts.iter().filter(|receipt| **receipt != Receipt::Replay).count();
     assert_eq!(new, 400);
-    assert_eq!(house.store.measure_outstanding_work().await.unwrap().inbox, 400);
+    assert_eq!(fixture.store.measure_outstanding_work().await.unwrap().inbox, 400);
 }
 
 #[tokio::test]
-async fn what_is_sent_again_by_its_key_or_by_its_senders_name_counts_once() {
-    let house = House::new().await;
+async fn a_repeated_key_or_sender_id_is_a_replay() {
+    let fixture = Fixture::new().await;
     let sent = [
         ("a", Some("1"), true),
         ("a", Some("2"), false),
@@ -249,31 +250,31 @@ async fn what_is_sent_again_by_its_key_or_by_its_senders_name_counts_once() {
     ];
     for (key, id, new) in sent {
         let id = id.map(str::to_owned);
-        let receipt = house.store.receive_with_sender_id(InboxOrigin::CdEvents, key, id, &json!({})).await.unwrap();
+        let receipt = fixture.store.receive_with_sender_id(InboxOrigin::CdEvents, key, id, &json!({})).await.unwrap();
         assert_eq!(matches!(receipt, Receipt::New(_)), new, "{key}");
     }
-    let elsewhere = house
+    let other_source = fixture
         .store
         .receive_with_sender_id(InboxOrigin::Deployments, "a", Some("1".to_owned()), &json!({}))
         .await
         .unwrap();
-    assert!(matches!(elsewhere, Receipt::New(_)), "each source counts for itself");
+    assert!(matches!(other_source, Receipt::New(_)), "each source has its own keys");
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_leaves_nothing_and_takes_nobody_with_it() {
-    let house = House::new().await;
+async fn a_failed_transaction_stores_nothing_and_does_not_affect_others() {
+    let fixture = Fixture::new().await;
     let numbered =
         |n: u32| LedgerEntry { details: Some(LedgerDetails::Build(json!({ "n": n }))), ..entry(LedgerKind::Begun) };
     let breaks = "CREATE TRIGGER breaks BEFORE INSERT ON setting WHEN NEW.key = 'bad'
                   BEGIN SELECT RAISE(ABORT, 'no such luck'); END";
-    let mut side = sqlx::SqliteConnection::connect(&url(house.dir.path())).await.unwrap();
+    let mut side = sqlx::SqliteConnection::connect(&url(fixture.dir.path())).await.unwrap();
     sqlx::query(breaks).execute(&mut side).await.unwrap();
 
     let outcomes =
         join_all(
             (0..20).map(|n| {
-                let store = house.store.clone();
+                let store = fixture.store.clone();
                 let (key, value) = if n == 7 { ("bad".to_owned(), "x") } else { (format!("good-{n}"), "x") };
                 async move {
                     store.commit(Transaction::new().append_to_ledger(numbered(n)).write_setting(&key, value)).await
@@ -285,34 +286,37 @@ async fn a_batch_that_fails_leaves_nothing_and_takes_nobody_with_it() {
         assert_eq!(outcome.is_err(), n == 7, "{n}: {outcome:?}");
     }
     assert!(outcomes[7].as_ref().unwrap_err().to_string().contains("no such luck"));
-    let told = house.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
-    assert_eq!(told.len(), 19);
-    assert!(told.iter().all(|entry| *entry != numbered(7)), "the first write of the failed transaction is undone too");
+    let entries = fixture.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
+    assert_eq!(entries.len(), 19);
+    assert!(
+        entries.iter().all(|entry| *entry != numbered(7)),
+        "the first write of the failed transaction is rolled back"
+    );
 }
 
 #[tokio::test]
-async fn a_second_opener_waits_and_is_then_told_who_holds_the_file() {
-    let house = House::new().await;
-    let patience = Duration::from_millis(120);
-    let again = Store::open_with_timeout(&url(house.dir.path()), house.clock.clone(), patience).await;
-    let refusal = again.expect_err("the file is taken").to_string();
+async fn a_second_process_waits_and_its_error_names_the_lock_holder() {
+    let fixture = Fixture::new().await;
+    let timeout = Duration::from_millis(120);
+    let second = Store::open_with_timeout(&url(fixture.dir.path()), fixture.clock.clone(), timeout).await;
+    let refusal = second.expect_err("the file is locked").to_string();
     assert!(refusal.contains("gantry.db.lock"), "{refusal}");
     assert!(refusal.contains(&format!("process {}", std::process::id())), "{refusal}");
 
     let successor = tokio::spawn({
-        let (url, clock) = (url(house.dir.path()), house.clock.clone());
+        let (url, clock) = (url(fixture.dir.path()), fixture.clock.clone());
         async move { Store::open_with_timeout(&url, clock, Duration::from_secs(10)).await }
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
-    house.store.close().await;
-    successor.await.unwrap().expect("it waited for its predecessor to end");
+    fixture.store.close().await;
+    successor.await.unwrap().expect("it waited until the other process ended");
 }
 
 #[tokio::test]
 async fn a_database_of_a_newer_gantry_is_refused() {
-    let house = House::new().await;
-    house.store.close().await;
-    let mut side = sqlx::SqliteConnection::connect(&url(house.dir.path())).await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.store.close().await;
+    let mut side = sqlx::SqliteConnection::connect(&url(fixture.dir.path())).await.unwrap();
     sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
          VALUES (9999, 'from the future', TRUE, x'00', 0)",
@@ -321,7 +325,7 @@ async fn a_database_of_a_newer_gantry_is_refused() {
     .await
     .unwrap();
     side.close().await.unwrap();
-    let refusal = Store::open(&url(house.dir.path()), house.clock.clone()).await.expect_err("too new").to_string();
+    let refusal = Store::open(&url(fixture.dir.path()), fixture.clock.clone()).await.expect_err("too new").to_string();
     assert!(refusal.contains("newer Gantry"), "{refusal}");
 }
 
@@ -335,21 +339,21 @@ async fn a_file_that_is_no_database_is_refused_with_its_name() {
 }
 
 #[tokio::test]
-async fn after_close_everything_is_in_the_one_file_and_the_store_says_that_it_is_closed() {
-    let house = House::new().await;
-    house.store.commit(Transaction::new().write_setting("colour", "blue")).await.unwrap();
-    house.store.close().await;
-    assert!(matches!(house.store.commit(Transaction::new().write_setting("a", "b")).await, Err(StoreError::Closed)));
-    assert!(matches!(house.store.read_setting("colour").await, Err(StoreError::Closed)));
-    assert!(!house.dir.path().join("gantry.db-wal").exists(), "the log was folded into the file");
-    assert_eq!(open(house.dir.path()).await.read_setting("colour").await.unwrap().as_deref(), Some("blue"));
+async fn after_close_all_data_is_in_one_file_and_calls_fail() {
+    let fixture = Fixture::new().await;
+    fixture.store.commit(Transaction::new().write_setting("colour", "blue")).await.unwrap();
+    fixture.store.close().await;
+    assert!(matches!(fixture.store.commit(Transaction::new().write_setting("a", "b")).await, Err(StoreError::Closed)));
+    assert!(matches!(fixture.store.read_setting("colour").await, Err(StoreError::Closed)));
+    assert!(!fixture.dir.path().join("gantry.db-wal").exists(), "the log was folded into the file");
+    assert_eq!(open(fixture.dir.path()).await.read_setting("colour").await.unwrap().as_deref(), Some("blue"));
 }
 
 const CRASH_DIR: &str = "GANTRY_TEST_CRASH_DIR";
 
 /// Writes until it is killed, and prints each acknowledged write.
 #[tokio::test]
-#[ignore = "the child of the next test, which kills it"]
+#[ignore = "the child process of the next test, which kills it"]
 #[expect(clippy::disallowed_methods, reason = "a setting of the test itself, given by its parent")]
 async fn writes_until_it_is_killed() {
     let Ok(dir) = std::env::var(CRASH_DIR) else { return };
@@ -373,7 +377,7 @@ async fn writes_until_it_is_killed() {
 }
 
 #[tokio::test]
-async fn kill_9_loses_nothing_that_was_acknowledged_and_tears_no_batch() {
+async fn kill_9_loses_no_acknowledged_write_and_splits_no_transaction() {
     let dir = TempDir::new().unwrap();
     for round in 0..3 {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -383,10 +387,10 @@ async fn kill_9_loses_nothing_that_was_acknowledged_and_tears_no_batch() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let mut told: Vec<String> = lines.by_ref().take(60 + round * 45).collect();
+        let mut printed: Vec<String> = lines.by_ref().take(60 + round * 45).collect();
         child.kill().unwrap();
         // Lines that were printed before the kill and not read yet count too; the last one may be incomplete.
-        told.extend(lines.filter(|line| !line.ends_with('-')));
+        printed.extend(lines.filter(|line| !line.ends_with('-')));
         child.wait().unwrap();
 
         let store = open(dir.path()).await;
@@ -396,29 +400,29 @@ async fn kill_9_loses_nothing_that_was_acknowledged_and_tears_no_batch() {
             sqlx::query_scalar("SELECT kind FROM ledger").fetch_all(&store.0.readers).await.unwrap();
         let received: Vec<String> =
             sqlx::query_scalar("SELECT key FROM inbox").fetch_all(&store.0.readers).await.unwrap();
-        assert!(told.iter().filter(|line| line.starts_with("said ")).count() > 10, "{told:?}");
-        for line in &told {
+        assert!(printed.iter().filter(|line| line.starts_with("said ")).count() > 10, "{printed:?}");
+        for line in &printed {
             match line.split_once(' ') {
                 Some(("stored", key)) => assert!(received.iter().any(|k| k == key), "round {round} lost {line}"),
                 Some(("said", key)) => assert!(messages.iter().any(|k| k == key), "round {round} lost {line}"),
                 _ => {}
             }
         }
-        assert_eq!(messages.len(), entries.len(), "a transaction is whole or not at all");
+        assert_eq!(messages.len(), entries.len(), "no transaction is split");
         store.close().await;
         std::fs::remove_file(dir.path().join("gantry.db")).unwrap();
     }
 }
 
 #[tokio::test]
-async fn waiters_are_woken_by_what_came_for_them() {
-    let house = House::new().await;
-    let mut woken = house.store.subscribe_wakeups();
-    house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap();
+async fn waiters_are_woken_by_their_own_kind_of_work() {
+    let fixture = Fixture::new().await;
+    let mut woken = fixture.store.subscribe_wakeups();
+    fixture.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap();
     assert_eq!(*woken.borrow_and_update(), Wakeups { inbox: 1, outbox: 0, ..Wakeups::default() });
-    house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap();
-    house.store.commit(Transaction::new().write_setting("a", "b")).await.unwrap();
-    assert!(!woken.has_changed().unwrap(), "a replay and a setting are no work");
-    house.says(post("#deploys", "card", "merging")).await;
+    fixture.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap();
+    fixture.store.commit(Transaction::new().write_setting("a", "b")).await.unwrap();
+    assert!(!woken.has_changed().unwrap(), "a replay and a setting wake no one");
+    fixture.enqueue(post("#deploys", "card", "merging")).await;
     assert_eq!(*woken.borrow_and_update(), Wakeups { inbox: 1, outbox: 1, ..Wakeups::default() });
 }

@@ -64,12 +64,12 @@ impl ReportSummary {
         environments: &[EnvironmentName],
         now: Timestamp,
     ) -> Result<Self, sqlx::Error> {
-        let strays = list_unmapped_reports(&mut *connection, now).await?;
-        let mut last = Vec::new();
+        let unmapped = list_unmapped_reports(&mut *connection, now).await?;
+        let mut last_reports = Vec::new();
         for environment in environments {
-            last.extend(find_last_report(&mut *connection, environment).await?);
+            last_reports.extend(find_last_report(&mut *connection, environment).await?);
         }
-        Ok(Self { unmapped: strays, last_reports: last })
+        Ok(Self { unmapped, last_reports })
     }
 }
 
@@ -97,8 +97,8 @@ async fn list_unmapped_reports(
 impl Transaction {
     /// Records a report that belongs to no artefact, or counts it if its object and reason are known.
     #[must_use]
-    pub fn count_unmapped_report(self, stray: UnmappedReport) -> Self {
-        self.with_operation(CountUnmappedReport(Box::new(stray)))
+    pub fn count_unmapped_report(self, report: UnmappedReport) -> Self {
+        self.with_operation(CountUnmappedReport(Box::new(report)))
     }
 
     /// Deletes the rows of an object, after a later report of it was attributed to artefacts.
@@ -115,9 +115,9 @@ impl Operation for CountUnmappedReport {
     type Output = ();
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
-        let stray = &self.0;
+        let report = &self.0;
         let cut = |text: &str| text.chars().take(MAX_TEXT_LENGTH).collect::<String>();
-        let object = stray.object.clone().unwrap_or_default();
+        let object = report.object.clone().unwrap_or_default();
         sqlx::query(
             "INSERT INTO unmapped_report (environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence,
                  repair, message)
@@ -126,16 +126,16 @@ impl Operation for CountUnmappedReport {
              SET count = unmapped_report.count + 1, last_at = excluded.last_at, sentence = excluded.sentence,
                  repair = excluded.repair, message = excluded.message",
         )
-        .bind(stray.environment.as_ref().map_or("", EnvironmentName::as_str))
-        .bind(cut(&stray.sender))
+        .bind(report.environment.as_ref().map_or("", EnvironmentName::as_str))
+        .bind(cut(&report.sender))
         .bind(object.kind)
         .bind(object.namespace)
         .bind(object.name)
-        .bind(cut(&stray.reason))
-        .bind(to_micros(stray.at))
-        .bind(cut(&stray.problem))
-        .bind(cut(&stray.repair))
-        .bind(cut(&stray.message))
+        .bind(cut(&report.reason))
+        .bind(to_micros(report.at))
+        .bind(cut(&report.problem))
+        .bind(cut(&report.repair))
+        .bind(cut(&report.message))
         .execute(&mut *connection)
         .await?;
         sqlx::query(
@@ -190,7 +190,7 @@ mod tests {
     use crate::adapters::store::{LedgerDetails, LedgerKind, Transaction};
     use crate::clock::Clock;
 
-    fn stray(name: &str, at: Timestamp) -> UnmappedReport {
+    fn report(name: &str, at: Timestamp) -> UnmappedReport {
         UnmappedReport {
             environment: Some(EnvironmentName::new("qa")),
             sender: "Flux".to_owned(),
@@ -208,10 +208,9 @@ mod tests {
     }
 
     fn names(all: &[UnmappedReportGroup]) -> Vec<(String, u64)> {
-        let name = |strays: &UnmappedReportGroup| {
-            strays.last.object.as_ref().map_or("nobody", |object| &object.name).to_owned()
-        };
-        all.iter().map(|strays| (name(strays), strays.count)).collect()
+        let name =
+            |group: &UnmappedReportGroup| group.last.object.as_ref().map_or("nobody", |object| &object.name).to_owned();
+        all.iter().map(|group| (name(group), group.count)).collect()
     }
 
     fn counted(name: &str, count: u64) -> (String, u64) {
@@ -219,18 +218,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_is_counted_and_another_reason_is_another_row_also_after_a_restart() {
+    async fn reports_are_counted_by_object_and_reason_even_after_a_restart() {
         let dir = TempDir::new().unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
         let clock = Clock::new_manual(start);
         let store = open(&dir, &clock).await;
         let later = start + SignedDuration::from_secs(5);
-        let last = UnmappedReport { message: "x".repeat(5_000), ..stray("apps", later) };
+        let last = UnmappedReport { message: "x".repeat(5_000), ..report("apps", later) };
         let unread =
-            UnmappedReport { environment: None, object: None, reason: "unread".to_owned(), ..stray("apps", start) };
-        let other = UnmappedReport { reason: "not_there".to_owned(), ..stray("apps", start) };
+            UnmappedReport { environment: None, object: None, reason: "unread".to_owned(), ..report("apps", start) };
+        let other = UnmappedReport { reason: "not_there".to_owned(), ..report("apps", start) };
         let transaction = Transaction::new()
-            .count_unmapped_report(stray("apps", start))
+            .count_unmapped_report(report("apps", start))
             .count_unmapped_report(unread.clone())
             .count_unmapped_report(other);
         store.commit(transaction.count_unmapped_report(last)).await.unwrap();
@@ -246,7 +245,7 @@ mod tests {
         let object = ControllerObject::new("Kustomization", "flux-system", "apps").unwrap();
         let mapped = Transaction::new().forget_unmapped_reports(EnvironmentName::new("prod"), "Flux", object.clone());
         store.commit(mapped).await.unwrap();
-        assert_eq!(store.list_unmapped_reports().await.unwrap().len(), 3, "another environment's");
+        assert_eq!(store.list_unmapped_reports().await.unwrap().len(), 3, "the rows of another environment stay");
         store
             .commit(Transaction::new().forget_unmapped_reports(EnvironmentName::new("qa"), "Flux", object))
             .await
@@ -256,13 +255,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_pushes_out_the_oldest_and_time_does_the_rest() {
+    async fn a_flood_displaces_the_oldest_rows_and_old_rows_are_pruned() {
         let dir = TempDir::new().unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
         let clock = Clock::new_manual(start);
         let store = open(&dir, &clock).await;
         // Most of them have the same time.
-        let flood = (0..600).map(|n| stray(&format!("n{n:03}"), start + SignedDuration::from_micros((n == 0).into())));
+        let flood = (0..600).map(|n| report(&format!("n{n:03}"), start + SignedDuration::from_micros((n == 0).into())));
         store.commit(flood.fold(Transaction::new(), Transaction::count_unmapped_report)).await.unwrap();
         let all = store.list_unmapped_reports().await.unwrap();
         assert_eq!(all.len(), 500);

@@ -57,8 +57,8 @@ pub(super) struct QueuedOperation<O: Operation> {
 }
 
 impl<O: Operation> QueuedOperation<O> {
-    pub(super) fn new(operation: O, answer: oneshot::Sender<Result<O::Output, StoreError>>) -> Self {
-        Self { operation, output: None, result_sender: answer }
+    pub(super) fn new(operation: O, result_sender: oneshot::Sender<Result<O::Output, StoreError>>) -> Self {
+        Self { operation, output: None, result_sender }
     }
 }
 
@@ -77,9 +77,9 @@ impl<O: Operation> WriteJob for QueuedOperation<O> {
     }
 
     fn send_result(self: Box<Self>, committed: Result<(), StoreError>) {
-        let Self { output, result_sender: answer, .. } = *self;
+        let Self { output, result_sender, .. } = *self;
         // The caller may be gone; the operation is stored all the same.
-        let _ = answer.send(committed.and_then(|()| output.ok_or(StoreError::Closed)));
+        let _ = result_sender.send(committed.and_then(|()| output.ok_or(StoreError::Closed)));
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) async fn run(
     clock: Clock,
     mut queue: mpsc::Receiver<Box<dyn WriteJob>>,
     prune: impl Operation<Output = ()>,
-    wake: watch::Sender<Wakeups>,
+    wakeup_sender: watch::Sender<Wakeups>,
     closing: CancellationToken,
     metrics: WriterMetrics,
 ) {
@@ -174,21 +174,21 @@ pub(super) async fn run(
             prune_at = now + PRUNE_INTERVAL;
         }
         // Disk time is real time: the test clock cannot measure it.
-        let began = Instant::now();
+        let started = Instant::now();
         let committed = match connection.ensure_open().await {
             Ok(open) => {
                 commit_group(open, now, is_prune_due.then_some(&prune), &mut group).await.map_err(StoreError::from)
             }
             Err(error) => Err(error),
         };
-        metrics.commit_durations.observe(began.elapsed().as_secs_f64());
+        metrics.commit_durations.observe(started.elapsed().as_secs_f64());
         match committed {
             Ok((outcomes, woken)) => {
                 for (job, outcome) in group.drain(..).zip(outcomes) {
                     job.send_result(outcome);
                 }
                 if woken != Wakeups::default() {
-                    wake.send_modify(|wakes| *wakes += woken);
+                    wakeup_sender.send_modify(|wakes| *wakes += woken);
                 }
             }
             Err(error) => {

@@ -67,14 +67,14 @@ fn queries() -> Queries {
 }
 
 #[tokio::test]
-async fn every_query_is_one_that_the_engine_can_prepare() {
+async fn the_engine_can_prepare_every_query() {
     let queries = queries();
     assert!(queries.whole.len() > 60, "{} queries were found", queries.whole.len());
     assert_eq!(queries.computed, 3, "probe.rs and open.rs have statements in variables, which their tests run");
-    let house = House::new().await;
-    let mut connection = house.store.0.readers.acquire().await.unwrap();
+    let fixture = Fixture::new().await;
+    let mut connection = fixture.store.0.readers.acquire().await.unwrap();
     let wrong = (&mut *connection).prepare(AssertSqlSafe("SELECT nothing FROM inbox").into_sql_str()).await;
-    assert!(wrong.is_err(), "the engine looks at the columns");
+    assert!(wrong.is_err(), "the engine checks the columns");
     for query in queries.whole {
         let prepared = (&mut *connection).prepare(AssertSqlSafe(query.clone()).into_sql_str()).await;
         assert!(prepared.is_ok(), "{:?}: {query}", prepared.err());
@@ -83,13 +83,13 @@ async fn every_query_is_one_that_the_engine_can_prepare() {
 
 /// Runs the statements that are built at run time, in all of their forms.
 #[tokio::test]
-async fn every_query_that_is_built_at_run_time_can_be_run() {
+async fn every_query_built_at_run_time_can_be_executed() {
     assert_eq!(queries().built, 9, "a query was added or removed: run it below");
-    let House { store, .. } = &House::new().await;
+    let Fixture { store, .. } = &Fixture::new().await;
     let (checkout, qa) = (ArtefactName::new("checkout"), EnvironmentName::new("qa"));
-    for line in [InboxQueue::Requests, InboxQueue::Webhooks] {
-        assert!(store.list_due_inbox_items(line, 1).await.unwrap().is_empty());
-        assert_eq!(store.find_next_inbox_due(line, start()).await.unwrap(), None);
+    for queue in [InboxQueue::Requests, InboxQueue::Webhooks] {
+        assert!(store.list_due_inbox_items(queue, 1).await.unwrap().is_empty());
+        assert_eq!(store.find_next_inbox_due(queue, start()).await.unwrap(), None);
     }
     assert!(store.list_recent_sightings(&[&checkout], 1).await.unwrap().is_empty());
     assert_eq!(store.list_newest_entries(LedgerKind::Report, 1).await.unwrap(), []);

@@ -22,7 +22,7 @@ use crate::domain::model::message::{FallbackRecipient, MessageFile, MessageLink}
 use crate::domain::rules::merge_condition::MergeCondition;
 use crate::domain::view::history::ArrivalDetails;
 
-fn assert_comes_back<B: StoredBody>(value: &B::Domain)
+fn assert_round_trip<B: StoredBody>(value: &B::Domain)
 where
     B::Domain: Clone + std::fmt::Debug + PartialEq,
 {
@@ -38,7 +38,7 @@ fn person(name: &str) -> PersonId {
     PersonId::new(name)
 }
 
-fn trouble() -> RetryState {
+fn retry_state() -> RetryState {
     RetryState { since: later(1), tries: 3, why: "502".into() }
 }
 
@@ -84,17 +84,17 @@ fn awaiting() -> ApprovalState {
         .map(|why| IgnoredReview { login: "octocat".into(), why })
         .into(),
         voided: Some(VoidedApprovals { at: later(6), count: 1, why: VoidReason::Pushed { commit: "abc".into() } }),
-        trouble: Some(trouble()),
+        trouble: Some(retry_state()),
     }
 }
 
-fn silence(
+fn stall_diagnosis(
     branch: BranchFinding,
     build: BuildFinding,
     image: ImageFinding,
     said: ReportedOutcome,
 ) -> Box<StallDiagnosis> {
-    let word = ControllerMessage {
+    let message = ControllerMessage {
         by: "Flux".into(),
         said,
         text: "applied".into(),
@@ -102,7 +102,7 @@ fn silence(
         at: later(7),
     };
     let runs = Some(RunningInstead { version: "1.4".into(), untold: true });
-    Box::new(StallDiagnosis { looked_at: later(8), branch, build, image, word: Some(word), runs })
+    Box::new(StallDiagnosis { looked_at: later(8), branch, build, image, word: Some(message), runs })
 }
 
 fn deploying() -> DeployState {
@@ -120,7 +120,7 @@ fn deploying() -> DeployState {
             other(CoDeployedState::Fails { reason: "OOMKilled".into() }),
             other(CoDeployedState::Unknown),
         ],
-        trouble: Some(trouble()),
+        trouble: Some(retry_state()),
         approvals: vec![approval(ApprovalPlatform::Slack)],
         by_hand: Some("octocat".into()),
         unseen: Some(sample::sha('b')),
@@ -128,7 +128,7 @@ fn deploying() -> DeployState {
         rolled_back: Some(RollbackStatus::Done { by: sample::change().id, at: later(11) }),
         built_at: Some(later(12)),
         seen_at: Some(later(13)),
-        silence: Some(silence(
+        silence: Some(stall_diagnosis(
             BranchFinding::MovedOn { to: sample::sha('d') },
             BuildFinding::Failed { names: vec!["build".into()], url: Some("https://ci".into()) },
             ImageFinding::Missing { name: "checkout".into() },
@@ -151,7 +151,7 @@ fn stages() -> Vec<Stage> {
             voided: Some(VoidedApprovals { at: later(6), count: 1, why: VoidReason::BranchMoved }),
             ..awaiting()
         }),
-        Stage::Merging(MergeState { begun: true, trouble: Some(trouble()), awaiting: Some(Box::new(awaiting())) }),
+        Stage::Merging(MergeState { begun: true, trouble: Some(retry_state()), awaiting: Some(Box::new(awaiting())) }),
         with(|deploying| deploying.tag = ResultTag::NotYet),
         with(|deploying| deploying.tag = ResultTag::Made { name: "qa/1".into(), at: later(1) }),
         with(|deploying| deploying.tag = ResultTag::Missing { why: "protected".into() }),
@@ -159,7 +159,7 @@ fn stages() -> Vec<Stage> {
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Begun { by: sample::change().id })),
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Impossible { why: "nothing ran".into() })),
         with(|deploying| {
-            deploying.silence = Some(silence(
+            deploying.silence = Some(stall_diagnosis(
                 BranchFinding::AsMerged,
                 BuildFinding::NotNeeded,
                 ImageFinding::Untold,
@@ -168,21 +168,21 @@ fn stages() -> Vec<Stage> {
         }),
         with(|deploying| {
             let (build, image) = (BuildFinding::NotBegun, ImageFinding::There { tag: "1".into() });
-            deploying.silence = Some(silence(BranchFinding::Gone, build, image, ReportedOutcome::Progressing));
+            deploying.silence = Some(stall_diagnosis(BranchFinding::Gone, build, image, ReportedOutcome::Progressing));
         }),
         with(|deploying| {
             let why = || "502".to_owned();
             let (build, image) = (BuildFinding::Unread { why: why() }, ImageFinding::Unread { why: why() });
             deploying.silence =
-                Some(silence(BranchFinding::Unread { why: why() }, build, image, ReportedOutcome::Failed));
+                Some(stall_diagnosis(BranchFinding::Unread { why: why() }, build, image, ReportedOutcome::Failed));
         }),
         with(|deploying| {
             let build = BuildFinding::Running { names: vec!["build".into()] };
             deploying.silence =
-                Some(silence(BranchFinding::AsMerged, build, ImageFinding::Untold, ReportedOutcome::Failed));
+                Some(stall_diagnosis(BranchFinding::AsMerged, build, ImageFinding::Untold, ReportedOutcome::Failed));
         }),
         with(|deploying| {
-            deploying.silence = Some(silence(
+            deploying.silence = Some(stall_diagnosis(
                 BranchFinding::AsMerged,
                 BuildFinding::Done,
                 ImageFinding::Untold,
@@ -213,11 +213,11 @@ fn stages() -> Vec<Stage> {
 }
 
 #[test]
-fn a_change_comes_back_in_every_stage() {
+fn a_change_round_trips_in_every_stage() {
     let mut names = std::collections::BTreeSet::new();
     for stage in stages() {
         names.insert(stage.name());
-        assert_eq!(LedgerKind::from(&stage).as_str(), stage.name(), "the ledger calls a stage by its name");
+        assert_eq!(LedgerKind::from(&stage).as_str(), stage.name(), "the ledger uses the name of the stage");
         let result = ResultCommit { base: sample::sha('1'), head: sample::sha('2') };
         let frozen = ResultBranch {
             branch: "gantry/1".into(),
@@ -228,15 +228,15 @@ fn a_change_comes_back_in_every_stage() {
         };
         let mut change = Change { stage, frozen: Some(frozen), request: Some("r1".into()), ..sample::change() };
         change.taken_up_at = Some(later(23));
-        assert_comes_back::<StoredChange>(&change);
+        assert_round_trip::<StoredChange>(&change);
         change.plan.direction = Direction::Rollback(sample::rollback());
-        assert_comes_back::<StoredChange>(&change);
+        assert_round_trip::<StoredChange>(&change);
     }
     assert_eq!(names.len(), 12, "all stages: {names:?}");
 }
 
 #[test]
-fn a_message_comes_back_wherever_it_goes() {
+fn a_message_round_trips_for_every_destination() {
     let key = || MessageKey::new("card:1");
     let url = || ResponseUrl { url: "https://hooks.slack.com/1".into(), until: later(1) };
     let asked = Some(FallbackRecipient { person: person("U0ALICE"), channel: Some("C1".into()) });
@@ -253,7 +253,7 @@ fn a_message_comes_back_wherever_it_goes() {
         Destination::Home { person: person("U0ALICE"), key: key() },
         Destination::Reply { response_url: url(), in_channel: true, replace: true },
     ] {
-        assert_comes_back::<StoredMessage>(&Message {
+        assert_round_trip::<StoredMessage>(&Message {
             to,
             text: "text".into(),
             blocks: vec![json!({ "type": "divider" })],
@@ -268,7 +268,7 @@ fn a_message_comes_back_wherever_it_goes() {
 }
 
 #[test]
-fn the_details_of_the_ledger_come_back() {
+fn ledger_details_round_trip() {
     let version = sample::plan().version;
     let overridden = crate::domain::rules::gate::GateOverride {
         by: person("U0ALICE"),
@@ -310,6 +310,6 @@ fn the_details_of_the_ledger_come_back() {
             reason: "not_in_channel".into(),
         },
     ] {
-        assert_comes_back::<StoredLedgerDetails>(&details);
+        assert_round_trip::<StoredLedgerDetails>(&details);
     }
 }
