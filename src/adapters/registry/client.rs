@@ -70,9 +70,9 @@ impl Client {
     pub(super) fn with_timeouts(
         mirrors: &BTreeMap<String, String>,
         logins: &BTreeMap<String, RegistryLogin>,
-        patience: RegistryTimeouts,
+        timeouts: RegistryTimeouts,
     ) -> Result<Self, RegistryError> {
-        let mut plain = Vec::new();
+        let mut plain_http_hosts = Vec::new();
         let mut hosts = BTreeMap::new();
         for (registry, url) in mirrors {
             let (scheme, host) = url.split_once("://").unwrap_or(("", url));
@@ -83,22 +83,23 @@ impl Client {
                 )));
             }
             if scheme == "http" {
-                plain.push(host.to_owned());
+                plain_http_hosts.push(host.to_owned());
             }
             hosts.insert(registry.clone(), host.to_owned());
         }
         let config = ClientConfig {
-            protocol: ClientProtocol::HttpsExcept(plain.clone()),
+            protocol: ClientProtocol::HttpsExcept(plain_http_hosts.clone()),
             platform_resolver: Some(Box::new(pick_platform)),
-            connect_timeout: Some(patience.connect),
-            read_timeout: Some(patience.read),
+            connect_timeout: Some(timeouts.connect),
+            read_timeout: Some(timeouts.read),
             user_agent: USER_AGENT,
             ..ClientConfig::default()
         };
         let oci = oci_client::Client::try_from(config)
             .map_err(|error| RegistryError::Other(format!("the client cannot be built: {error}")))?;
-        let (mirrors, plain, logins) = (Arc::new(hosts), Arc::new(plain), Arc::new(logins.clone()));
-        Ok(Self { oci, timeouts: patience, mirrors, plain_http_hosts: plain, logins })
+        let (mirrors, plain_http_hosts, logins) =
+            (Arc::new(hosts), Arc::new(plain_http_hosts), Arc::new(logins.clone()));
+        Ok(Self { oci, timeouts, mirrors, plain_http_hosts, logins })
     }
 
     /// The digest of the image's manifest; `None` if the registry does not have the image.
@@ -116,25 +117,25 @@ impl Client {
     }
 
     async fn read_revision(&self, reference: &Reference) -> Result<Option<String>, OciDistributionError> {
-        let annotated =
+        let find_revision =
             |annotations: &Option<BTreeMap<String, String>>| annotations.as_ref()?.get(REVISION_KEY).cloned();
-        let login = self.find_auth(reference);
-        let (manifest, _) = self.oci.pull_manifest(reference, &login).await?;
+        let auth = self.find_auth(reference);
+        let (manifest, _) = self.oci.pull_manifest(reference, &auth).await?;
         let manifest = match manifest {
             OciManifest::Image(manifest) => manifest,
             OciManifest::ImageIndex(index) => {
-                if let Some(revision) = annotated(&index.annotations) {
+                if let Some(revision) = find_revision(&index.annotations) {
                     return Ok(Some(revision));
                 }
                 let Some(digest) = pick_platform(&index.manifests) else { return Ok(None) };
-                let part = reference.clone_with_digest(digest);
-                match self.oci.pull_manifest(&part, &login).await? {
+                let platform_reference = reference.clone_with_digest(digest);
+                match self.oci.pull_manifest(&platform_reference, &auth).await? {
                     (OciManifest::Image(manifest), _) => manifest,
                     (OciManifest::ImageIndex(_), _) => return Ok(None),
                 }
             }
         };
-        match annotated(&manifest.annotations) {
+        match find_revision(&manifest.annotations) {
             Some(revision) => Ok(Some(revision)),
             None => self.read_revision_label(reference, &manifest).await,
         }
@@ -157,8 +158,8 @@ impl Client {
         let size = usize::try_from(manifest.config.size).unwrap_or(0).min(MAX_CONFIG_BYTES);
         // If the registry sends more bytes than it announced, the buffer overflows, which is an error.
         let mut bytes = vec![0; size];
-        let mut into = std::io::Cursor::new(bytes.as_mut_slice());
-        self.oci.pull_blob(reference, &manifest.config, &mut into).await?;
+        let mut cursor = std::io::Cursor::new(bytes.as_mut_slice());
+        self.oci.pull_blob(reference, &manifest.config, &mut cursor).await?;
         let config: WireImageConfig = serde_json::from_slice(&bytes)?;
         Ok(config.config.and_then(|settings| settings.labels).and_then(|mut labels| labels.remove(REVISION_KEY)))
     }
@@ -204,30 +205,30 @@ impl Client {
         reference: &Reference,
         query: impl Future<Output = Result<T, OciDistributionError>>,
     ) -> Result<Option<T>, RegistryError> {
-        let asking = async {
+        let response = async {
             match await_response(query).await {
-                Err(RegistryError::Unauthorised(said)) => Err(self.explain_refusal(reference, &said).await),
+                Err(RegistryError::Unauthorised(message)) => Err(self.explain_refusal(reference, &message).await),
                 answer => answer,
             }
         };
-        tokio::time::timeout(self.timeouts.total, asking).await.unwrap_or_else(|_| Err(self.timeout_error()))
+        tokio::time::timeout(self.timeouts.total, response).await.unwrap_or_else(|_| Err(self.timeout_error()))
     }
 
     /// If oci-client gets no token, it continues without one and hides the reason. A request for the token alone
     /// returns it.
-    async fn explain_refusal(&self, reference: &Reference, said: &str) -> RegistryError {
+    async fn explain_refusal(&self, reference: &Reference, message: &str) -> RegistryError {
         match await_response(self.oci.auth(reference, &self.find_auth(reference), RegistryOperation::Pull)).await {
             Err(RegistryError::Unauthorised(why)) => self.unauthorised_error(reference, &why),
             Err(error @ RegistryError::Unavailable(_)) => error,
-            _ => self.unauthorised_error(reference, said),
+            _ => self.unauthorised_error(reference, message),
         }
     }
 
-    pub(super) fn unauthorised_error(&self, reference: &Reference, said: &str) -> RegistryError {
+    pub(super) fn unauthorised_error(&self, reference: &Reference, message: &str) -> RegistryError {
         let host = reference.resolve_registry();
         RegistryError::Unauthorised(match self.find_auth(reference) {
-            RegistryAuth::Anonymous => format!("`registry.docker_config` has no login for {host} ({said})"),
-            _ => format!("the login that `registry.docker_config` has for {host} does not suffice ({said})"),
+            RegistryAuth::Anonymous => format!("`registry.docker_config` has no login for {host} ({message})"),
+            _ => format!("the login that `registry.docker_config` has for {host} does not suffice ({message})"),
         })
     }
 
@@ -238,11 +239,14 @@ impl Client {
 
 /// All platforms of an image are built from one commit, so any of them will do. Attestations belong to no platform.
 fn pick_platform(entries: &[ImageIndexEntry]) -> Option<String> {
-    let real = |entry: &&ImageIndexEntry| {
+    let is_platform = |entry: &&ImageIndexEntry| {
         entry.platform.as_ref().is_none_or(|platform| platform.os.to_string() != "unknown")
-            && entry.annotations.as_ref().is_none_or(|notes| !notes.contains_key("vnd.docker.reference.type"))
+            && entry
+                .annotations
+                .as_ref()
+                .is_none_or(|annotations| !annotations.contains_key("vnd.docker.reference.type"))
     };
-    entries.iter().find(real).map(|entry| entry.digest.clone())
+    entries.iter().find(is_platform).map(|entry| entry.digest.clone())
 }
 
 async fn await_response<T>(
@@ -263,16 +267,16 @@ fn map_error<T>(error: OciDistributionError) -> Result<Option<T>, RegistryError>
             Ok(None)
         }
         OciDistributionError::RegistryError { envelope, url } => {
-            let any = |codes: &[OciErrorCode]| envelope.errors.iter().any(|error| codes.contains(&error.code));
-            let said = || truncate_text(&format!("{url}: {envelope}"));
-            if any(&[ManifestUnknown, NameUnknown, NotFound]) {
+            let has_code = |codes: &[OciErrorCode]| envelope.errors.iter().any(|error| codes.contains(&error.code));
+            let message = || truncate_text(&format!("{url}: {envelope}"));
+            if has_code(&[ManifestUnknown, NameUnknown, NotFound]) {
                 Ok(None)
-            } else if any(&[Unauthorized, Denied]) {
-                Err(RegistryError::Unauthorised(said()))
-            } else if any(&[Toomanyrequests]) {
-                Err(RegistryError::Unavailable(said()))
+            } else if has_code(&[Unauthorized, Denied]) {
+                Err(RegistryError::Unauthorised(message()))
+            } else if has_code(&[Toomanyrequests]) {
+                Err(RegistryError::Unavailable(message()))
             } else {
-                Err(RegistryError::Other(said()))
+                Err(RegistryError::Other(message()))
             }
         }
         OciDistributionError::AuthenticationFailure(why)

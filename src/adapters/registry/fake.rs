@@ -23,7 +23,7 @@ struct FakeRegistryState {
     answers: HashMap<String, CannedResponse>,
     required_auth: RequiredAuth,
     delay: Duration,
-    seen: Vec<String>,
+    requests: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -92,8 +92,8 @@ impl FakeRegistry {
             "layers": [], "annotations": annotations }))
     }
 
-    pub(super) fn require_auth(&self, lock: RequiredAuth) {
-        self.0.lock().unwrap().required_auth = lock;
+    pub(super) fn require_auth(&self, required_auth: RequiredAuth) {
+        self.0.lock().unwrap().required_auth = required_auth;
     }
 
     pub(super) fn delay(&self, delay: Duration) {
@@ -101,8 +101,8 @@ impl FakeRegistry {
     }
 
     /// The requests, oldest first: `GET /v2/`.
-    pub(super) fn seen(&self) -> Vec<String> {
-        self.0.lock().unwrap().seen.clone()
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.0.lock().unwrap().requests.clone()
     }
 
     pub(super) async fn listen(&self) -> String {
@@ -130,24 +130,24 @@ impl FakeRegistry {
 
 async fn answer(State(fake): State<FakeRegistry>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    let whole = request.uri().path_and_query().unwrap().to_string();
-    let (known, required_auth, delay) = {
-        let mut inside = fake.0.lock().unwrap();
-        inside.seen.push(format!("{} {whole}", request.method()));
-        let known = inside.answers.get(&whole).or_else(|| inside.answers.get(&path)).cloned();
-        (known, inside.required_auth.clone(), inside.delay)
+    let path_and_query = request.uri().path_and_query().unwrap().to_string();
+    let (canned, required_auth, delay) = {
+        let mut state = fake.0.lock().unwrap();
+        state.requests.push(format!("{} {path_and_query}", request.method()));
+        let canned = state.answers.get(&path_and_query).or_else(|| state.answers.get(&path)).cloned();
+        (canned, state.required_auth.clone(), state.delay)
     };
     tokio::time::sleep(delay).await;
     let header = |headers: &HeaderMap, name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
-    let shown = header(request.headers(), "authorization").unwrap_or_default();
+    let authorization = header(request.headers(), "authorization").unwrap_or_default();
     let host = header(request.headers(), "host").unwrap();
-    let (key, challenge) = match required_auth {
+    let (expected, challenge) = match required_auth {
         RequiredAuth::Open => (String::new(), None),
-        RequiredAuth::Basic(key) => (key.to_owned(), Some("Basic realm=\"fake\"".to_owned())),
+        RequiredAuth::Basic(expected) => (expected.to_owned(), Some("Basic realm=\"fake\"".to_owned())),
         RequiredAuth::Bearer(login, token) => {
             if path == "/token" {
                 let scope = "/token?scope=repository%3Aacme%2Fcheckout%3Apull&service=fake";
-                if shown != login || whole != scope {
+                if authorization != login || path_and_query != scope {
                     return (StatusCode::UNAUTHORIZED, "no such user").into_response();
                 }
                 return axum::Json(json!({ "token": token })).into_response();
@@ -156,23 +156,23 @@ async fn answer(State(fake): State<FakeRegistry>, request: Request) -> Response 
         }
         RequiredAuth::BearerNowhere => ("-".to_owned(), Some("Bearer realm=\"http://127.0.0.1:1/token\"".to_owned())),
     };
-    if let Some(challenge) = challenge.filter(|_| shown != key) {
+    if let Some(challenge) = challenge.filter(|_| authorization != expected) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)]).into_response();
     }
     if path == "/v2/" {
         return StatusCode::OK.into_response();
     }
-    let known = known.unwrap_or_else(|| {
+    let canned = canned.unwrap_or_else(|| {
         let code = if path.contains("/blobs/") { "BLOB_UNKNOWN" } else { "MANIFEST_UNKNOWN" };
         let body = json!({ "errors": [{ "code": code, "message": "not here" }] }).to_string();
         CannedResponse { status: 404, kind: "application/json", body, link: None }
     });
-    let status = StatusCode::from_u16(known.status).unwrap();
-    let mut response = (status, [(header::CONTENT_TYPE, known.kind)], known.body.clone()).into_response();
-    if known.status == 200 {
-        response.headers_mut().insert("docker-content-digest", digest(&known.body).parse().unwrap());
+    let status = StatusCode::from_u16(canned.status).unwrap();
+    let mut response = (status, [(header::CONTENT_TYPE, canned.kind)], canned.body.clone()).into_response();
+    if canned.status == 200 {
+        response.headers_mut().insert("docker-content-digest", digest(&canned.body).parse().unwrap());
     }
-    if let Some(link) = known.link {
+    if let Some(link) = canned.link {
         response.headers_mut().insert(header::LINK, link.parse().unwrap());
     }
     response

@@ -51,9 +51,9 @@ fn is_host(text: &str) -> bool {
 
 /// Lower-case words, joined by a dot, one or two underscores, or dashes.
 fn is_component(text: &str) -> bool {
-    let of_a_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let joint = |joint: &str| matches!(joint, "." | "_" | "__") || joint.bytes().all(|b| b == b'-');
-    text.starts_with(of_a_word) && text.ends_with(of_a_word) && text.split(of_a_word).all(joint)
+    let is_word_char = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_separator = |text: &str| matches!(text, "." | "_" | "__") || text.bytes().all(|b| b == b'-');
+    text.starts_with(is_word_char) && text.ends_with(is_word_char) && text.split(is_word_char).all(is_separator)
 }
 
 #[cfg(test)]
@@ -62,12 +62,12 @@ mod tests {
 
     use super::*;
 
-    fn ours(text: &str) -> Option<Reference> {
+    fn convert(text: &str) -> Option<Reference> {
         to_reference(&Image::parse(text))
     }
 
     #[test]
-    fn what_registries_have_is_read_as_the_library_reads_it() {
+    fn valid_images_are_converted_as_the_library_parses_them() {
         let digest = format!("sha256:{}", "f".repeat(64));
         for text in [
             "busybox",
@@ -82,12 +82,12 @@ mod tests {
             &format!("ghcr.io/acme/checkout@{digest}"),
             &format!("ghcr.io/acme/checkout:1@{digest}"),
         ] {
-            assert_eq!(ours(text), Some(text.parse().unwrap()), "{text}");
+            assert_eq!(convert(text), Some(text.parse().unwrap()), "{text}");
         }
     }
 
     #[test]
-    fn what_no_registry_has_is_refused() {
+    fn invalid_images_are_refused() {
         let long = "a".repeat(256);
         for text in [
             "",
@@ -107,16 +107,16 @@ mod tests {
             &format!("ghcr.io/{long}:1"),
             &format!("ghcr.io/a:{long}"),
         ] {
-            assert_eq!(ours(text), None, "{text}");
+            assert_eq!(convert(text), None, "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn nothing_is_taken_that_the_library_would_read_otherwise(
+        fn no_image_is_converted_that_the_library_parses_differently(
             text in "([a-z.-]{0,4}[.:]?[a-z0-9]{0,3}/)?[a-zA-Z0-9._/-]{0,8}(:[a-zA-Z0-9._-]{0,4})?(@sha256:[a-f]{63,65})?"
         ) {
-            if let Some(reference) = ours(&text) {
+            if let Some(reference) = convert(&text) {
                 prop_assert_eq!(Ok(reference), text.parse::<Reference>());
             }
         }

@@ -37,9 +37,9 @@ impl Client {
     }
 
     async fn fetch_all_pages(&self, reference: &Reference) -> Result<Vec<String>, RegistryError> {
-        let login = self.find_auth(reference);
+        let auth = self.find_auth(reference);
         let token =
-            self.run_query(reference, self.oci.auth(reference, &login, RegistryOperation::Pull)).await?.flatten();
+            self.run_query(reference, self.oci.auth(reference, &auth, RegistryOperation::Pull)).await?.flatten();
         // Tags are requested so seldom that no client is kept. Redirects are not followed: they could lead to any host.
         let http = reqwest::Client::builder()
             .connect_timeout(self.timeouts.connect)
@@ -60,7 +60,7 @@ impl Client {
         for _ in 0..MAX_PAGES {
             let Some(url) = next.take().filter(|_| tags.len() < MAX_TAGS) else { break };
             let request = http.get(Url::clone(&url));
-            let request = match (&token, &login) {
+            let request = match (&token, &auth) {
                 (Some(token), _) => request.bearer_auth(token),
                 (None, RegistryAuth::Basic(user, password)) => request.basic_auth(user, Some(password)),
                 (None, _) => request,
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_is_found_among_links() {
+    fn the_next_page_is_found_in_the_link_header() {
         let next = |values: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in values {

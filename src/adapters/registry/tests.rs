@@ -22,12 +22,12 @@ async fn revision(fake: &FakeRegistry, tag: &str) -> Result<Option<String>, Regi
 }
 
 #[tokio::test]
-async fn an_image_is_there_or_not() {
+async fn an_image_exists_or_not() {
     let fake = FakeRegistry::default();
     let digest = fake.image("1.4", &json!({}), &json!({}));
     let client = fake.client().await;
     assert_eq!(client.fetch_digest(&image("1.4")).await, Ok(Some(digest.clone())));
-    assert_eq!(fake.seen().last().unwrap(), "HEAD /v2/acme/checkout/manifests/1.4?ns=ghcr.io");
+    assert_eq!(fake.requests().last().unwrap(), "HEAD /v2/acme/checkout/manifests/1.4?ns=ghcr.io");
     assert_eq!(client.fetch_digest(&image("1.5")).await, Ok(None));
     let by_digest = Image::parse(&format!("ghcr.io/acme/checkout@{digest}"));
     assert_eq!(client.fetch_digest(&by_digest).await, Ok(Some(digest)));
@@ -35,18 +35,18 @@ async fn an_image_is_there_or_not() {
 }
 
 #[tokio::test]
-async fn a_login_opens_what_is_locked_by_a_password_and_by_a_token() {
-    let opens = [
+async fn logins_work_for_basic_and_bearer_authentication() {
+    let cases = [
         (RequiredAuth::Basic(BOB), Some(bob("s3cr3t"))),
         (RequiredAuth::Bearer(BOB, "t0k"), Some(bob("s3cr3t"))),
         (RequiredAuth::Bearer("", "t0k"), None),
         (RequiredAuth::Bearer(BOB, "t0k"), Some(RegistryLogin::Token("t0k".into()))),
     ];
-    for (lock, login) in opens {
+    for (required_auth, login) in cases {
         let fake = FakeRegistry::default();
         let digest = fake.image("1.4", &json!({}), &json!({ REVISION: SHA }));
         fake.tags(FIRST, &["1.4"], None);
-        fake.require_auth(lock);
+        fake.require_auth(required_auth);
         let client = fake.client_as(login.clone()).await;
         assert_eq!(client.fetch_digest(&image("1.4")).await, Ok(Some(digest)), "{login:?}");
         assert_eq!(client.fetch_revision(&image("1.4")).await, Ok(Some(SHA.to_owned())), "{login:?}");
@@ -55,15 +55,15 @@ async fn a_login_opens_what_is_locked_by_a_password_and_by_a_token() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_told_in_a_sentence_without_it() {
-    for lock in [RequiredAuth::Basic(BOB), RequiredAuth::Bearer(BOB, "t0k")] {
+async fn a_wrong_password_is_an_error_that_does_not_contain_it() {
+    for required_auth in [RequiredAuth::Basic(BOB), RequiredAuth::Bearer(BOB, "t0k")] {
         for login in [None, Some(bob("wr0ng")), Some(RegistryLogin::Token("wr0ng".into()))] {
             let fake = FakeRegistry::default();
             fake.image("1.4", &json!({}), &json!({}));
             fake.tags(FIRST, &["1.4"], None);
-            fake.require_auth(lock.clone());
+            fake.require_auth(required_auth.clone());
             let client = fake.client_as(login.clone()).await;
-            let said = if login.is_none() {
+            let expected = if login.is_none() {
                 "the registry refuses us: `registry.docker_config` has no login for 127.0.0.1:"
             } else {
                 "the registry refuses us: the login that `registry.docker_config` has for 127.0.0.1:"
@@ -74,14 +74,14 @@ async fn a_wrong_password_is_told_in_a_sentence_without_it() {
                 client.list_tags("ghcr.io/acme/checkout").await.unwrap_err(),
             ] {
                 assert!(matches!(error, RegistryError::Unauthorised(_)), "{login:?} {error:?}");
-                assert!(error.to_string().starts_with(said) && !format!("{error:?}").contains("wr0ng"), "{error}");
+                assert!(error.to_string().starts_with(expected) && !format!("{error:?}").contains("wr0ng"), "{error}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_mirror_is_not_shown_the_password_of_the_registry_that_it_stands_for() {
+async fn a_mirror_does_not_get_the_password_of_its_registry() {
     let fake = FakeRegistry::default();
     fake.image("1.4", &json!({}), &json!({}));
     fake.require_auth(RequiredAuth::Basic(BOB));
@@ -92,7 +92,7 @@ async fn a_mirror_is_not_shown_the_password_of_the_registry_that_it_stands_for()
 }
 
 #[tokio::test]
-async fn a_token_service_that_is_away_is_no_refusal() {
+async fn an_unreachable_token_service_is_unavailable_and_not_a_refusal() {
     let fake = FakeRegistry::default();
     fake.require_auth(RequiredAuth::BearerNowhere);
     let client = fake.client_as(Some(bob("s3cr3t"))).await;
@@ -105,7 +105,7 @@ async fn a_token_service_that_is_away_is_no_refusal() {
 }
 
 #[tokio::test]
-async fn a_token_that_fits_into_no_header_is_told_and_ends_nothing() {
+async fn a_token_that_is_no_valid_header_is_an_error() {
     let fake = FakeRegistry::default();
     fake.require_auth(RequiredAuth::Bearer(BOB, "t0k\n"));
     let client = fake.client_as(Some(bob("s3cr3t"))).await;
@@ -126,7 +126,7 @@ async fn tags_are_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_list_of_tags_without_an_end_is_cut() {
+async fn an_endless_list_of_tags_is_cut() {
     let fake = FakeRegistry::default();
     // Each page names the other as the next.
     fake.tags(FIRST, &["a"], Some("?page=2"));
@@ -156,11 +156,11 @@ async fn a_link_to_another_host_is_not_followed() {
     fake.tags(FIRST, &["1"], Some(&elsewhere));
     let error = fake.client().await.list_tags("ghcr.io/acme/checkout").await.unwrap_err();
     assert!(error.to_string().contains("its tags go on elsewhere"), "{error}");
-    assert_eq!(other.seen(), Vec::<String>::new());
+    assert_eq!(other.requests(), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn tags_that_are_refused_or_cannot_be_had_are_told_apart() {
+async fn each_failure_to_list_tags_has_its_error() {
     type Is = fn(&RegistryError) -> bool;
     let cases: [(u16, Is); 6] = [
         (401, |error| matches!(error, RegistryError::Unauthorised(_))),
@@ -179,7 +179,7 @@ async fn tags_that_are_refused_or_cannot_be_had_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_registry_that_takes_too_long_is_unavailable() {
+async fn a_slow_registry_is_unavailable() {
     let fake = FakeRegistry::default();
     fake.image("1.4", &json!({}), &json!({}));
     fake.delay(Duration::from_mins(1));
@@ -191,14 +191,14 @@ async fn a_registry_that_takes_too_long_is_unavailable() {
 }
 
 #[tokio::test]
-async fn the_revision_comes_from_the_annotation_else_from_the_label() {
-    let told = json!({ REVISION: SHA });
+async fn the_revision_comes_from_the_annotation_or_else_from_the_label() {
+    let revision_entry = json!({ REVISION: SHA });
     let other = json!({ REVISION: "0000000" });
     let cases = [
-        (told.clone(), json!({}), Some(SHA)),
-        (told.clone(), other, Some(SHA)),
-        (json!({}), told.clone(), Some(SHA)),
-        (json!(null), told, Some(SHA)),
+        (revision_entry.clone(), json!({}), Some(SHA)),
+        (revision_entry.clone(), other, Some(SHA)),
+        (json!({}), revision_entry.clone(), Some(SHA)),
+        (json!(null), revision_entry, Some(SHA)),
         (json!({}), json!(null), None),
         (json!({}), json!({ REVISION: " " }), None),
     ];
@@ -207,11 +207,11 @@ async fn the_revision_comes_from_the_annotation_else_from_the_label() {
         fake.image("1.4", &annotations, &labels);
         assert_eq!(revision(&fake, "1.4").await.unwrap().as_deref(), expected, "{annotations} {labels}");
     }
-    assert_eq!(revision(&FakeRegistry::default(), "1.4").await, Ok(None), "an image that is not there");
+    assert_eq!(revision(&FakeRegistry::default(), "1.4").await, Ok(None), "an image that does not exist");
 }
 
 #[tokio::test]
-async fn of_many_platforms_any_will_do_but_no_attestation() {
+async fn any_platform_of_an_image_is_used_but_no_attestation() {
     let index = |annotations: Value, entries: Value| json!({ "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries, "annotations": annotations });
     let entry = |digest: &str, os: &str, arch: &str| json!({ "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1, "platform": { "os": os, "architecture": arch } });
     let fake = FakeRegistry::default();
@@ -229,7 +229,7 @@ async fn of_many_platforms_any_will_do_but_no_attestation() {
 }
 
 #[tokio::test]
-async fn refusals_and_failures_are_told_apart() {
+async fn each_refusal_and_failure_has_its_error() {
     type Is = fn(&RegistryError) -> bool;
     let denied = json!({ "errors": [{ "code": "DENIED", "message": "no" }] }).to_string();
     let cases: [(u16, &str, Is); 7] = [
@@ -250,7 +250,7 @@ async fn refusals_and_failures_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_configuration_larger_than_it_says_is_not_read() {
+async fn a_configuration_larger_than_announced_is_an_error() {
     let fake = FakeRegistry::default();
     let config = json!({ "config": { "Labels": { REVISION: SHA } } }).to_string();
     fake.put(&format!("blobs/{}", digest(&config)), 200, "application/octet-stream", &config);
@@ -263,7 +263,7 @@ async fn a_configuration_larger_than_it_says_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_registry_that_is_not_there_is_unavailable() {
+async fn an_unreachable_registry_is_unavailable() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), "http://127.0.0.1:1/".to_owned())]);
     let error = Client::new(&mirrors, &BTreeMap::new()).unwrap().fetch_digest(&image("1.4")).await.unwrap_err();
@@ -271,7 +271,7 @@ async fn a_registry_that_is_not_there_is_unavailable() {
 }
 
 #[test]
-fn a_mirror_is_a_host_without_a_path() {
+fn a_mirror_must_be_a_host_without_a_path() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     for wrong in ["127.0.0.1:8484", "http://", "ftp://host", "http://host/path", "http://user@host"] {
         let mirrors = BTreeMap::from([("ghcr.io".to_owned(), wrong.to_owned())]);
@@ -280,7 +280,7 @@ fn a_mirror_is_a_host_without_a_path() {
 }
 
 #[test]
-fn plain_http_is_for_mirrors_only() {
+fn plain_http_is_used_only_for_mirrors() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), "http://127.0.0.1:8484".to_owned())]);
     let client = Client::new(&mirrors, &BTreeMap::new()).unwrap();

@@ -117,21 +117,21 @@ const NOT_APPLIED: [&str; 4] =
     ["failed to apply", "tasks are not valid", "ComparisonError", "tasks completed unsuccessfully, reason:"];
 
 fn classify_failure(message: &str) -> FailureEvidence {
-    let is_refused = NOT_APPLIED.iter().any(|words| message.contains(words));
-    if is_refused { FailureEvidence::NotApplied } else { FailureEvidence::HealthReport }
+    let is_not_applied = NOT_APPLIED.iter().any(|phrase| message.contains(phrase));
+    if is_not_applied { FailureEvidence::NotApplied } else { FailureEvidence::HealthReport }
 }
 
 /// The revision that the operation applied. The revision in Git counts only if the cluster is in sync with it. Among
 /// several sources, the one commit counts: the others are versions of charts.
 fn select_revision(notification: &ArgoNotification, sync: &str) -> (Option<String>, Option<Sha>) {
-    let of = |one: &Option<String>, several: &Option<Vec<String>>| {
+    let collect_revisions = |single: &Option<String>, several: &Option<Vec<String>>| {
         // With several sources, the single field is empty.
-        let all = one.iter().chain(several.iter().flatten()).filter(|revision| !revision.trim().is_empty());
+        let all = single.iter().chain(several.iter().flatten()).filter(|revision| !revision.trim().is_empty());
         all.cloned().collect::<Vec<_>>()
     };
-    let mut all = of(&notification.revision, &notification.revisions);
+    let mut all = collect_revisions(&notification.revision, &notification.revisions);
     if all.is_empty() && sync == "Synced" {
-        all = of(&notification.sync_revision, &notification.sync_revisions);
+        all = collect_revisions(&notification.sync_revision, &notification.sync_revisions);
     }
     let mut commits: Vec<Sha> = all.iter().filter_map(|revision| parse_commit(revision)).collect();
     commits.dedup();

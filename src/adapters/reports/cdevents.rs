@@ -36,15 +36,16 @@ struct CdEventSubject {
 
 /// `None` for events that are not about services.
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report>, ReportError> {
-    let wrong = |error: serde_json::Error| {
+    let describe_error = |error: serde_json::Error| {
         format!("The body is not a CDEvent: {error}. Send one as JSON, alone or as the `data` of a CloudEvent.")
     };
-    let mut value: Value = parse_json(body, wrong)?;
+    let mut value: Value = parse_json(body, describe_error)?;
     // The envelope of structured mode. The event itself has no field of this name.
     if value.get("specversion").is_some() && value.get("context").is_none() {
         value = value.get_mut("data").map(Value::take).unwrap_or_default();
     }
-    let event: CdEvent = serde_json::from_value(value).map_err(|error| ReportError::Malformed(wrong(error)))?;
+    let event: CdEvent =
+        serde_json::from_value(value).map_err(|error| ReportError::Malformed(describe_error(error)))?;
     let Some(rest) = event.context.kind.strip_prefix("dev.cdevents.") else {
         return Err(ReportError::malformed(format!(
             "`{}` is not a type of CDEvents: they begin with `dev.cdevents.`.",
@@ -64,9 +65,9 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report
         "removed" | "published" => ReportStatus::Noise,
         _ => return Ok(None),
     };
-    let word = |value: &Value| value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-    let purl = word(&event.subject.content["artifactId"]);
-    let custom_text = |name: &str| event.custom.get(name).and_then(word);
+    let non_blank = |value: &Value| value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    let purl = non_blank(&event.subject.content["artifactId"]);
+    let custom_text = |name: &str| event.custom.get(name).and_then(non_blank);
     let named_revision = custom_text("commit").or_else(|| custom_text("revision"));
     let at = event.context.timestamp.unwrap_or_default();
     // `deployment/checkout` as well as `checkout`.
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_becomes_a_report_of_the_environment_whose_secret_it_has() {
+    fn an_event_becomes_a_report_of_its_environment() {
         let report = read(&conformance("deployed")).unwrap();
         assert_eq!((report.sender, report.environment), (ReportSender::CdEvents, qa()));
         assert_eq!((&*report.about.kind, &*report.about.name), ("service", "mySubject123"));
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_version_of_the_specification_is_read() {
+    fn every_version_of_the_specification_is_parsed() {
         for version in ["0.1.0", "0.1.1", "0.2.0", "0.3.0", "0.3.0-draft", "0.4.0"] {
             let mut event = conformance("upgraded");
             event["context"]["type"] = format!("dev.cdevents.service.upgraded.{version}").into();
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_team_adds_tells_the_artefact_and_its_commit() {
+    fn custom_data_can_name_the_artefact_and_its_commit() {
         let sha = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
         let mut event = conformance("deployed");
         event["customData"] = json!({ "artefact": "checkout", "commit": sha });
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn other_events_tell_nothing_and_what_is_no_event_is_refused_in_words() {
+    fn other_events_are_ignored_and_invalid_bodies_are_refused_with_a_message() {
         let mut event = conformance("deployed");
         for kind in [
             "dev.cdevents.build.finished.0.2.0",
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_url_names_an_image() {
+    fn an_image_is_parsed_from_a_package_url() {
         let cases = [
             (
                 "pkg:oci/checkout@sha256%3Aab12?repository_url=ghcr.io/acme/checkout&tag=2.1",
@@ -262,12 +263,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_are_parsed_without_panic(body in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&qa(), &body);
         }
 
         #[test]
-        fn any_package_url_is_answered(rest in ".{0,60}", junk in "[%@?/&=:#a-f0-9]{0,40}") {
+        fn any_package_url_is_parsed_without_panic(rest in ".{0,60}", junk in "[%@?/&=:#a-f0-9]{0,40}") {
             let _ = parse_package_url(&format!("pkg:oci/{rest}"));
             let _ = parse_package_url(&format!("pkg:docker/{junk}"));
         }

@@ -65,24 +65,24 @@ pub struct DispositionCounts(LabelledCounter<2>);
 
 impl Default for DispositionCounts {
     fn default() -> Self {
-        let fates = Self(LabelledCounter::with_labels(["source", "result"]));
+        let counts = Self(LabelledCounter::with_labels(["source", "result"]));
         for sender in ReportSender::ALL {
-            for fate in [
+            for disposition in [
                 ReportDisposition::Mapped,
                 ReportDisposition::Unmapped,
                 ReportDisposition::Unreadable,
                 ReportDisposition::Refused,
             ] {
-                fates.0.ensure_counter([sender.as_str(), fate.as_str()]);
+                counts.0.ensure_counter([sender.as_str(), disposition.as_str()]);
             }
         }
-        fates
+        counts
     }
 }
 
 impl DispositionCounts {
-    pub fn record_disposition(&self, sender: ReportSender, fate: ReportDisposition) {
-        self.0.increment([sender.as_str(), fate.as_str()]);
+    pub fn record_disposition(&self, sender: ReportSender, disposition: ReportDisposition) {
+        self.0.increment([sender.as_str(), disposition.as_str()]);
     }
 
     pub fn counts(&self) -> &LabelledCounter<2> {

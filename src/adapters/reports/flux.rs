@@ -136,12 +136,12 @@ fn classify_failure(reason: &str) -> FailureEvidence {
 }
 
 fn map_helm_message(message: &str) -> ReportStatus {
-    let begins = |words: &[&str]| words.iter().any(|words| message.starts_with(words));
-    if begins(&["Helm install succeeded", "Helm upgrade succeeded", "Helm test succeeded"]) {
+    let starts_with_any = |prefixes: &[&str]| prefixes.iter().any(|prefix| message.starts_with(prefix));
+    if starts_with_any(&["Helm install succeeded", "Helm upgrade succeeded", "Helm test succeeded"]) {
         ReportStatus::Succeeded
-    } else if begins(&["Helm rollback succeeded", "Helm uninstall succeeded"]) {
+    } else if starts_with_any(&["Helm rollback succeeded", "Helm uninstall succeeded"]) {
         failed_status(message, "", FailureEvidence::HealthReport)
-    } else if begins(&["Helm install has started", "Helm upgrade has started"]) {
+    } else if starts_with_any(&["Helm install has started", "Helm upgrade has started"]) {
         ReportStatus::Progressing
     } else {
         ReportStatus::Noise

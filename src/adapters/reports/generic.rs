@@ -88,7 +88,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     let images: Vec<String> = image.map(|image| add_version_tag(image, version)).into_iter().collect();
     let (kind, namespace) =
         (discard_blank(object.kind).unwrap_or_default(), discard_blank(object.namespace).unwrap_or_default());
-    let moment = at.map(|at| at.to_string()).unwrap_or_default();
+    let time = at.map(|at| at.to_string()).unwrap_or_default();
     let key = hash_key(&[
         environment.as_str(),
         "deployments",
@@ -101,7 +101,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         commit.as_ref().map_or("", Sha::as_str),
         state.as_str(),
         &message,
-        &moment,
+        &time,
     ]);
     Ok(Report {
         sender: ReportSender::Deployments,
@@ -129,29 +129,29 @@ fn discard_blank(text: Option<String>) -> Option<String> {
 }
 
 fn parse_state(text: Option<&str>) -> Result<GenericReportState, ReportError> {
-    let right = "write `started`, `succeeded` or `failed`";
-    let Some(text) = text else { return Err(ReportError::malformed(format!("`state` is missing: {right}."))) };
+    let advice = "write `started`, `succeeded` or `failed`";
+    let Some(text) = text else { return Err(ReportError::malformed(format!("`state` is missing: {advice}."))) };
     GenericReportState::parse(text)
-        .ok_or_else(|| ReportError::malformed(format!("`{}` is not a state: {right}.", truncate_message(text))))
+        .ok_or_else(|| ReportError::malformed(format!("`{}` is not a state: {advice}.", truncate_message(text))))
 }
 
 fn parse_time(text: Option<&str>) -> Result<Option<Timestamp>, ReportError> {
-    let wrong = |text: &str| {
+    let malformed = |text: &str| {
         let text = truncate_message(text);
         ReportError::malformed(format!("`at` is `{text}`, which is no time: write it like `2026-11-16T09:00:00Z`."))
     };
-    text.map(|text| text.trim().parse().map_err(|_| wrong(text))).transpose()
+    text.map(|text| text.trim().parse().map_err(|_| malformed(text))).transpose()
 }
 
 fn parse_full_sha(commit: Option<String>) -> Result<Option<Sha>, ReportError> {
     let Some(text) = commit else { return Ok(None) };
-    let wrong = |_| {
+    let malformed = |_| {
         let text = truncate_message(&text);
         ReportError::malformed(format!(
             "`commit` is `{text}`: write all 40 hex digits, or leave it away and give `version`."
         ))
     };
-    text.parse().map(Some).map_err(wrong)
+    text.parse().map(Some).map_err(malformed)
 }
 
 /// The id may be a string or a number.
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(
             (report.sender, report.environment.as_str()),
             (ReportSender::Deployments, "qa"),
-            "whatever the body says"
+            "the environment in the body is ignored"
         );
         assert_eq!(report.about.artefact.as_deref(), Some("checkout"));
         assert_eq!(report.about.images, ["ghcr.io/acme/checkout:2.1.0"]);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn each_word_for_a_state_is_understood() {
+    fn each_synonym_of_a_state_is_parsed() {
         let failed = ReportStatus::Failed {
             message: "It said that it failed, and not why.".to_owned(),
             evidence: FailureEvidence::HealthReport,
@@ -230,21 +230,21 @@ mod tests {
             (&["succeeded", "success", "deployed", " SUCCESS "], ReportStatus::Succeeded),
             (&["failed", "failure", "error"], failed),
         ];
-        for (words, expected) in cases {
-            for word in words {
-                let report = read(&json!({ "artefact": "checkout", "state": word })).unwrap();
-                assert_eq!(report.outcome, expected, "{word}");
+        for (synonyms, expected) in cases {
+            for synonym in synonyms {
+                let report = read(&json!({ "artefact": "checkout", "state": synonym })).unwrap();
+                assert_eq!(report.outcome, expected, "{synonym}");
             }
         }
-        let said = read(&json!({ "artefact": "checkout", "state": "failed", "message": "no room" })).unwrap();
+        let report = read(&json!({ "artefact": "checkout", "state": "failed", "message": "no room" })).unwrap();
         assert_eq!(
-            said.outcome,
+            report.outcome,
             ReportStatus::Failed { message: "no room".to_owned(), evidence: FailureEvidence::HealthReport }
         );
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_would_be_right() {
+    fn each_error_says_how_to_correct_it() {
         let cases = [
             (json!({ "artefact": "checkout" }), "`state` is missing: write `started`, `succeeded` or `failed`."),
             (
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_called_by_its_version_unless_it_has_a_tag() {
+    fn an_image_without_a_tag_gets_the_version_as_its_tag() {
         let cases = [
             ("ghcr.io/acme/checkout", Some("2.1"), "ghcr.io/acme/checkout:2.1"),
             ("localhost:5000/checkout", Some("2.1"), "localhost:5000/checkout:2.1"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_meaning_has_one_key_whatever_it_is_called() {
+    fn the_same_meaning_has_the_same_key_with_any_synonym() {
         let first = json!({ "artefact": "checkout", "state": "success", "id": "1", "at": "2026-11-16T09:00:00Z" });
         let same = json!({ "at": "2026-11-16T10:00:00+01:00", "id": "2", "state": "deployed", "artifact": "checkout" });
         let (first, same) = (read(&first).unwrap(), read(&same).unwrap());
@@ -308,17 +308,17 @@ mod tests {
         let later = read(&json!({ "artefact": "checkout", "state": "success", "at": "2026-11-16T09:00:01Z" })).unwrap();
         assert_ne!(first.key, later.key);
         let elsewhere = Report { environment: EnvironmentName::new("prod"), ..first.clone() };
-        assert_ne!(first.id_key(), elsewhere.id_key(), "each environment counts for itself");
+        assert_ne!(first.id_key(), elsewhere.id_key(), "each environment has its own ids");
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_are_parsed_without_panic(body in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&qa(), &body);
         }
 
         #[test]
-        fn any_texts_are_answered(texts in prop::collection::vec(".{0,40}", 6)) {
+        fn any_texts_are_parsed_without_panic(texts in prop::collection::vec(".{0,40}", 6)) {
             let _ = read(&json!({
                 "artefact": texts[0], "image": texts[1], "version": texts[2], "commit": texts[3], "revision": texts[4],
                 "state": "started", "at": texts[5],

@@ -72,13 +72,14 @@ fn parse_deployment(
     repository: Repository,
     find: impl Fn(&str) -> Option<EnvironmentName>,
 ) -> Result<ParsedWebhook, String> {
-    let missing = |what: &str| format!("The body has no `{what}`, which every `deployment_status` of GitHub's has.");
+    let missing = |field: &str| format!("The body has no `{field}`, which every `deployment_status` of GitHub's has.");
     let state = read_text(value, "/deployment_status/state").ok_or_else(|| missing("deployment_status.state"))?;
-    let named = read_text(value, "/deployment/environment").ok_or_else(|| missing("deployment.environment"))?;
-    let Some(environment) = find(named) else {
+    let environment_name =
+        read_text(value, "/deployment/environment").ok_or_else(|| missing("deployment.environment"))?;
+    let Some(environment) = find(environment_name) else {
         let why = format!(
             "A deployment of {repository} goes to `{}`, which is no environment of ours.",
-            truncate_message(named)
+            truncate_message(environment_name)
         );
         return Ok(ParsedWebhook::Unreadable(UnreadableWebhook::new(None, ReportSender::GitHub, why, body)));
     };
@@ -130,17 +131,17 @@ fn parse_deployment(
 
 /// The creator of a deployment chooses the form of its payload: an object, or JSON in a string.
 fn parse_artefact(payload: Option<&Value>) -> Option<String> {
-    let inside = match payload? {
+    let payload = match payload? {
         Value::String(text) => serde_json::from_str(text).ok()?,
         other => other.clone(),
     };
-    let told = |name: &str| read_text(&inside, name).map(str::to_owned);
-    told("/artefact").or_else(|| told("/artifact"))
+    let find = |name: &str| read_text(&payload, name).map(str::to_owned);
+    find("/artefact").or_else(|| find("/artifact"))
 }
 
 fn parse_build(value: &Value, repository: Repository) -> Result<Option<Build>, String> {
     let missing =
-        |what: &str| format!("The body has no `workflow_run.{what}`, which every `workflow_run` of GitHub's has.");
+        |field: &str| format!("The body has no `workflow_run.{field}`, which every `workflow_run` of GitHub's has.");
     let commit = read_text(value, "/workflow_run/head_sha").and_then(|sha| sha.parse().ok());
     let commit: Sha = commit.ok_or_else(|| missing("head_sha"))?;
     let status = read_text(value, "/workflow_run/status").ok_or_else(|| missing("status"))?;

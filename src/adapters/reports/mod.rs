@@ -168,15 +168,15 @@ impl ReportError {
     }
 }
 
-/// Parses a JSON body. `wrong` makes the sentence of the error.
+/// Parses a JSON body. `describe_error` makes the sentence of the error.
 fn parse_json<T: DeserializeOwned>(
     body: &[u8],
-    wrong: impl FnOnce(serde_json::Error) -> String,
+    describe_error: impl FnOnce(serde_json::Error) -> String,
 ) -> Result<T, ReportError> {
     if body.len() > BODY_LIMIT {
         return Err(ReportError::TooLarge(body.len()));
     }
-    serde_json::from_slice(body).map_err(|error| ReportError::Malformed(wrong(error)))
+    serde_json::from_slice(body).map_err(|error| ReportError::Malformed(describe_error(error)))
 }
 
 /// A key for an event from the parts of its meaning. Each part is preceded by its length, so that parts cannot run
@@ -195,10 +195,10 @@ fn truncate_message(message: &str) -> String {
     message.chars().take(MESSAGE_LIMIT).collect()
 }
 
-/// A failure without a message gets `otherwise` as its message.
-fn failed_status(message: &str, otherwise: &str, evidence: FailureEvidence) -> ReportStatus {
-    let said = if message.trim().is_empty() { otherwise } else { message };
-    ReportStatus::Failed { message: truncate_message(said), evidence }
+/// A failure without a message gets `default` as its message.
+fn failed_status(message: &str, default: &str, evidence: FailureEvidence) -> ReportStatus {
+    let message = if message.trim().is_empty() { default } else { message };
+    ReportStatus::Failed { message: truncate_message(message), evidence }
 }
 
 /// The commit in a revision: `main@sha1:<sha>`, `sha1:<sha>`, the older `main/<sha>`, or the commit alone.

@@ -117,7 +117,7 @@ impl WebhookReceiver {
             _ => None,
         };
         if let Some(disposition) = disposition {
-            tracing::debug!(fate = disposition.as_str(), "a webhook is not kept");
+            tracing::debug!(fate = disposition.as_str(), "a webhook was not stored");
             self.dispositions.record_disposition(sender, disposition);
         }
         response
@@ -129,20 +129,20 @@ impl WebhookReceiver {
         // The same response for an environment without a secret and for one that does not exist, so that callers cannot
         // distinguish them.
         let unsigned =
-            || refuse_request(StatusCode::UNAUTHORIZED, "The report does not come with this environment's secret.");
+            || refuse_request(StatusCode::UNAUTHORIZED, "The report does not have the secret of this environment.");
         let environment = EnvironmentName::new(environment);
         let Some(secret) = self.secrets.get(&environment) else { return unsigned() };
-        let signed = read_header(&request, "x-signature").filter(|_| sender == ReportSender::Flux);
+        let signature_header = read_header(&request, "x-signature").filter(|_| sender == ReportSender::Flux);
         let bearer = read_header(&request, "authorization");
         // If there is a signature, it must be right, even beside a right token.
-        if signed.is_none() && !bearer.is_some_and(|bearer| signature::verify_bearer(&bearer, secret)) {
+        if signature_header.is_none() && !bearer.is_some_and(|bearer| signature::verify_bearer(&bearer, secret)) {
             return unsigned();
         }
         let body = match read_body(request, BODY_LIMIT).await {
             Ok(body) => body,
             Err(response) => return response,
         };
-        if signed.is_some_and(|signed| !signature::verify_hmac(&signed, &body, secret)) {
+        if signature_header.is_some_and(|signature_header| !signature::verify_hmac(&signature_header, &body, secret)) {
             return unsigned();
         }
         self.parse_and_store(sender, environment, &body).await
@@ -151,17 +151,18 @@ impl WebhookReceiver {
     /// For paths without an environment: the secret determines it, and the body does not.
     async fn accept_by_secret(&self, sender: ReportSender, request: Request) -> Response {
         let unsigned = || {
-            let words = "The report is not signed with any environment's secret: send `X-Signature: sha256=<hex>`, \
+            let message = "The report is not signed with any environment's secret: send `X-Signature: sha256=<hex>`, \
                          the HMAC of the body.";
-            refuse_request(StatusCode::UNAUTHORIZED, words)
+            refuse_request(StatusCode::UNAUTHORIZED, message)
         };
-        let Some(signed) = read_header(&request, "x-signature") else { return unsigned() };
+        let Some(signature_header) = read_header(&request, "x-signature") else { return unsigned() };
         let body = match read_body(request, BODY_LIMIT).await {
             Ok(body) => body,
             Err(response) => return response,
         };
         // All secrets are tried, so that the duration does not reveal the right one.
-        let verified = self.secrets.iter().filter(|(_, secret)| signature::verify_hmac(&signed, &body, secret));
+        let verified =
+            self.secrets.iter().filter(|(_, secret)| signature::verify_hmac(&signature_header, &body, secret));
         let Some((environment, _)) = verified.last() else { return unsigned() };
         self.parse_and_store(sender, environment.clone(), &body).await
     }
@@ -177,27 +178,28 @@ impl WebhookReceiver {
     async fn accept_from_github(&self, request: Request) -> Response {
         let unsigned =
             || refuse_request(StatusCode::UNAUTHORIZED, "The webhook is not signed with GITHUB_WEBHOOK_SECRET.");
-        let (signed, event) = (read_header(&request, "x-hub-signature-256"), read_header(&request, "x-github-event"));
-        let (Some(secret), Some(signed)) = (&self.github_secret, signed) else { return unsigned() };
+        let (signature_header, event) =
+            (read_header(&request, "x-hub-signature-256"), read_header(&request, "x-github-event"));
+        let (Some(secret), Some(signature_header)) = (&self.github_secret, signature_header) else { return unsigned() };
         let body = match read_body(request, GITHUB_BODY_LIMIT).await {
             Ok(body) => body,
             Err(response) => return response,
         };
-        if !signature::verify_hmac(&signed, &body, secret) {
+        if !signature::verify_hmac(&signature_header, &body, secret) {
             return unsigned();
         }
         match github::parse(&event.unwrap_or_default(), &body, |name| (self.find_environment)(name)) {
-            Ok(Some(heard)) => self.store_and_respond(heard).await,
+            Ok(Some(webhook)) => self.store_and_respond(webhook).await,
             Ok(None) => StatusCode::NO_CONTENT.into_response(),
-            Err(wrong) => self.reject_unreadable(None, ReportSender::GitHub, wrong, &body).await,
+            Err(error) => self.reject_unreadable(None, ReportSender::GitHub, error, &body).await,
         }
     }
 
-    async fn store_and_respond(&self, heard: ParsedWebhook) -> Response {
-        if (self.store_webhook)(heard).await {
+    async fn store_and_respond(&self, webhook: ParsedWebhook) -> Response {
+        if (self.store_webhook)(webhook).await {
             StatusCode::ACCEPTED.into_response()
         } else {
-            refuse_request(StatusCode::SERVICE_UNAVAILABLE, "It could not be kept. Please send it again.")
+            refuse_request(StatusCode::SERVICE_UNAVAILABLE, "The webhook could not be stored. Please send it again.")
         }
     }
 
@@ -233,12 +235,12 @@ fn parse_report(
 
 /// Uses the id that the sender or a proxy assigned, if it is short and plain.
 fn webhook_span(sender: ReportSender, request: &Request) -> Span {
-    let sane = |name: &String| {
+    let is_plain = |name: &String| {
         (1..=64).contains(&name.len())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
     };
     let delivery =
-        read_header(request, "x-github-delivery").or_else(|| read_header(request, "x-request-id")).filter(sane);
+        read_header(request, "x-github-delivery").or_else(|| read_header(request, "x-request-id")).filter(is_plain);
     tracing::error_span!("webhook", source = sender.as_str(), delivery)
 }
 
@@ -256,12 +258,12 @@ mod tests {
 
     use super::*;
 
-    async fn post_event(kept: bool, path: &str, event: &str, body: &str) -> u16 {
-        let doors = WebhookReceiver {
+    async fn post_event(stored: bool, path: &str, event: &str, body: &str) -> u16 {
+        let receiver = WebhookReceiver {
             secrets: BTreeMap::from([(EnvironmentName::new("qa"), "secret".into())]),
             github_secret: Some("secret".into()),
             find_environment: Arc::new(|name| Some(EnvironmentName::new(name))),
-            store_webhook: Arc::new(move |_| Box::pin(async move { kept })),
+            store_webhook: Arc::new(move |_| Box::pin(async move { stored })),
             dispositions: DispositionCounts::default(),
         };
         let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(b"secret").unwrap().chain_update(body);
@@ -273,12 +275,12 @@ mod tests {
             _ => request.header("x-signature", signature),
         };
         let request = request.body(Body::from(body.to_owned())).unwrap();
-        build_router(doors).oneshot(request).await.unwrap().status().as_u16()
+        build_router(receiver).oneshot(request).await.unwrap().status().as_u16()
     }
 
     /// After a 202 the sender does not retry, so only a stored webhook gets it.
     #[tokio::test]
-    async fn what_cannot_be_stored_is_to_be_sent_again() {
+    async fn a_webhook_that_cannot_be_stored_gets_503() {
         let cdevent = r#"{"context":{"id":"1","source":"/ci","type":"dev.cdevents.service.deployed.0.2.0"},"subject":{"id":"x"}}"#;
         let deployment = r#"{"repository":{"full_name":"acme/checkout"},"deployment":{"environment":"qa"},"deployment_status":{"state":"success"}}"#;
         let cases = [

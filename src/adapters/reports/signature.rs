@@ -31,8 +31,8 @@ pub fn verify_bearer(header: &str, secret: &SecretString) -> bool {
     }
     // Compares HMACs: the duration reveals neither the first difference nor the length of the secret.
     let Ok(mac) = <Hmac<Sha256> as Mac>::new_from_slice(secret) else { return false };
-    let right = mac.chain_update(secret).finalize().into_bytes();
-    verify_mac::<Hmac<Sha256>>(secret, token.trim().as_bytes(), &right)
+    let expected = mac.chain_update(secret).finalize().into_bytes();
+    verify_mac::<Hmac<Sha256>>(secret, token.trim().as_bytes(), &expected)
 }
 
 fn verify_mac<M: Mac + KeyInit>(secret: &[u8], body: &[u8], signature: &[u8]) -> bool {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_signature_is_refused() {
+    fn an_invalid_signature_is_refused() {
         let right = SIGNATURES[1];
         let hex = right.strip_prefix("sha256=").unwrap();
         let wrong = [
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bearer_is_the_whole_secret_and_nothing_else() {
+    fn a_bearer_token_must_be_the_whole_secret() {
         let secret = "s3cret of qa".into();
         for right in ["Bearer s3cret of qa", "bearer s3cret of qa", " Bearer  s3cret of qa "] {
             assert!(verify_bearer(right, &secret), "{right}");
@@ -109,16 +109,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_change_anywhere_is_noticed(body in prop::collection::vec(any::<u8>(), 1..200), at in any::<prop::sample::Index>(), flip in 1..=255_u8) {
+        fn any_change_of_the_body_is_detected(body in prop::collection::vec(any::<u8>(), 1..200), index in any::<prop::sample::Index>(), flip in 1..=255_u8) {
             let header = sign(&body, "secret");
             prop_assert!(verify_hmac(&header, &body, &"secret".into()));
             let mut other = body.clone();
-            other[at.index(body.len())] ^= flip;
+            other[index.index(body.len())] ^= flip;
             prop_assert!(!verify_hmac(&header, &other, &"secret".into()));
         }
 
         #[test]
-        fn any_header_is_answered_and_never_with_yes(header in ".*", body in prop::collection::vec(any::<u8>(), 0..50)) {
+        fn no_random_header_is_accepted(header in ".*", body in prop::collection::vec(any::<u8>(), 0..50)) {
             prop_assert!(!verify_hmac(&header, &body, &"secret".into()));
         }
     }

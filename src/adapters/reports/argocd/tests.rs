@@ -12,12 +12,12 @@ fn qa() -> EnvironmentName {
 }
 
 /// The shipped file, with which Argo CD builds its bodies.
-fn shipped() -> Value {
+fn load_shipped() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/argocd/notifications.yaml");
     serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn inner(shipped: &Value, name: &str) -> Value {
+fn parse_entry(shipped: &Value, name: &str) -> Value {
     serde_saphyr::from_str(shipped["data"][name].as_str().unwrap_or_else(|| panic!("no {name}"))).unwrap()
 }
 
@@ -26,30 +26,30 @@ fn inner(shipped: &Value, name: &str) -> Value {
 fn render(template: &str, app: &Value) -> String {
     let mut out = String::new();
     let mut rest = template;
-    while let Some((before, behind)) = rest.split_once("{{") {
+    while let Some((before, after)) = rest.split_once("{{") {
         out += before;
-        let (expression, behind) = behind.split_once("}}").expect("an end");
+        let (expression, after) = after.split_once("}}").expect("the end of the expression");
         let (found, function) = expression.split_once('|').expect("a function");
-        assert_eq!(function.trim(), "toJson", "what is sent can be nothing but JSON");
+        assert_eq!(function.trim(), "toJson", "every value is rendered as JSON");
         out += &match found.trim().strip_prefix("dig ") {
-            Some(words) => dug(words.strip_suffix(" .app").expect("of the Application"), app),
-            None => field(found.trim().strip_prefix(".app.").expect("of the Application"), app),
+            Some(words) => render_dig(words.strip_suffix(" .app").expect("a field of the Application"), app),
+            None => render_field(found.trim().strip_prefix(".app.").expect("a field of the Application"), app),
         };
-        rest = behind;
+        rest = after;
     }
     out + rest
 }
 
-fn field(path: &str, app: &Value) -> String {
+fn render_field(path: &str, app: &Value) -> String {
     let (holder, name) = path.rsplit_once('.').expect("below the top");
-    let holder = holder.split('.').try_fold(app, |at, name| at.get(name));
+    let holder = holder.split('.').try_fold(app, |value, name| value.get(name));
     let holder = holder.unwrap_or_else(|| panic!("nil pointer evaluating interface {{}}.{name} of {path}"));
     holder.get(name).unwrap_or(&Value::Null).to_string()
 }
 
-fn dug(words: &str, app: &Value) -> String {
-    let (keys, default) = words.rsplit_once(' ').expect("a default");
-    let found = keys.split(' ').try_fold(app, |at, key| at.get(key.trim_matches('"')));
+fn render_dig(expression: &str, app: &Value) -> String {
+    let (keys, default) = expression.rsplit_once(' ').expect("a default");
+    let found = keys.split(' ').try_fold(app, |value, key| value.get(key.trim_matches('"')));
     match (found, default) {
         (Some(found), _) => found.to_string(),
         (None, "(list)") => "[]".to_owned(),
@@ -58,7 +58,7 @@ fn dug(words: &str, app: &Value) -> String {
 }
 
 fn parse_app_report(app: &Value) -> Report {
-    let template = inner(&shipped(), "template.gantry");
+    let template = parse_entry(&load_shipped(), "template.gantry");
     let body = render(template["webhook"]["gantry-qa"]["body"].as_str().unwrap(), app);
     parse(&qa(), body.as_bytes()).unwrap_or_else(|error| panic!("{error}: {body}"))
 }
@@ -121,7 +121,7 @@ fn a_failed_operation_is_evidence_of_a_refused_apply_only_if_its_message_says_so
 }
 
 #[test]
-fn what_ran_is_told_with_its_commit_its_images_and_its_time() {
+fn a_report_has_the_commit_the_images_and_the_time() {
     let report = parse_app_report(&app("healthy"));
     assert_eq!((report.sender, &report.environment), (ReportSender::ArgoCd, &qa()));
     let about = &report.about;
@@ -131,7 +131,11 @@ fn what_ran_is_told_with_its_commit_its_images_and_its_time() {
     assert_eq!(about.repository.as_ref().unwrap().to_string(), "acme/checkout");
     assert_eq!(report.commit.unwrap().as_str(), SHA);
     assert_eq!(report.at.unwrap().to_string(), "2026-11-16T09:00:12Z");
-    assert_eq!(parse_app_report(&app("running")).at.unwrap().to_string(), "2026-11-16T09:00:05Z", "it has no end yet");
+    assert_eq!(
+        parse_app_report(&app("running")).at.unwrap().to_string(),
+        "2026-11-16T09:00:05Z",
+        "a running sync has no end"
+    );
 }
 
 #[test]
@@ -143,20 +147,20 @@ fn of_several_sources_the_one_commit_counts() {
 
     let mut two = app("several-sources");
     two["status"]["operationState"]["syncResult"]["revisions"] = json!([SHA, "a".repeat(40)]);
-    assert_eq!(parse_app_report(&two).commit, None, "nobody can tell which of them it is");
+    assert_eq!(parse_app_report(&two).commit, None, "the right one is unknown");
 }
 
 #[test]
-fn what_git_says_counts_only_where_the_cluster_is_as_git_says() {
+fn the_revision_in_git_counts_only_if_the_cluster_is_in_sync() {
     let mut app = app("healthy");
     app["status"]["operationState"].as_object_mut().unwrap().remove("syncResult");
     assert_eq!(parse_app_report(&app).commit.unwrap().as_str(), SHA);
     app["status"]["sync"]["status"] = json!("OutOfSync");
-    assert_eq!(parse_app_report(&app).commit, None, "it is what the next sync would bring");
+    assert_eq!(parse_app_report(&app).commit, None, "it is the revision of the next sync");
 }
 
 #[test]
-fn a_return_to_an_old_revision_is_news_and_a_repeated_word_is_not() {
+fn a_return_to_an_old_revision_is_a_new_event_and_a_repetition_is_not() {
     let first = app("healthy");
     assert_eq!(parse_app_report(&first).key, parse_app_report(&first).key);
     let mut later = first.clone();
@@ -165,21 +169,21 @@ fn a_return_to_an_old_revision_is_news_and_a_repeated_word_is_not() {
 }
 
 #[test]
-fn the_shipped_triggers_tell_each_operation_once_and_by_its_time() {
-    let shipped = shipped();
+fn the_shipped_triggers_fire_once_for_each_operation() {
+    let shipped = load_shipped();
     assert_eq!(shipped["metadata"]["name"], "argocd-notifications-cm");
-    let service = inner(&shipped, "service.webhook.gantry-qa");
+    let service = parse_entry(&shipped, "service.webhook.gantry-qa");
     assert!(service["url"].as_str().unwrap().ends_with("/webhooks/argocd/qa"));
     assert_eq!(service["headers"][0], json!({ "name": "Authorization", "value": "Bearer $gantry-qa" }));
     assert_eq!(
-        inner(&shipped, "template.gantry")["webhook"]["gantry-qa"]["method"],
+        parse_entry(&shipped, "template.gantry")["webhook"]["gantry-qa"]["method"],
         "POST",
         "Argo CD's default is GET"
     );
     for (name, time) in
         [("started", "startedAt"), ("deployed", "finishedAt"), ("failed", "finishedAt"), ("degraded", "finishedAt")]
     {
-        let trigger = &inner(&shipped, &format!("trigger.on-gantry-{name}"))[0];
+        let trigger = &parse_entry(&shipped, &format!("trigger.on-gantry-{name}"))[0];
         assert_eq!(trigger["oncePer"], format!("app.status.operationState.{time}"), "{name}");
         assert_eq!(trigger["send"], json!(["gantry"]), "{name}");
         // The operation may not have begun yet.
@@ -188,7 +192,7 @@ fn the_shipped_triggers_tell_each_operation_once_and_by_its_time() {
 }
 
 #[test]
-fn an_address_names_a_repository() {
+fn the_repository_is_parsed_from_its_address() {
     let cases = [
         ("https://github.com/acme/checkout.git", Some("acme/checkout")),
         ("https://github.com/acme/checkout", Some("acme/checkout")),
@@ -200,12 +204,12 @@ fn an_address_names_a_repository() {
         ("", None),
     ];
     for (url, expected) in cases {
-        assert_eq!(parse_repository_url(url).map(|it| it.to_string()).as_deref(), expected, "{url}");
+        assert_eq!(parse_repository_url(url).map(|repository| repository.to_string()).as_deref(), expected, "{url}");
     }
 }
 
 #[test]
-fn what_another_template_made_is_refused_in_words() {
+fn the_body_of_another_template_is_refused_with_a_message() {
     let refusal = parse(&qa(), br#"{"app":"checkout"}"#).unwrap_err().to_string();
     assert_eq!(
         refusal,
@@ -219,12 +223,12 @@ fn what_another_template_made_is_refused_in_words() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_parsed_without_panic(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = parse(&qa(), &body);
     }
 
     #[test]
-    fn any_text_in_an_application_makes_a_body_that_is_read(texts in prop::collection::vec(".{0,40}", 8)) {
+    fn an_application_with_any_text_makes_a_valid_body(texts in prop::collection::vec(".{0,40}", 8)) {
         let report = parse_app_report(&json!({
             "metadata": { "name": format!("a{}", texts[0]), "namespace": texts[1], "labels": { "gantry.dev/artefact": texts[2] } },
             "spec": { "source": { "repoURL": texts[3] } },
@@ -238,7 +242,7 @@ proptest! {
 }
 
 #[test]
-fn an_application_of_several_sources_and_a_sync_that_never_began_are_told_too() {
+fn an_application_with_several_sources_and_a_sync_that_never_began_are_reported() {
     let mut several = app("healthy");
     several["spec"].as_object_mut().unwrap().remove("source");
     several["spec"]["sources"] = serde_json::json!([{ "repoURL": "https://github.com/acme/shop.git" }]);

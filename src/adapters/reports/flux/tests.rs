@@ -41,7 +41,7 @@ fn an_event_becomes_a_report() {
 }
 
 #[test]
-fn each_reason_has_its_outcome() {
+fn each_reason_maps_to_an_outcome() {
     let failed = |evidence| ReportStatus::Failed { message: "it said so".to_owned(), evidence };
     let (health, not_applied) = (|| failed(FailureEvidence::HealthReport), || failed(FailureEvidence::NotApplied));
     let cases = [
@@ -87,7 +87,7 @@ fn each_reason_has_its_outcome() {
 }
 
 #[test]
-fn a_revision_names_a_commit_in_every_form_of_flux() {
+fn the_commit_is_parsed_from_every_form_of_revision() {
     let cases = [
         (format!("main@sha1:{SHA}"), true),
         (format!("refs/heads/feature/x@sha1:{SHA}"), true),
@@ -132,7 +132,7 @@ fn metadata_is_found_with_and_without_the_group() {
 }
 
 #[test]
-fn missing_fields_are_no_error_but_an_event_is_about_something() {
+fn only_the_involved_object_is_required() {
     let bare = br#"{ "involvedObject": { "kind": "Kustomization", "name": "x" } }"#;
     let report = parse(&qa(), bare).unwrap();
     assert_eq!((report.outcome, report.at, report.revision), (ReportStatus::Noise, None, None));
@@ -143,7 +143,7 @@ fn missing_fields_are_no_error_but_an_event_is_about_something() {
 }
 
 #[test]
-fn the_same_event_has_one_key_and_any_other_another() {
+fn the_same_event_has_the_same_key_and_others_do_not() {
     let first = event("Kustomization", "info", "ReconciliationSucceeded", "done");
     let spaced = serde_json::to_vec_pretty(&first).unwrap();
     assert_eq!(report(&first).key, parse(&qa(), &spaced).unwrap().key);
@@ -156,22 +156,22 @@ fn the_same_event_has_one_key_and_any_other_another() {
 }
 
 #[test]
-fn a_report_survives_the_store() {
+fn a_report_round_trips_through_json() {
     let report = report(&event("HelmRelease", "error", "UpgradeFailed", "timed out"));
     let stored = serde_json::to_string(&report).unwrap();
     assert_eq!(serde_json::from_str::<Report>(&stored).unwrap(), report);
 }
 
 /// A payload below `tests/data/reports/flux`; the README there states its origin.
-fn real(file: &str) -> Report {
+fn parse_fixture(file: &str) -> Report {
     let path = format!("{}/tests/data/reports/flux/{file}.json", env!("CARGO_MANIFEST_DIR"));
     parse(&qa(), &std::fs::read(path).unwrap()).unwrap()
 }
 
 #[test]
-fn each_event_as_flux_sends_it_is_understood() {
-    let failed = |words: &str| format!("failed (HealthReport): {words}");
-    let not_applied = |words: &str| format!("failed (NotApplied): {words}");
+fn each_recorded_event_of_flux_is_parsed() {
+    let failed = |text: &str| format!("failed (HealthReport): {text}");
+    let not_applied = |text: &str| format!("failed (NotApplied): {text}");
     let cases = [
         ("kustomization-applied", "Progressing".to_owned(), true),
         ("kustomization-healthy", "Succeeded".to_owned(), true),
@@ -202,35 +202,35 @@ fn each_event_as_flux_sends_it_is_understood() {
         ("ocirepository-new", "Noise".to_owned(), false),
     ];
     for (file, expected, has_commit) in &cases {
-        let report = real(file);
-        let told = match &report.outcome {
+        let report = parse_fixture(file);
+        let outcome = match &report.outcome {
             ReportStatus::Failed { message, evidence } => format!("failed ({evidence:?}): {message}"),
             other => format!("{other:?}"),
         };
-        assert!(told.starts_with(expected), "{file}: {told}");
+        assert!(outcome.starts_with(expected), "{file}: {outcome}");
         assert_eq!(report.commit.map(String::from), has_commit.then(|| SHA.to_owned()), "{file}");
         assert_eq!(report.at.unwrap().to_string(), "2026-11-16T09:00:12Z", "{file}");
     }
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reports/flux");
-    assert_eq!(std::fs::read_dir(folder).unwrap().count(), cases.len(), "each payload is read");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), cases.len(), "each payload is tested");
 }
 
 #[test]
-fn a_chart_is_known_by_its_version_and_an_alert_names_the_artefact() {
-    assert_eq!(real("helmrelease-upgraded").revision.as_deref(), Some("6.5.4"));
-    let named = real("kustomization-artefact");
+fn a_report_has_the_chart_version_and_the_artefact_of_the_alert() {
+    assert_eq!(parse_fixture("helmrelease-upgraded").revision.as_deref(), Some("6.5.4"));
+    let named = parse_fixture("kustomization-artefact");
     assert_eq!((named.about.artefact.as_deref(), &*named.about.name), (Some("checkout"), "apps"));
     assert_eq!(named.about.images, ["ghcr.io/acme/checkout:qa-9be01d7"]);
 }
 
 /// The file that teams apply.
 #[test]
-fn what_is_shipped_for_flux_points_here() {
+fn the_shipped_sample_for_flux_uses_this_webhook() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/flux/notifications.yaml");
     let text = std::fs::read_to_string(path).unwrap();
     let all: Vec<Value> = text.split("\n---\n").map(|part| serde_saphyr::from_str(part).unwrap()).collect();
-    let of = |kind: &str| all.iter().filter(|one| one["kind"] == kind).collect::<Vec<_>>();
-    let (secrets, providers, alerts) = (of("Secret"), of("Provider"), of("Alert"));
+    let of_kind = |kind: &str| all.iter().filter(|object| object["kind"] == kind).collect::<Vec<_>>();
+    let (secrets, providers, alerts) = (of_kind("Secret"), of_kind("Provider"), of_kind("Alert"));
     assert_eq!((secrets.len(), providers.len(), alerts.len(), all.len()), (1, 1, 1, 3));
     let provider = providers[0];
     assert_eq!(provider["spec"]["type"], "generic-hmac");
@@ -238,10 +238,10 @@ fn what_is_shipped_for_flux_points_here() {
     let environment = address.strip_prefix("https://gantry.example.com/webhooks/flux/").unwrap();
     assert!(!environment.contains('/'), "{environment}");
     assert_eq!(provider["spec"]["secretRef"]["name"], secrets[0]["metadata"]["name"]);
-    assert!(secrets[0]["stringData"]["token"].is_string(), "the key that generic-hmac signs with");
+    assert!(secrets[0]["stringData"]["token"].is_string(), "the key that generic-hmac uses");
     for alert in &alerts {
         assert_eq!(alert["spec"]["providerRef"]["name"], provider["metadata"]["name"]);
-        assert_eq!(alert["spec"]["eventSeverity"], "info", "`error` would tell no success");
+        assert_eq!(alert["spec"]["eventSeverity"], "info", "`error` would not report successes");
     }
     let kinds =
         alerts[0]["spec"]["eventSources"].as_array().unwrap().iter().map(|source| source["kind"].as_str().unwrap());
@@ -249,7 +249,7 @@ fn what_is_shipped_for_flux_points_here() {
 }
 
 #[test]
-fn an_alert_that_names_the_artefact_is_heard_beside_one_that_does_not() {
+fn alerts_with_and_without_an_artefact_have_different_keys() {
     let plain = event("Kustomization", "info", "ReconciliationSucceeded", "done");
     let mut named = plain.clone();
     named["metadata"]["event.toolkit.fluxcd.io/artefact"] = "checkout".into();
@@ -259,12 +259,12 @@ fn an_alert_that_names_the_artefact_is_heard_beside_one_that_does_not() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_are_parsed_without_panic(body in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = parse(&qa(), &body);
     }
 
     #[test]
-    fn any_texts_in_the_fields_are_answered(texts in prop::collection::vec(".{0,60}", 6), key in ".{0,20}", junk in any::<i64>()) {
+    fn any_texts_in_the_fields_are_parsed(texts in prop::collection::vec(".{0,60}", 6), key in ".{0,20}", junk in any::<i64>()) {
         let event = json!({
             "involvedObject": { "kind": texts[0], "name": texts[1], "namespace": texts[2] },
             "severity": texts[3], "reason": junk, "message": texts[4], "timestamp": texts[5],

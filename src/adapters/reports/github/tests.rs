@@ -21,14 +21,14 @@ fn parse_event(event: &str, body: &Value) -> Option<ParsedWebhook> {
     parse(event, body.to_string().as_bytes(), find).unwrap()
 }
 
-fn reported(body: &Value) -> Report {
+fn parse_report(body: &Value) -> Report {
     match parse_event(DEPLOYMENT_EVENT, body) {
         Some(ParsedWebhook::Report(report)) => *report,
         other => panic!("{other:?}"),
     }
 }
 
-fn built(body: &Value) -> Option<Build> {
+fn parse_build_event(body: &Value) -> Option<Build> {
     match parse_event(BUILD_EVENT, body) {
         Some(ParsedWebhook::Build(build)) => Some(build),
         None => None,
@@ -37,7 +37,7 @@ fn built(body: &Value) -> Option<Build> {
 }
 
 #[test]
-fn each_event_tells_what_to_look_at() {
+fn each_notice_has_its_pull_request_or_commit() {
     let repository = json!({ "full_name": "acme/checkout" });
     let pull = json!({ "number": 12, "head": { "sha": SHA } });
     let cases = [
@@ -61,8 +61,8 @@ fn each_event_tells_what_to_look_at() {
 }
 
 #[test]
-fn a_deployment_becomes_a_report_of_the_environment_that_it_names() {
-    let report = reported(&example("deployment_status-success"));
+fn a_deployment_status_becomes_a_report() {
+    let report = parse_report(&example("deployment_status-success"));
     assert_eq!((report.sender, report.environment.as_str()), (ReportSender::GitHub, "prod"));
     assert_eq!(report.outcome, ReportStatus::Succeeded);
     assert_eq!(report.commit.unwrap().as_str(), "f95f852bd8fca8fcc58a9a2d6c842781e32a215e");
@@ -73,7 +73,7 @@ fn a_deployment_becomes_a_report_of_the_environment_that_it_names() {
 }
 
 #[test]
-fn each_state_of_a_deployment_has_its_outcome() {
+fn each_state_of_a_deployment_maps_to_an_outcome() {
     let mut body = example("deployment_status-success");
     body["deployment_status"]["description"] = json!("exit code 3");
     let failed = ReportStatus::Failed { message: "exit code 3".to_owned(), evidence: FailureEvidence::HealthReport };
@@ -86,11 +86,11 @@ fn each_state_of_a_deployment_has_its_outcome() {
         ("pending", ReportStatus::Progressing),
         ("waiting", ReportStatus::Progressing),
         ("inactive", ReportStatus::Noise),
-        ("of tomorrow", ReportStatus::Noise),
+        ("unknown state", ReportStatus::Noise),
     ];
     for (state, expected) in cases {
         body["deployment_status"]["state"] = json!(state);
-        assert_eq!(reported(&body).outcome, expected, "{state}");
+        assert_eq!(parse_report(&body).outcome, expected, "{state}");
     }
     body["deployment_status"]["state"] = json!("failure");
     body["deployment_status"]["description"] = json!(null);
@@ -98,11 +98,11 @@ fn each_state_of_a_deployment_has_its_outcome() {
         message: "The deployment failed, says GitHub.".to_owned(),
         evidence: FailureEvidence::HealthReport,
     };
-    assert_eq!(reported(&body).outcome, silent);
+    assert_eq!(parse_report(&body).outcome, silent);
 }
 
 #[test]
-fn a_payload_names_the_artefact_as_an_object_and_as_a_text() {
+fn the_payload_can_name_the_artefact_as_object_or_string() {
     let mut body = example("deployment_status-success");
     let cases = [
         (json!({ "artefact": "checkout" }), Some("checkout")),
@@ -116,43 +116,43 @@ fn a_payload_names_the_artefact_as_an_object_and_as_a_text() {
     ];
     for (payload, expected) in cases {
         body["deployment"]["payload"] = payload;
-        assert_eq!(reported(&body).about.artefact.as_deref(), expected, "{}", body["deployment"]["payload"]);
+        assert_eq!(parse_report(&body).about.artefact.as_deref(), expected, "{}", body["deployment"]["payload"]);
     }
 }
 
 #[test]
-fn a_deployment_to_somewhere_else_is_handed_on_and_not_dropped() {
-    let Some(ParsedWebhook::Unreadable(unread)) =
+fn a_deployment_to_an_unknown_environment_is_recorded_as_unreadable() {
+    let Some(ParsedWebhook::Unreadable(webhook)) =
         parse_event(DEPLOYMENT_EVENT, &example("deployment_status-in_progress"))
     else {
         panic!()
     };
-    assert_eq!((unread.environment, unread.sender), (None, ReportSender::GitHub));
-    assert!(unread.why.ends_with("goes to `github-pages`, which is no environment of ours."), "{}", unread.why);
-    assert_eq!(unread.body.chars().count(), 500);
+    assert_eq!((webhook.environment, webhook.sender), (None, ReportSender::GitHub));
+    assert!(webhook.why.ends_with("goes to `github-pages`, which is no environment of ours."), "{}", webhook.why);
+    assert_eq!(webhook.body.chars().count(), 500);
 }
 
 #[test]
-fn the_same_state_has_one_key_and_the_next_another() {
+fn each_state_of_a_deployment_has_its_own_key() {
     let first = example("deployment_status-success");
     let mut other = first.clone();
     other["deployment_status"]["id"] = json!(1);
-    assert_eq!(reported(&first).key, reported(&other).key);
-    assert_ne!(reported(&first).id_key(), reported(&other).id_key());
+    assert_eq!(parse_report(&first).key, parse_report(&other).key);
+    assert_ne!(parse_report(&first).id_key(), parse_report(&other).id_key());
     other["deployment_status"]["state"] = json!("failure");
-    assert_ne!(reported(&first).key, reported(&other).key);
+    assert_ne!(parse_report(&first).key, parse_report(&other).key);
 }
 
 #[test]
-fn a_run_of_a_workflow_tells_how_the_build_stands() {
-    let build = built(&example("workflow_run-completed")).unwrap();
+fn each_state_of_a_workflow_run_maps_to_a_build_state() {
+    let build = parse_build_event(&example("workflow_run-completed")).unwrap();
     assert_eq!(build.repository.to_string(), "octo-org/octo-repo");
     assert_eq!(build.commit.as_str(), "3484a3fb816e0859fd6e1cea078d76385ff50625");
     assert_eq!((build.branch.as_deref(), build.run, build.attempt), (Some("master"), 289_782_451, 1));
     assert_eq!(build.state, BuildState::Succeeded);
     assert!(build.url.ends_with("/actions/runs/289782451"), "{}", build.url);
     assert_eq!(build.at.unwrap().to_string(), "2020-10-05T16:33:49Z");
-    let requested = built(&example("workflow_run-requested")).unwrap();
+    let requested = parse_build_event(&example("workflow_run-requested")).unwrap();
     assert_eq!(requested.state, BuildState::Queued);
     assert_ne!(requested.key, build.key);
 
@@ -175,20 +175,20 @@ fn a_run_of_a_workflow_tells_how_the_build_stands() {
     for (status, conclusion, expected) in cases {
         body["workflow_run"]["status"] = json!(status);
         body["workflow_run"]["conclusion"] = conclusion.clone();
-        assert_eq!(built(&body).map(|build| build.state), expected, "{status} {conclusion}");
+        assert_eq!(parse_build_event(&body).map(|build| build.state), expected, "{status} {conclusion}");
     }
 }
 
 proptest! {
     #[test]
-    fn any_body_is_answered(
+    fn any_body_is_parsed_without_panic(
         event in prop::sample::select([&NOTICE_EVENTS[..], &[DEPLOYMENT_EVENT, BUILD_EVENT]].concat()), body in "[\\[\\]{}\":,a-z0-9]{0,80}",
     ) {
         let _ = parse(event, body.as_bytes(), find);
     }
 
     #[test]
-    fn any_texts_are_answered(texts in prop::collection::vec(".{0,30}", 5), number in any::<i64>()) {
+    fn any_texts_are_parsed_without_panic(texts in prop::collection::vec(".{0,30}", 5), number in any::<i64>()) {
         let body = json!({
             "repository": { "full_name": "acme/checkout" },
             "deployment": { "id": number, "sha": texts[0], "environment": texts[1], "payload": texts[2] },
