@@ -2,5 +2,5 @@
 
 mod approvals;
 mod by_manifest;
-pub(crate) mod pull_request;
+mod pull_request;
 mod races;

@@ -1,8 +1,8 @@
 //! Rollbacks, by hand and by rule, and the promotions after them.
 
 mod auto_rollback;
-pub(crate) mod by_branch;
-pub(crate) mod by_manifest;
+mod by_branch;
+mod by_manifest;
 mod conflicts;
 mod git_cases;
 mod github_failures;
