@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::harness::production::{REPOSITORY, card, head, pull, request_production};
 use crate::harness::world::{World, redact_origin_and_ids};
 
-#[expect(clippy::needless_pass_by_value, reason = "a world hands its configuration over")]
-fn two_are_needed(yaml: String) -> String {
+#[expect(clippy::needless_pass_by_value, reason = "the harness passes the configuration by value")]
+fn require_two_approvals(yaml: String) -> String {
     yaml.replace("required: 1", "required: 2")
 }
 
@@ -38,13 +38,13 @@ fn with_erin(sim: &gantry::sim::world::World) {
     });
 }
 
-fn last_ephemeral_message(world: &World, who: &str) -> String {
-    world.ephemeral_messages(who, "releases").pop().expect("a word")
+fn last_ephemeral_message(world: &World, person: &str) -> String {
+    world.ephemeral_messages(person, "releases").pop().expect("an answer")
 }
 
 #[tokio::test]
 async fn each_person_counts_once_towards_two_required_approvals() {
-    let world = World::with_config(two_are_needed).await;
+    let world = World::with_config(require_two_approvals).await;
     let before = head(&world, "prod");
     request_production(&world).await;
     assert!(
@@ -72,7 +72,7 @@ async fn each_person_counts_once_towards_two_required_approvals() {
 
 #[tokio::test]
 async fn two_simultaneous_approvals_both_count() {
-    let world = World::with_config(two_are_needed).await;
+    let world = World::with_config(require_two_approvals).await;
     request_production(&world).await;
     let id = world.last_message("bob", "releases").id;
     let slack = &world.sim.slack;
@@ -98,18 +98,18 @@ async fn a_double_click_merges_once_and_a_late_click_is_answered() {
     assert_eq!(
         graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count(),
         2,
-        "one result, one merge"
+        "one result and one merge"
     );
 
     // The card has no buttons any more, so the test sends a late click itself.
     let change = pull(&world).unwrap().head.strip_prefix("gantry/").unwrap().to_owned();
-    press(&world, "U0CAROL", "change_approve", &format!("{change}:{}", pull(&world).unwrap().head_sha)).await;
-    let last = world.ephemeral_messages("carol", "releases").pop().expect("a word");
+    send_click(&world, "U0CAROL", "change_approve", &format!("{change}:{}", pull(&world).unwrap().head_sha)).await;
+    let last = world.ephemeral_messages("carol", "releases").pop().expect("an answer");
     assert!(last.contains("running in *prod*") && last.contains("There is nothing left to decide."), "{last}");
 }
 
 /// Sends a click on a button that no message shows any more.
-async fn press(world: &World, person: &str, action: &str, value: &str) {
+async fn send_click(world: &World, person: &str, action: &str, value: &str) {
     let payload = json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0RELEASES" },
         "trigger_id": format!("{person}.{action}.{value}"), "actions": [{ "action_id": action, "value": value }],
@@ -138,8 +138,8 @@ async fn forged_and_outdated_buttons_approve_nothing() {
         &format!("{change}:"),
         &format!("{change}:{other}"),
     ] {
-        press(&world, "U0BOB", "change_approve", value).await;
-        press(&world, "U0BOB", "change_reject", value).await;
+        send_click(&world, "U0BOB", "change_approve", value).await;
+        send_click(&world, "U0BOB", "change_reject", value).await;
     }
     assert!(card(&world).contains("0 of 1 approval"), "{}", card(&world));
     assert!(
@@ -158,8 +158,8 @@ async fn only_approvers_may_approve_reject_or_cancel() {
     for button in ["Approve", "Reject", "Cancel"] {
         world.sim.slack.click("erin", "releases", &id, button).await.unwrap();
         world.settle().await;
-        let told = last_ephemeral_message(&world, "erin");
-        assert!(told.starts_with("You may not ") && told.contains("ask @release-managers to do it"), "{told}");
+        let answer = last_ephemeral_message(&world, "erin");
+        assert!(answer.starts_with("You may not ") && answer.contains("ask @release-managers to do it"), "{answer}");
     }
     world.sim.slack.click("dave", "releases", &id, "Approve").await.unwrap();
     world.settle().await;
@@ -178,7 +178,7 @@ async fn a_review_on_github_counts_as_an_approval() {
     let pull = request_production(&world).await;
     world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Comment, "hm").unwrap();
     world.settle().await;
-    assert!(card(&world).contains("0 of 1 approval"), "a comment says nothing: {}", card(&world));
+    assert!(card(&world).contains("0 of 1 approval"), "a comment is no approval: {}", card(&world));
     world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "go").unwrap();
     world.settle().await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
@@ -219,14 +219,14 @@ async fn a_review_by_an_unmapped_github_user_does_not_count() {
     let pull = request_production(&world).await;
     world.sim.github.review(REPOSITORY, pull.number, "erin-gh", Verdict::Approve, "").unwrap();
     world.settle().await;
-    let told = card(&world);
+    let shown = card(&world);
     assert!(
-        told.contains(
+        shown.contains(
             "the review of `erin-gh` does not count: I do not know who that is in Slack. Name them under `people`"
         ),
-        "{told}"
+        "{shown}"
     );
-    assert!(told.contains("0 of 1 approval"), "{told}");
+    assert!(shown.contains("0 of 1 approval"), "{shown}");
 }
 
 #[tokio::test]
@@ -241,9 +241,9 @@ async fn no_review_counts_if_the_requesters_github_user_is_unknown() {
     let pull = pull(&world).expect("a pull request");
     world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
     world.settle().await;
-    let told = card(&world);
-    assert!(told.contains("the review of `bob` does not count: I do not know who <@U0ERIN> is on GitHub"), "{told}");
-    assert!(told.contains("0 of 1 approval"), "{told}");
+    let shown = card(&world);
+    assert!(shown.contains("the review of `bob` does not count: I do not know who <@U0ERIN> is on GitHub"), "{shown}");
+    assert!(shown.contains("0 of 1 approval"), "{shown}");
     // An approval in Slack needs no GitHub account.
     world.bob().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
@@ -263,7 +263,7 @@ async fn people_without_a_configured_github_user_are_found_by_e_mail_address() {
 
 #[tokio::test]
 async fn a_review_by_a_person_who_lost_write_access_does_not_count() {
-    let world = World::with_config(two_are_needed).await;
+    let world = World::with_config(require_two_approvals).await;
     let pull = request_production(&world).await;
     world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
     world.settle().await;
@@ -280,7 +280,7 @@ async fn a_review_by_a_person_who_lost_write_access_does_not_count() {
 
 #[tokio::test]
 async fn an_approval_by_a_person_who_lost_the_right_does_not_count() {
-    let world = World::with_config(two_are_needed).await;
+    let world = World::with_config(require_two_approvals).await;
     request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
     world.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
@@ -291,18 +291,18 @@ async fn an_approval_by_a_person_who_lost_the_right_does_not_count() {
 
 #[tokio::test]
 async fn a_push_to_the_result_branch_voids_the_approvals_and_is_left_out() {
-    let world = World::with_config(two_are_needed).await;
+    let world = World::with_config(require_two_approvals).await;
     let before = head(&world, "prod");
     let pull = request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
     let pushed = world.sim.push("checkout", &pull.head, "Just this one more", file("more.txt"), "alice").unwrap();
     world.settle().await;
-    let told = card(&world).replace(pushed.short(), "<pushed>");
-    let note = told.lines().find(|line| line.contains("somebody pushed")).unwrap_or_else(|| panic!("{told}"));
+    let shown = card(&world).replace(pushed.short(), "<pushed>");
+    let note = shown.lines().find(|line| line.contains("somebody pushed")).unwrap_or_else(|| panic!("{shown}"));
     assert_snapshot!(note, @":recycle: somebody pushed `<pushed>` to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew. 1 approval does not count any more");
-    assert!(told.contains("0 of 2 approvals"), "{told}");
-    let thread = world.public_messages("releases").into_iter().find(|told| told.contains("Please look again"));
-    assert!(thread.is_some_and(|told| told.contains("<!subteam^S0RELEASE|@release-managers>")));
+    assert!(shown.contains("0 of 2 approvals"), "{shown}");
+    let thread = world.public_messages("releases").into_iter().find(|message| message.contains("Please look again"));
+    assert!(thread.is_some_and(|message| message.contains("<!subteam^S0RELEASE|@release-managers>")));
     world.bob().clicks_in("releases", "Approve").await;
     world.carol().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
@@ -310,29 +310,29 @@ async fn a_push_to_the_result_branch_voids_the_approvals_and_is_left_out() {
     assert_eq!(
         world.sim.github.read_file(REPOSITORY, &head(&world, "prod"), "more.txt"),
         None,
-        "what nobody saw running"
+        "the pushed commit was not seen running"
     );
 }
 
 #[tokio::test]
 async fn a_push_to_prod_voids_the_approvals_and_the_result_branch_is_rebuilt() {
-    let world = World::with_config(two_are_needed).await;
+    let world = World::with_config(require_two_approvals).await;
     let pull = request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
     world.sim.push("checkout", "prod", "Stop the bleeding", file("hotfix.txt"), "bob").unwrap();
     // No webhook reports a push to prod; the check each minute finds it.
     world.wait(SignedDuration::from_secs(61)).await;
-    let told = card(&world);
+    let shown = card(&world);
     assert!(
-        told.contains(
+        shown.contains(
             "the branch moved, so the frozen branch was made anew on top of it. 1 approval does not count any more"
         ),
-        "{told}"
+        "{shown}"
     );
-    assert!(told.contains("0 of 2 approvals"), "{told}");
-    let anew = crate::harness::production::pull(&world).unwrap();
-    assert_eq!((anew.number, anew.state), (pull.number, "open"), "the same pull request");
-    assert_ne!(anew.head_sha, pull.head_sha);
+    assert!(shown.contains("0 of 2 approvals"), "{shown}");
+    let rebuilt = crate::harness::production::pull(&world).unwrap();
+    assert_eq!((rebuilt.number, rebuilt.state), (pull.number, "open"), "the same pull request");
+    assert_ne!(rebuilt.head_sha, pull.head_sha);
     world.bob().clicks_in("releases", "Approve").await;
     world.carol().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
@@ -364,8 +364,8 @@ async fn commit_statuses_on_the_result_branch_wake_the_change() {
     let url = format!("{}/sim/github/repos/{REPOSITORY}/statuses/{}", world.origin, pull.head_sha);
     let set = async |state: &str| {
         let status = json!({ "state": state, "context": "ci/legacy" });
-        let answer = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
-        assert_eq!(answer.status(), 201);
+        let response = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
+        assert_eq!(response.status(), 201);
         world.settle().await;
     };
     set("failure").await;
@@ -381,18 +381,18 @@ async fn a_change_without_a_decision_is_reminded_of_once_and_expires() {
     let before = head(&world, "prod");
     request_production(&world).await;
     world.wait(SignedDuration::from_secs(7 * 60 + 30)).await;
-    let nudge = world.public_messages("releases").pop().unwrap();
-    assert_snapshot!(redact_origin_and_ids(&world, &nudge), @":wave: <!subteam^S0RELEASE|@release-managers> *checkout* `staging-84d172a` for *prod*: waiting for 1 approval. It waits until <!date^1794820500^{date_short_pretty} {time}|2026-11-16 09:15 UTC> and is given up then.");
+    let reminder = world.public_messages("releases").pop().unwrap();
+    assert_snapshot!(redact_origin_and_ids(&world, &reminder), @":wave: <!subteam^S0RELEASE|@release-managers> *checkout* `staging-84d172a` for *prod*: waiting for 1 approval. It waits until <!date^1794820500^{date_short_pretty} {time}|2026-11-16 09:15 UTC> and is given up then.");
     world.wait(SignedDuration::from_mins(1)).await;
-    assert_eq!(world.public_messages("releases").len(), 2, "reminded once");
+    assert_eq!(world.public_messages("releases").len(), 2, "one reminder");
     world.wait(SignedDuration::from_mins(7)).await;
-    let told = card(&world);
-    assert!(told.contains("not promoted to *prod*, nobody decided in time"), "{told}");
-    assert!(told.contains("after 15 min 1 of 1 approvals were still missing"), "{told}");
+    let shown = card(&world);
+    assert!(shown.contains("not promoted to *prod*, nobody decided in time"), "{shown}");
+    assert!(shown.contains("after 15 min 1 of 1 approvals were still missing"), "{shown}");
     assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
     assert_eq!(head(&world, "prod"), before);
     request_production(&world).await;
-    assert!(card(&world).contains("waiting for 1 approval"), "the way is free again");
+    assert!(card(&world).contains("waiting for 1 approval"), "the change lock is free again");
 }
 
 #[tokio::test]
@@ -405,10 +405,10 @@ async fn a_rejection_needs_a_reason() {
     assert_eq!(view["title"]["text"], "Reject this change");
     assert!(card(&world).contains("waiting for 1 approval"), "nothing is decided before the reason is given");
     world.bob().submits(json!({ "reason": "The migration is <!channel> missing" })).await;
-    let told = card(&world);
-    assert!(told.contains("not promoted to *prod*, rejected"), "{told}");
-    assert!(told.contains("*Why:* The migration is &lt;!channel&gt; missing"), "{told}");
-    assert!(told.contains("Rejected by <@U0BOB>"), "{told}");
+    let shown = card(&world);
+    assert!(shown.contains("not promoted to *prod*, rejected"), "{shown}");
+    assert!(shown.contains("*Why:* The migration is &lt;!channel&gt; missing"), "{shown}");
+    assert!(shown.contains("Rejected by <@U0BOB>"), "{shown}");
     let closed = pull(&world).unwrap();
     assert_eq!(closed.state, "closed");
     assert!(
@@ -420,38 +420,39 @@ async fn a_rejection_needs_a_reason() {
     let reply = world
         .public_messages("releases")
         .into_iter()
-        .find(|told| told.starts_with("<@U0ALICE>"))
-        .expect("alice is told");
+        .find(|message| message.starts_with("<@U0ALICE>"))
+        .expect("a message to alice");
     assert!(reply.contains("rejected"), "{reply}");
     // The same by a command, for the case that Slack opens no modal in time.
     request_production(&world).await;
-    let change = world.public_messages("releases").into_iter().rfind(|told| told.contains("asked by")).unwrap();
-    let digits = change.rsplit_once("change `").unwrap().1.trim_end_matches('`').to_owned();
-    world.carol().types(&format!("/gantry reject {digits}")).await;
+    let card_text =
+        world.public_messages("releases").into_iter().rfind(|message| message.contains("asked by")).unwrap();
+    let short_id = card_text.rsplit_once("change `").unwrap().1.trim_end_matches('`').to_owned();
+    world.carol().types(&format!("/gantry reject {short_id}")).await;
     assert!(world.carol().reads().contains("needs a reason"), "{}", world.carol().reads());
-    world.carol().types(&format!("/gantry reject {digits} not on a Friday")).await;
+    world.carol().types(&format!("/gantry reject {short_id} not on a Friday")).await;
     assert!(card(&world).contains("*Why:* not on a Friday"), "{}", card(&world));
 }
 
 #[tokio::test]
 async fn the_requester_or_an_approver_may_cancel() {
     let world = World::open().await;
-    for who in ["alice", "carol"] {
+    for person in ["alice", "carol"] {
         request_production(&world).await;
         let id = world
             .sim
             .slack
-            .messages("releases", Some(who))
+            .messages("releases", Some(person))
             .into_iter()
-            .rfind(|it| crate::harness::world::has_button(it, "Cancel"))
+            .rfind(|message| crate::harness::world::has_button(message, "Cancel"))
             .unwrap()
             .id;
-        world.sim.slack.click(who, "releases", &id, "Cancel").await.unwrap();
+        world.sim.slack.click(person, "releases", &id, "Cancel").await.unwrap();
         world.settle().await;
-        let told = card(&world);
+        let shown = card(&world);
         assert!(
-            told.contains("cancelled") && told.contains(&format!("Cancelled by <@U0{}>", who.to_uppercase())),
-            "{told}"
+            shown.contains("cancelled") && shown.contains(&format!("Cancelled by <@U0{}>", person.to_uppercase())),
+            "{shown}"
         );
         assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
     }
@@ -482,7 +483,7 @@ async fn a_change_cannot_be_approved_before_its_result_is_shown() {
     world.alice().clicks_without_waiting("deploys", "Confirm").await;
     world.wait_until_idle().await;
     let change = world.bot.store.list_open_changes().await.unwrap().pop().expect("a change").id;
-    press(&world, "U0BOB", "change_approve", &format!("{change}:")).await;
+    send_click(&world, "U0BOB", "change_approve", &format!("{change}:")).await;
     assert!(
         last_ephemeral_message(&world, "bob").starts_with("What you saw has changed since:"),
         "{}",
@@ -498,11 +499,11 @@ async fn an_approved_change_that_github_does_not_merge_expires() {
     let before = head(&world, "prod");
     request_production(&world).await;
     let faults = world.sim.github.request_faults();
-    let never = RequestFault::Reply(405, "Pull Request is not mergeable", vec![]);
-    faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, never, 999);
+    let unmergeable = RequestFault::Reply(405, "Pull Request is not mergeable", vec![]);
+    faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, unmergeable, 999);
     world.bob().clicks_without_waiting("releases", "Approve").await;
-    let said = || card(&world).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
-    world.settle_until(said).await;
+    let is_reported = || card(&world).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
+    world.settle_until(is_reported).await;
     world.clock.advance(SignedDuration::from_hours(24));
     world.wait_until_idle().await;
     assert!(card(&world).contains("not promoted to *prod*, it could not be merged in time"), "{}", card(&world));
@@ -513,8 +514,8 @@ async fn an_approved_change_that_github_does_not_merge_expires() {
 async fn a_change_expires_on_time_although_github_is_unavailable() {
     let world = World::open().await;
     request_production(&world).await;
-    let away = RequestFault::Reply(503, "Unicorn", vec![]);
-    world.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, away, 99);
+    let unavailable = RequestFault::Reply(503, "Unicorn", vec![]);
+    world.sim.github.request_faults().inject("GET", "/pulls/1", FaultTiming::BeforeEffect, unavailable, 99);
     world.clock.advance(SignedDuration::from_hours(24));
     world.wait_until_idle().await;
     assert!(card(&world).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&world));

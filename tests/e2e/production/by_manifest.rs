@@ -40,7 +40,7 @@ fn assert_no_branch_left(world: &World) {
     assert!(!branches.keys().any(|branch| branch.starts_with("gantry/")), "{branches:#?}");
 }
 
-fn two_approvals(yaml: &str) -> String {
+fn require_two_approvals(yaml: &str) -> String {
     yaml.replace("approvals: { required: 1,", "approvals: { required: 2,")
 }
 
@@ -66,12 +66,16 @@ async fn a_second_person_must_approve_production_by_manifest() {
     let pull = pull(&world);
     assert_eq!((pull.base.as_str(), pull.state), ("main", "open"));
     assert!(pull.head.starts_with("gantry/"), "{}", pull.head);
-    assert_eq!(parents(&world, GITOPS, &pull.head_sha), std::slice::from_ref(&before), "frozen on top of the branch");
-    assert_eq!(world.sim.github.pulls("acme/search").len(), 0, "the code's repository is left alone");
-    let frozen = world.sim.github.files(GITOPS, &pull.head_sha).unwrap();
+    assert_eq!(
+        parents(&world, GITOPS, &pull.head_sha),
+        std::slice::from_ref(&before),
+        "one commit on top of the branch"
+    );
+    assert_eq!(world.sim.github.pulls("acme/search").len(), 0, "no pull request in the repository of the code");
+    let result_files = world.sim.github.files(GITOPS, &pull.head_sha).unwrap();
     let base = world.sim.github.files(GITOPS, &before).unwrap();
-    let differ: Vec<_> = frozen.iter().filter(|(path, blob)| base.get(*path) != Some(blob)).collect();
-    assert_eq!(differ.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), [path("prod")]);
+    let changed: Vec<_> = result_files.iter().filter(|(path, blob)| base.get(*path) != Some(blob)).collect();
+    assert_eq!(changed.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), [path("prod")]);
     assert_snapshot!(redact_own_commits(&world, &card(&world, "releases")), @"
     :raised_hand: *search* `1.0.3` for *prod*: waiting for 1 approval
     :raised_hand: waiting for approval  ›  :white_circle: written  ›  :white_circle: picked up  ›  :white_circle: rollout  ›  :white_circle: running
@@ -105,7 +109,7 @@ async fn a_second_person_must_approve_production_by_manifest() {
     assert!(manifest_has_tag(&world, "1.0.2"));
 
     world.alice().clicks_in("releases", "Approve").await;
-    assert_eq!(head(&world), before, "whoever asked does not approve");
+    assert_eq!(head(&world), before, "the requester may not approve");
     world.bob().clicks_in("releases", "Approve").await;
     assert_eq!(parents(&world, GITOPS, &head(&world)), [before, pull.head_sha]);
     assert!(manifest_has_tag(&world, &tag));
@@ -119,14 +123,14 @@ async fn a_second_person_must_approve_production_by_manifest() {
 
 #[tokio::test]
 async fn commits_to_other_files_void_no_approval() {
-    let world = World::with_config(|yaml| two_approvals(&yaml)).await;
+    let world = World::with_config(|yaml| require_two_approvals(&yaml)).await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     let shown = request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
     put(&world.sim, &[("README.md", Some("What stands here\n"))]);
     world.wait(jiff::SignedDuration::from_secs(61)).await;
     assert!(card(&world, "releases").contains("1 of 2 approvals"), "{}", card(&world, "releases"));
-    assert_eq!(pull(&world).head_sha, shown.head_sha, "what was shown is what is merged");
+    assert_eq!(pull(&world).head_sha, shown.head_sha, "the result that was shown is merged");
     let newest = put(&world.sim, &[("README.md", Some("What stands here now\n"))]);
 
     world.carol().clicks_in("releases", "Approve").await;
@@ -140,7 +144,7 @@ async fn commits_to_other_files_void_no_approval() {
 
 #[tokio::test]
 async fn an_edit_of_the_same_manifest_voids_the_approvals_and_both_edits_are_kept() {
-    let world = World::with_config(|yaml| two_approvals(&yaml)).await;
+    let world = World::with_config(|yaml| require_two_approvals(&yaml)).await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     let first = request_production(&world).await;
     world.bob().clicks_in("releases", "Approve").await;
@@ -153,12 +157,12 @@ async fn an_edit_of_the_same_manifest_voids_the_approvals_and_both_edits_are_kep
     let second = pull(&world);
     assert_eq!((second.number, second.state), (first.number, "open"), "the same pull request");
     assert_ne!(second.head_sha, first.head_sha);
-    assert_eq!(parents(&world, GITOPS, &second.head_sha), [other], "made anew on top");
+    assert_eq!(parents(&world, GITOPS, &second.head_sha), [other], "rebuilt on top of the new commit");
     assert!(card(&world, "releases").contains("0 of 2 approvals"), "{}", card(&world, "releases"));
-    let why = "the branch moved, so the frozen branch was made anew on top of it";
-    assert!(card(&world, "releases").contains(why), "{}", card(&world, "releases"));
-    let told = world.public_messages("releases");
-    assert!(told.iter().any(|told| told.contains("Please look again")), "{told:#?}");
+    let notice = "the branch moved, so the frozen branch was made anew on top of it";
+    assert!(card(&world, "releases").contains(notice), "{}", card(&world, "releases"));
+    let messages = world.public_messages("releases");
+    assert!(messages.iter().any(|message| message.contains("Please look again")), "{messages:#?}");
 
     for person in [world.bob(), world.carol()] {
         person.clicks_in("releases", "Approve").await;

@@ -36,7 +36,11 @@ async fn a_second_person_must_approve_production() {
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(world.public_messages("releases"), Vec::<String>::new(), "nobody hears of it before it is confirmed");
+    assert_eq!(
+        world.public_messages("releases"),
+        Vec::<String>::new(),
+        "the channel gets no message before the confirmation"
+    );
 
     world.alice().clicks_in("deploys", "Confirm").await;
     let pull = pull(&world).expect("a pull request");
@@ -64,7 +68,7 @@ async fn a_second_person_must_approve_production() {
     let merged = head(&world, "prod");
     assert_ne!(merged, before);
     assert_eq!(parents(&world, &merged), [before.clone(), pull.head_sha.clone()]);
-    assert_eq!(parents(&world, &pull.head_sha), [before, pinned], "the frozen result is what was planned");
+    assert_eq!(parents(&world, &pull.head_sha), [before, pinned], "the result is the planned merge");
     assert!(world.running_tag("checkout", "prod").ends_with(merged.short()));
     assert_snapshot!(card(&world), @"
     :large_green_circle: *checkout* `staging-84d172a`: running in *prod*, 3 of 3 ready
@@ -136,15 +140,19 @@ async fn a_plan_is_checked_again_at_confirm_and_promotes_the_commit_that_was_sho
     promote_newer_to_staging(&world).await;
     world.sim.github.set_check(REPOSITORY, &pinned, "build", "failure").unwrap();
     world.alice().clicks_in("deploys", "Confirm").await;
-    let told = world.ephemeral_messages("alice", "deploys");
-    assert!(told.iter().any(|told| told.starts_with("Checks are red on ")), "{told:#?}");
+    let answers = world.ephemeral_messages("alice", "deploys");
+    assert!(answers.iter().any(|message| message.starts_with("Checks are red on ")), "{answers:#?}");
     assert_eq!(pull(&world), None);
 
     world.sim.github.set_check(REPOSITORY, &pinned, "build", "success").unwrap();
     world.alice().types(&format!("/promote checkout prod @{}", &pinned.as_str()[..12])).await;
     world.alice().clicks_in("deploys", "Confirm").await;
     let pull = pull(&world).expect("a pull request");
-    assert_eq!(parents(&world, &pull.head_sha)[1], pinned, "what was shown, and not what runs there now");
+    assert_eq!(
+        parents(&world, &pull.head_sha)[1],
+        pinned,
+        "the commit that was shown, and not the one that runs in staging now"
+    );
 }
 
 #[tokio::test]
@@ -160,7 +168,7 @@ async fn a_pull_request_is_opened_and_merged_once_although_responses_were_lost()
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
     let graph = world.sim.github.graph(REPOSITORY, 100);
     let ours = graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout staging-84d172a to prod"));
-    assert_eq!(ours.count(), 2, "the frozen result and its merge, once each");
+    assert_eq!(ours.count(), 2, "the result and its merge, once each");
 }
 
 #[tokio::test]
@@ -169,8 +177,8 @@ async fn a_newer_promotion_asks_before_it_supersedes_the_waiting_one() {
     let first = request_production(&world).await;
     promote_newer_to_staging(&world).await;
     world.bob().types("/promote checkout prod").await;
-    let question = world.bob().reads();
-    let line = question.lines().find(|line| line.contains("takes the place")).expect("a warning");
+    let plan = world.bob().reads();
+    let line = plan.lines().find(|line| line.contains("takes the place")).expect("a warning");
     assert_snapshot!(line, @":warning: This takes the place of `staging-84d172a`, which <@U0ALICE> asked for and which waits for approval since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: its pull request is closed");
     assert_eq!(world.sim.github.pulls(REPOSITORY)[0].state, "open");
 
@@ -178,17 +186,17 @@ async fn a_newer_promotion_asks_before_it_supersedes_the_waiting_one() {
     let pulls = world.sim.github.pulls(REPOSITORY);
     assert_eq!(pulls.iter().map(|pull| pull.state).collect::<Vec<_>>(), ["closed", "open"]);
     assert!(pulls[0].comments[0].starts_with("Another change takes its place: change "), "{:?}", pulls[0].comments);
-    assert!(!world.sim.github.branches(REPOSITORY).contains_key(&first.head), "its branch is put away");
+    assert!(!world.sim.github.branches(REPOSITORY).contains_key(&first.head), "its result branch is deleted");
     let cards: Vec<_> =
-        world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+        world.public_messages("releases").into_iter().filter(|message| message.contains("asked by")).collect();
     assert!(cards[0].contains("not promoted to *prod*, another change takes its place"), "{}", cards[0]);
     assert!(cards[1].contains("waiting for 1 approval"), "{}", cards[1]);
-    let told = world
+    let announcement = world
         .public_messages("releases")
         .into_iter()
-        .find(|told| told.starts_with("<@U0ALICE>"))
-        .expect("a word to alice");
-    assert!(told.contains("another change takes its place"), "{told}");
+        .find(|message| message.starts_with("<@U0ALICE>"))
+        .expect("a message to alice");
+    assert!(announcement.contains("another change takes its place"), "{announcement}");
 
     world.carol().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
@@ -199,10 +207,10 @@ async fn a_second_request_for_the_same_version_is_refused_and_names_the_first_re
     let world = World::open().await;
     request_production(&world).await;
     world.bob().types("/promote checkout prod").await;
-    let told = world.bob().reads();
-    assert!(told.starts_with("<@U0ALICE> is promoting *checkout* to *prod* since"), "{told}");
-    assert!(told.contains("it is waiting for approval"), "{told}");
-    assert!(told.contains("/gantry cancel"), "{told}");
+    let answer = world.bob().reads();
+    assert!(answer.starts_with("<@U0ALICE> is promoting *checkout* to *prod* since"), "{answer}");
+    assert!(answer.contains("it is waiting for approval"), "{answer}");
+    assert!(answer.contains("/gantry cancel"), "{answer}");
     let status = world.bob().types("/gantry status").await;
     assert!(status.contains("waiting for 1 approval") && status.contains("/gantry cancel"), "{status}");
 }
@@ -273,8 +281,8 @@ async fn a_pull_request_closed_by_hand_cancels_the_change() {
 #[tokio::test]
 async fn a_deleted_result_branch_or_environment_branch_ends_the_change() {
     let world = World::open().await;
-    let frozen = request_production(&world).await;
-    world.sim.github.delete_branch(REPOSITORY, &frozen.head).unwrap();
+    let pull = request_production(&world).await;
+    world.sim.github.delete_branch(REPOSITORY, &pull.head).unwrap();
     world.settle().await;
     assert!(card(&world).contains("closed on GitHub; nothing was merged"), "{}", card(&world));
 
@@ -282,7 +290,7 @@ async fn a_deleted_result_branch_or_environment_branch_ends_the_change() {
     world.sim.github.delete_branch(REPOSITORY, "prod").unwrap();
     world.settle().await;
     let cards: Vec<_> =
-        world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+        world.public_messages("releases").into_iter().filter(|message| message.contains("asked by")).collect();
     let last = cards.last().unwrap();
     assert!(last.contains("The branch prod is gone from acme/checkout. Make it again: git push origin"), "{last}");
 }
@@ -315,11 +323,11 @@ async fn a_review_that_githubs_rules_require_is_waited_for() {
     let before = head(&world, "prod");
     let pull = request_production(&world).await;
     world.carol().clicks_in("releases", "Approve").await;
-    assert_eq!(head(&world, "prod"), before, "an approval in Slack is no review");
-    let line = card(&world);
+    assert_eq!(head(&world, "prod"), before, "an approval in Slack is no review on GitHub");
+    let shown = card(&world);
     assert!(
-        line.contains("GitHub's own rules for `prod` want 1 approving review there: an approval in Slack is none"),
-        "{line}"
+        shown.contains("GitHub's own rules for `prod` want 1 approving review there: an approval in Slack is none"),
+        "{shown}"
     );
     world.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
     world.settle().await;
@@ -368,7 +376,7 @@ async fn a_retry_after_an_error_opens_a_new_pull_request_and_needs_new_approvals
     world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
     world.bob().clicks_in("releases", "Approve").await;
     world.alice().clicks_in("releases", "Promote").await;
-    assert!(card(&world).contains("0 of 1 approval"), "approvals are asked for anew: {}", card(&world));
+    assert!(card(&world).contains("0 of 1 approval"), "new approvals are required: {}", card(&world));
     world.bob().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
@@ -380,13 +388,13 @@ async fn a_commit_pushed_just_before_the_merge_is_reported_on_the_card() {
     let faults = world.sim.github.request_faults();
     faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     world.bob().clicks_without_waiting("releases", "Approve").await;
-    crate::harness::process::wait_until("the merge is held", async || faults.has_paused_request()).await;
+    crate::harness::process::wait_until("the merge is paused", async || faults.has_paused_request()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     world.sim.push("checkout", "prod", "Stop the bleeding", file, "bob").unwrap();
     faults.resume();
     world.settle().await;
-    let told = card(&world);
-    assert!(told.contains("at the last moment: what came with that was not shown when this was approved"), "{told}");
+    let shown = card(&world);
+    assert!(shown.contains("at the last moment: what came with that was not shown when this was approved"), "{shown}");
 }
 
 #[tokio::test]
@@ -427,34 +435,34 @@ async fn a_github_webhook_is_accepted_only_with_a_valid_signature_and_body() {
 #[tokio::test]
 async fn of_a_hundred_simultaneous_production_requests_one_begins_and_the_others_are_refused() {
     let world = World::open().await;
-    let asked = (0..100).map(|n| {
-        let who = if n % 2 == 0 { "alice" } else { "bob" };
-        world.sim.slack.type_command(who, "deploys", "/promote checkout prod")
+    let requests = (0..100).map(|n| {
+        let person = if n % 2 == 0 { "alice" } else { "bob" };
+        world.sim.slack.type_command(person, "deploys", "/promote checkout prod")
     });
-    for ack in futures::future::join_all(asked).await {
+    for ack in futures::future::join_all(requests).await {
         assert_eq!(ack.unwrap().status, 200);
     }
     world.settle().await;
     // Every plan is confirmed by its requester, all at the same moment.
     let mut clicks = Vec::new();
-    for who in ["alice", "bob"] {
-        let messages = world.sim.slack.messages("deploys", Some(who));
+    for person in ["alice", "bob"] {
+        let messages = world.sim.slack.messages("deploys", Some(person));
         let plans = messages.into_iter().filter(|message| crate::harness::world::has_button(message, "Confirm"));
-        clicks.extend(plans.map(|message| (who, message.id)));
+        clicks.extend(plans.map(|message| (person, message.id)));
     }
     assert_eq!(clicks.len(), 100);
     let slack = &world.sim.slack;
-    let pressed = clicks.iter().map(|(who, id)| slack.click(who, "deploys", id, "Confirm"));
-    futures::future::join_all(pressed).await;
+    let confirmations = clicks.iter().map(|(person, id)| slack.click(person, "deploys", id, "Confirm"));
+    futures::future::join_all(confirmations).await;
     world.settle().await;
     assert_eq!(world.sim.github.pulls(REPOSITORY).len(), 1);
-    let cards = world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).count();
+    let cards = world.public_messages("releases").into_iter().filter(|message| message.contains("asked by")).count();
     assert_eq!(cards, 1);
-    let told = ["alice", "bob"].map(|who| world.sim.slack.messages("deploys", Some(who))).concat();
-    let mut refused: Vec<_> = told
+    let answers = ["alice", "bob"].map(|person| world.sim.slack.messages("deploys", Some(person))).concat();
+    let mut refused: Vec<_> = answers
         .iter()
-        .filter(|told| render_message(told).contains("is promoting *checkout* to *prod* since"))
-        .map(|told| told.id.clone())
+        .filter(|message| render_message(message).contains("is promoting *checkout* to *prod* since"))
+        .map(|message| message.id.clone())
         .collect();
     refused.sort();
     refused.dedup();
@@ -470,7 +478,7 @@ async fn a_merge_that_keeps_failing_is_given_up_after_twelve_attempts() {
     world.bob().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("GitHub is not available: it answered 502."), "{}", card(&world));
     assert!(card(&world).contains("could not be merged into *prod*"), "{}", card(&world));
-    let puts = world.sim.github.request_faults().requests().iter().filter(|asked| asked.starts_with("PUT")).count();
+    let puts = world.sim.github.request_faults().requests().iter().filter(|request| request.starts_with("PUT")).count();
     assert_eq!(puts, 12);
     assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
 }
@@ -518,8 +526,8 @@ async fn clean_up_waits_for_a_rate_limit_and_does_not_retry_without_a_pause() {
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "600".to_owned())]);
     world.sim.github.request_faults().inject("PATCH", "/pulls", FaultTiming::BeforeEffect, limited, 1);
     world.alice().clicks_without_waiting("releases", "Cancel").await;
-    let calm = tokio::time::timeout(std::time::Duration::from_secs(10), world.wait_until_idle()).await;
-    assert!(calm.is_ok(), "it is tried without a pause");
+    let idle = tokio::time::timeout(std::time::Duration::from_secs(10), world.wait_until_idle()).await;
+    assert!(idle.is_ok(), "clean-up is retried without a pause");
     assert!(card(&world).contains("not promoted to *prod*, cancelled"), "{}", card(&world));
     world.settle().await;
     assert_eq!(pull(&world).map(|pull| pull.state), Some("closed"));
@@ -535,8 +543,8 @@ async fn a_merge_refused_for_a_moved_head_is_retried_after_a_pause() {
     faults.inject("PUT", "/merge", FaultTiming::BeforeEffect, moved, 9999);
     world.bob().clicks_without_waiting("releases", "Approve").await;
     world.wait_until_idle().await;
-    let puts = faults.requests().iter().filter(|asked| asked.starts_with("PUT")).count();
-    assert_eq!(puts, 1, "the next try is after a pause");
+    let puts = faults.requests().iter().filter(|request| request.starts_with("PUT")).count();
+    assert_eq!(puts, 1, "the next attempt is after a pause");
     faults.clear();
     world.settle().await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
@@ -545,14 +553,14 @@ async fn a_merge_refused_for_a_moved_head_is_retried_after_a_pause() {
 #[tokio::test]
 async fn another_commit_merged_by_hand_between_two_attempts_is_reported_as_merged_by_hand() {
     let world = World::open().await;
-    let frozen = request_production(&world).await;
+    let pull = request_production(&world).await;
     let down = RequestFault::Reply(502, "Bad gateway", vec![]);
     world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, down, 1);
     world.bob().clicks_without_waiting("releases", "Approve").await;
     world.wait_until_idle().await;
     let file = BTreeMap::from([("more.txt".to_owned(), Some("x".to_owned()))]);
-    world.sim.push("checkout", &frozen.head, "One more thing", file, "carol").unwrap();
-    world.sim.github.merge_pull(REPOSITORY, frozen.number, "carol").unwrap();
+    world.sim.push("checkout", &pull.head, "One more thing", file, "carol").unwrap();
+    world.sim.github.merge_pull(REPOSITORY, pull.number, "carol").unwrap();
     world.settle().await;
     assert!(card(&world).contains("by hand, by `carol` on GitHub"), "{}", card(&world));
 }
@@ -590,8 +598,8 @@ async fn a_pull_request_that_github_does_not_show_is_an_error_and_not_a_cancella
 async fn clean_up_is_retried_after_github_refused_it() {
     let world = World::open().await;
     request_production(&world).await;
-    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    world.sim.github.request_faults().inject("PATCH", "/pulls/", FaultTiming::BeforeEffect, no, 1);
+    let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    world.sim.github.request_faults().inject("PATCH", "/pulls/", FaultTiming::BeforeEffect, forbidden, 1);
     world.alice().clicks_without_waiting("releases", "Cancel").await;
     world.wait_until_idle().await;
     assert_eq!(pull(&world).map(|pull| pull.state), Some("open"));

@@ -32,9 +32,9 @@ fn prod(world: &World) -> Sha {
     world.sim.github.head("acme/checkout", "prod").expect("a branch")
 }
 
-fn frozen_branch(world: &World) -> String {
+fn find_result_branch(world: &World) -> String {
     let mut branches = world.sim.github.branches("acme/checkout").into_keys();
-    branches.find(|branch| branch.starts_with("gantry/")).expect("a frozen branch")
+    branches.find(|branch| branch.starts_with("gantry/")).expect("a result branch")
 }
 
 fn push(world: &World, branch: &str) -> Sha {
@@ -45,12 +45,12 @@ fn push(world: &World, branch: &str) -> Sha {
 }
 
 /// Pauses the next request of this kind, runs `act`, and waits until the request is paused.
-async fn act_until_request_held(world: &World, method: &str, path: &'static str, act: impl AsyncFnOnce()) {
+async fn act_until_request_paused(world: &World, method: &str, path: &'static str, act: impl AsyncFnOnce()) {
     let faults = world.sim.github.request_faults();
     faults.inject(method, path, FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     act().await;
     world.settle_until(|| faults.has_paused_request()).await;
-    assert!(faults.has_paused_request(), "nobody asked for {method} {path}");
+    assert!(faults.has_paused_request(), "there was no request {method} {path}");
 }
 
 /// The value of the card's Approve button: the change and the commit.
@@ -73,7 +73,7 @@ async fn click_stale_button(world: &World, person: &str, value: &str) {
     assert_eq!(signing::send_slack_request(world, path, &body, SIGNING_SECRET, now.as_second()).await.0, 200);
 }
 
-async fn release_and_settle(world: &World) {
+async fn resume_and_settle(world: &World) {
     while world.bot.store.measure_outstanding_work().await.unwrap().inbox > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(4)).await;
     }
@@ -86,11 +86,11 @@ async fn an_approval_of_an_outdated_result_does_not_count_for_its_replacement() 
     let world = open_with_waiting_change().await;
     let shown_before = approve_button(&world.last_message("bob", "releases").blocks).expect("a button");
     let hotfix = push(&world, "prod");
-    act_until_request_held(&world, "PATCH", "/git/refs", async || world.clock.advance(SignedDuration::from_secs(61)))
+    act_until_request_paused(&world, "PATCH", "/git/refs", async || world.clock.advance(SignedDuration::from_secs(61)))
         .await;
     click_stale_button(&world, "U0BOB", &shown_before).await;
-    release_and_settle(&world).await;
-    assert_eq!(prod(&world), hotfix, "nobody has approved what stands on the hotfix");
+    resume_and_settle(&world).await;
+    assert_eq!(prod(&world), hotfix, "the result on top of the hotfix is not approved");
     world.bob().clicks_in("releases", "Approve").await;
     assert_ne!(prod(&world), hotfix);
 }
@@ -99,17 +99,17 @@ async fn an_approval_of_an_outdated_result_does_not_count_for_its_replacement() 
 async fn a_pull_request_retargeted_just_before_the_merge_is_not_reported_as_merged_into_prod() {
     let world = open_with_waiting_change().await;
     let before = prod(&world);
-    act_until_request_held(&world, "PUT", "/merge", async || {
+    act_until_request_paused(&world, "PUT", "/merge", async || {
         world.bob().clicks_without_waiting("releases", "Approve").await;
     })
     .await;
     world.sim.github.retarget_pull("acme/checkout", 1, "staging").unwrap();
-    release_and_settle(&world).await;
+    resume_and_settle(&world).await;
     assert_eq!(prod(&world), before);
-    let card = world.public_messages("releases").into_iter().find(|told| told.contains("asked by")).unwrap();
-    let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("a reason");
+    let card = world.public_messages("releases").into_iter().find(|message| message.contains("asked by")).unwrap();
+    let reason = card.lines().find(|line| line.starts_with("*Why:*")).expect("a reason");
     let merged = world.sim.github.head("acme/checkout", "staging").unwrap();
-    assert_snapshot!(why.replace(merged.short(), "<merged>"), @"*Why:* Somebody pointed the pull request #1 at staging, and it was merged there, as <merged>. prod has nothing of it. Take it back in staging if it does not belong there.");
+    assert_snapshot!(reason.replace(merged.short(), "<merged>"), @"*Why:* Somebody pointed the pull request #1 at staging, and it was merged there, as <merged>. prod has nothing of it. Take it back in staging if it does not belong there.");
     assert!(!world.sim.github.tags("acme/checkout").keys().any(|tag| tag.starts_with("prod/2026.11.16")));
 }
 
@@ -117,13 +117,13 @@ async fn a_pull_request_retargeted_just_before_the_merge_is_not_reported_as_merg
 async fn a_result_branch_moved_to_the_promoted_commit_does_not_count_as_merged_into_prod() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
-    act_until_request_held(&world, "POST", "/merges", async || {
+    act_until_request_paused(&world, "POST", "/merges", async || {
         world.alice().clicks_without_waiting("deploys", "Confirm").await;
     })
     .await;
     let staging = world.sim.github.head("acme/checkout", "staging").unwrap();
-    world.sim.github.point_branch("acme/checkout", &frozen_branch(&world), &staging).unwrap();
-    release_and_settle(&world).await;
+    world.sim.github.point_branch("acme/checkout", &find_result_branch(&world), &staging).unwrap();
+    resume_and_settle(&world).await;
     let before = prod(&world);
     world.bob().clicks_in("releases", "Approve").await;
     assert_ne!(prod(&world), before);
@@ -133,12 +133,12 @@ async fn a_result_branch_moved_to_the_promoted_commit_does_not_count_as_merged_i
 async fn a_result_branch_reset_before_it_is_shown_is_rebuilt() {
     let world = World::open().await;
     world.alice().types("/promote checkout prod").await;
-    act_until_request_held(&world, "POST", "/pulls", async || {
+    act_until_request_paused(&world, "POST", "/pulls", async || {
         world.alice().clicks_without_waiting("deploys", "Confirm").await;
     })
     .await;
-    world.sim.github.point_branch("acme/checkout", &frozen_branch(&world), &prod(&world)).unwrap();
-    release_and_settle(&world).await;
+    world.sim.github.point_branch("acme/checkout", &find_result_branch(&world), &prod(&world)).unwrap();
+    resume_and_settle(&world).await;
     let before = prod(&world);
     world.bob().clicks_in("releases", "Approve").await;
     assert_ne!(prod(&world), before);
@@ -148,7 +148,7 @@ async fn a_result_branch_reset_before_it_is_shown_is_rebuilt() {
 fn no_random_race_merges_a_commit_that_was_not_shown_and_approved() {
     let seeds = Series::Races.seeds(RACES);
     let races_per_thread = seeds.len().div_ceil(THREADS);
-    let ends: Vec<Result<RaceOutcome, String>> = std::thread::scope(|scope| {
+    let outcomes: Vec<Result<RaceOutcome, String>> = std::thread::scope(|scope| {
         let threads: Vec<_> = seeds
             .chunks(races_per_thread)
             .map(|seeds| {
@@ -159,19 +159,19 @@ fn no_random_race_merges_a_commit_that_was_not_shown_and_approved() {
                 })
             })
             .collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("all its races")).collect()
+        threads.into_iter().flat_map(|thread| thread.join().expect("the outcomes of its races")).collect()
     });
-    let lost: Vec<&String> = ends.iter().filter_map(|end| end.as_ref().err()).collect();
+    let violations: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
     assert!(
-        lost.is_empty(),
-        "{} of {}, as here:\n{}",
-        lost.len(),
+        violations.is_empty(),
+        "{} of {} races failed:\n{}",
+        violations.len(),
         seeds.len(),
-        lost.iter().map(|s| s.as_str()).collect::<Vec<_>>().join("\n=====\n")
+        violations.iter().map(|s| s.as_str()).collect::<Vec<_>>().join("\n=====\n")
     );
-    assert_eq!(ends.len(), seeds.len());
+    assert_eq!(outcomes.len(), seeds.len());
     // If nearly all races had the same outcome, the series would prove little.
-    let count = |end: &RaceOutcome| ends.iter().flatten().filter(|one| *one == end).count();
+    let count = |outcome: &RaceOutcome| outcomes.iter().flatten().filter(|one| *one == outcome).count();
     assert!(count(&RaceOutcome::Merged) > seeds.len() / 4, "{} merged", count(&RaceOutcome::Merged));
     assert!(count(&RaceOutcome::MergedOntoSomethingNewer) > 0 || !is_long());
     assert!(count(&RaceOutcome::NotMerged) > seeds.len() / 20, "{} not merged", count(&RaceOutcome::NotMerged));

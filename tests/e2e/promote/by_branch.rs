@@ -14,9 +14,9 @@ fn head(world: &World, branch: &str) -> Sha {
     world.sim.github.head("acme/checkout", branch).expect("a branch")
 }
 
-fn parents(world: &World, repository: &str, of: &Sha) -> Vec<Sha> {
+fn parents(world: &World, repository: &str, child: &Sha) -> Vec<Sha> {
     let graph = world.sim.github.graph(repository, 100);
-    graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
+    graph.into_iter().find(|commit| commit.sha == *child).expect("a commit").parents
 }
 
 #[tokio::test]
@@ -32,9 +32,9 @@ async fn a_promotion_merges_tags_and_turns_green_when_the_version_runs() {
     assert_eq!(world.sim.github.tags("acme/checkout").get("qa/2026.11.16-1"), Some(&result));
     assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
 
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 2, "one card, and one word in its thread: {told:#?}");
-    let card = told[0].replace(result.as_str(), "<result>").replace(result.short(), "<short>");
+    let texts = world.public_messages("deploys");
+    assert_eq!(texts.len(), 2, "one card, and one message in its thread: {texts:#?}");
+    let card = texts[0].replace(result.as_str(), "<result>").replace(result.short(), "<short>");
     assert_snapshot!(redact_origin_and_ids(&world, &card), @"
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
     :white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
@@ -48,7 +48,7 @@ async fn a_promotion_merges_tags_and_turns_green_when_the_version_runs() {
     [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    assert_snapshot!(redact_origin_and_ids(&world, &told[1]), @"<@U0ALICE> *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready.");
+    assert_snapshot!(redact_origin_and_ids(&world, &texts[1]), @"<@U0ALICE> *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready.");
     let mut messages = world.sim.slack.messages("deploys", None);
     messages.retain(|message| message.only_to.is_none());
     assert!(messages[0].thread.is_none() && messages[1].thread.as_ref() == Some(&messages[0].id));
@@ -62,28 +62,28 @@ async fn the_ledger_records_every_stage_of_a_change() {
     let all =
         world.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let id = all.iter().find_map(|entry| entry.change.clone()).expect("a change");
-    let of_it: Vec<_> = all.iter().rev().filter(|entry| entry.change.as_ref() == Some(&id)).collect();
-    let kinds: Vec<_> = of_it.iter().map(|entry| entry.kind.as_str()).collect();
+    let entries: Vec<_> = all.iter().rev().filter(|entry| entry.change.as_ref() == Some(&id)).collect();
+    let kinds: Vec<_> = entries.iter().map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["begun", "deploying", "deployed"]);
-    let by = gantry::domain::model::actor::Actor::Person(gantry::domain::model::actor::PersonId::new("U0ALICE"));
-    assert_eq!(of_it[0].actor, Some(by));
+    let alice = gantry::domain::model::actor::Actor::Person(gantry::domain::model::actor::PersonId::new("U0ALICE"));
+    assert_eq!(entries[0].actor, Some(alice));
 }
 
 #[tokio::test]
 async fn the_card_shows_each_step_as_it_happens() {
     let world = World::open().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    let mut heads = Vec::new();
+    let mut first_lines = Vec::new();
     for _ in 0..40 {
         world.wait_until_idle().await;
         let card =
             world.public_messages("deploys").first().map(|card| card.lines().next().unwrap_or_default().to_owned());
-        if let Some(card) = card.filter(|card| heads.last() != Some(card)) {
-            heads.push(card);
+        if let Some(card) = card.filter(|card| first_lines.last() != Some(card)) {
+            first_lines.push(card);
         }
         world.clock.advance(SignedDuration::from_millis(500));
     }
-    assert_snapshot!(heads.join("\n"), @"
+    assert_snapshot!(first_lines.join("\n"), @"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: deploying to *qa*
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: deploying to *qa*, 0 of 2 ready
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
@@ -107,7 +107,8 @@ async fn a_push_during_the_merge_is_not_promoted() {
     let pinned = head(&world, "develop");
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    wait_until(|| world.sim.github.request_faults().requests().iter().any(|asked| asked.ends_with("/merges"))).await;
+    wait_until(|| world.sim.github.request_faults().requests().iter().any(|request| request.ends_with("/merges")))
+        .await;
     wait_until(|| !world.public_messages("deploys").is_empty()).await;
     let card = &world.public_messages("deploys")[0];
     assert!(card.starts_with(":hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*"), "{card}");
@@ -124,8 +125,8 @@ async fn promote_without_an_environment_takes_the_first_that_is_behind() {
     let world = World::open().await;
     world.alice().types("/promote checkout").await;
     assert!(world.public_messages("deploys")[0].contains("running in *qa*"));
-    let told = world.ephemeral_messages("alice", "deploys").pop().unwrap();
-    assert_snapshot!(without_link(&told), @"
+    let answer = world.ephemeral_messages("alice", "deploys").pop().unwrap();
+    assert_snapshot!(without_link(&answer), @"
     *qa* is the first environment behind the one below, so *checkout* goes there: <link|follow it here>.
     Also behind: `/promote checkout staging`, `/promote checkout prod`
     ");
@@ -135,8 +136,8 @@ async fn promote_without_an_environment_takes_the_first_that_is_behind() {
 }
 
 fn without_link(text: &str) -> String {
-    let (before, behind) = text.split_once("<https://acme.slack.com/").expect("a link");
-    format!("{before}<link{}", &behind[behind.find('|').unwrap()..])
+    let (before, after) = text.split_once("<https://acme.slack.com/").expect("a link");
+    format!("{before}<link{}", &after[after.find('|').unwrap()..])
 }
 
 #[tokio::test]
@@ -144,11 +145,11 @@ async fn a_request_in_another_channel_is_answered_with_a_link_to_the_card() {
     let world = World::open().await;
     world.alice().types_without_waiting("releases", "/promote checkout qa").await;
     world.settle().await;
-    assert_eq!(world.public_messages("releases"), Vec::<String>::new(), "the card stands in the environment's channel");
-    let told = world.ephemeral_messages("alice", "releases").pop().unwrap();
-    assert_snapshot!(without_link(&told), @"*checkout* is on its way to *qa*: <link|follow it here>.");
+    assert_eq!(world.public_messages("releases"), Vec::<String>::new(), "the card is in the environment's channel");
+    let answer = world.ephemeral_messages("alice", "releases").pop().unwrap();
+    assert_snapshot!(without_link(&answer), @"*checkout* is on its way to *qa*: <link|follow it here>.");
     let card = &world.sim.slack.messages("deploys", None)[0];
-    assert!(told.contains(&format!("C0DEPLOYS/p{}", card.id.replace('.', ""))), "{told}");
+    assert!(answer.contains(&format!("C0DEPLOYS/p{}", card.id.replace('.', ""))), "{answer}");
 }
 
 #[tokio::test]
@@ -203,8 +204,12 @@ async fn a_long_list_of_commits_goes_to_the_thread_of_the_card() {
     }
     world.settle().await;
     world.alice().types("/promote checkout qa").await;
-    let card =
-        world.sim.slack.messages("deploys", None).into_iter().find(|it| render_message(it).contains("running in *qa*"));
+    let card = world
+        .sim
+        .slack
+        .messages("deploys", None)
+        .into_iter()
+        .find(|message| render_message(message).contains("running in *qa*"));
     let card = card.expect("a card");
     assert!(
         render_message(&card).contains("8 commits:") && render_message(&card).contains("and 3 more"),
@@ -212,8 +217,9 @@ async fn a_long_list_of_commits_goes_to_the_thread_of_the_card() {
         render_message(&card)
     );
     let all = world.sim.slack.messages("deploys", None);
-    let details =
-        all.iter().find(|it| it.thread.as_ref() == Some(&card.id) && render_message(it).contains("Commit number 0"));
+    let details = all.iter().find(|message| {
+        message.thread.as_ref() == Some(&card.id) && render_message(message).contains("Commit number 0")
+    });
     assert!(details.is_some());
 }
 
@@ -269,14 +275,14 @@ async fn a_git_tag_that_fails_is_only_a_warning_on_the_card() {
 }
 
 /// Polls the condition in real time.
-async fn wait_until(is_so: impl Fn() -> bool) {
+async fn wait_until(condition: impl Fn() -> bool) {
     for _ in 0..1000 {
-        if is_so() {
+        if condition() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    panic!("it never came to be");
+    panic!("the condition was never met");
 }
 
 #[tokio::test]
@@ -295,12 +301,12 @@ async fn a_card_goes_to_the_requesters_channel_if_the_environments_channel_is_un
 async fn a_version_deployed_by_a_change_is_not_announced_as_an_arrival_but_a_hotfix_is() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
-    assert!(!world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")));
+    assert!(!world.public_messages("deploys").iter().any(|message| message.contains("runs in *qa*")));
     // A hotfix on qa's branch is an arrival.
     world.sim.push("checkout", "qa", "Straight into qa", BTreeMap::new(), "bob").unwrap();
     world.settle().await;
     assert!(
-        world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*")),
+        world.public_messages("deploys").iter().any(|message| message.contains("runs in *qa*")),
         "{:#?}",
         world.public_messages("deploys")
     );
@@ -326,11 +332,15 @@ async fn a_promotion_that_moves_other_artefacts_of_the_repository_must_be_confir
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(world.sim.github.head("acme/shop", "qa").unwrap(), before, "nothing moves before the yes");
+    assert_eq!(
+        world.sim.github.head("acme/shop", "qa").unwrap(),
+        before,
+        "the branch does not move before the confirmation"
+    );
 
-    let question = world.last_message("alice", "deploys").id;
-    let foreign = world.sim.slack.click("bob", "deploys", &question, "Confirm").await;
-    assert!(foreign.is_err(), "nobody else sees it");
+    let plan = world.last_message("alice", "deploys").id;
+    let click_by_bob = world.sim.slack.click("bob", "deploys", &plan, "Confirm").await;
+    assert!(click_by_bob.is_err(), "only the requester sees the plan");
 
     world.alice().clicks("Confirm").await;
     let result = world.sim.github.head("acme/shop", "qa").unwrap();
@@ -354,9 +364,9 @@ async fn a_plan_can_be_cancelled_and_expires_after_30_minutes() {
 
     world.alice().types("/promote storefront qa").await;
     world.wait(SignedDuration::from_mins(29)).await;
-    let question = world.last_message("alice", "deploys").id;
+    let plan = world.last_message("alice", "deploys").id;
     world.wait(SignedDuration::from_mins(2)).await;
-    world.sim.slack.click("alice", "deploys", &question, "Confirm").await.unwrap();
+    world.sim.slack.click("alice", "deploys", &plan, "Confirm").await.unwrap();
     world.settle().await;
     assert!(world.alice().reads().contains("older than 30 minutes"), "{}", world.alice().reads());
     assert_eq!(world.sim.github.head("acme/shop", "qa").unwrap(), before);
@@ -369,8 +379,8 @@ async fn a_mention_promotes_and_is_refused_like_a_command() {
     world.alice().posts("deploys", Some(&thread), "@gantry promote checkout to qa").await;
     assert!(world.public_messages("deploys").iter().any(|card| card.contains("running in *qa*")));
     world.alice().posts("deploys", Some(&thread), "@gantry promote checkout to qa").await;
-    let told = world.ephemeral_messages("alice", "deploys");
-    assert!(told.last().unwrap().contains("has everything of *checkout*"), "{told:#?}");
+    let answers = world.ephemeral_messages("alice", "deploys");
+    assert!(answers.last().unwrap().contains("has everything of *checkout*"), "{answers:#?}");
 }
 
 #[tokio::test]
@@ -387,8 +397,8 @@ async fn the_promote_button_of_an_arrival_promotes_exactly_its_commit() {
 
     world.sim.slack.click("bob", "deploys", &arrival, "Promote").await.unwrap();
     world.settle().await;
-    let told = world.ephemeral_messages("bob", "deploys");
-    assert!(told.last().unwrap().contains("has everything of *checkout*"), "{told:#?}");
+    let answers = world.ephemeral_messages("bob", "deploys");
+    assert!(answers.last().unwrap().contains("has everything of *checkout*"), "{answers:#?}");
 }
 
 #[tokio::test]
@@ -399,8 +409,8 @@ async fn a_promotion_makes_at_most_ten_requests_to_github() {
     world.settle().await;
     let before = world.sim.github.request_faults().requests().len();
     world.alice().types("/promote checkout qa").await;
-    let asked = world.sim.github.request_faults().requests().split_off(before);
-    assert!(asked.len() <= 10, "{asked:#?}");
+    let requests = world.sim.github.request_faults().requests().split_off(before);
+    assert!(requests.len() <= 10, "{requests:#?}");
 }
 
 #[tokio::test]

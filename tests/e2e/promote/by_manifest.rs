@@ -39,21 +39,26 @@ async fn a_promotion_by_manifest_changes_only_the_tag() {
     let line = before.lines().nth(7).unwrap();
     assert_eq!(text(&world, &path("qa")), before.replace(line, &line.replace("1.0.2", &tag)));
     let (old, new) = (world.sim.github.files(GITOPS, &base).unwrap(), world.sim.github.files(GITOPS, &result).unwrap());
-    let differ: Vec<_> = new.iter().filter(|(path, blob)| old.get(*path) != Some(blob)).map(|(path, _)| path).collect();
-    assert_eq!((differ, old.len()), (vec![&path("qa")], new.len()));
+    let changed_paths: Vec<_> =
+        new.iter().filter(|(path, blob)| old.get(*path) != Some(blob)).map(|(path, _)| path).collect();
+    assert_eq!((changed_paths, old.len()), (vec![&path("qa")], new.len()));
 
     let commit = api(&world, &format!("/repos/{GITOPS}/git/commits/{result}")).await;
     let message = commit["message"].as_str().unwrap();
-    let (said, change) = message.split_once("Gantry-Change: ").expect("a trailer");
+    let (body, change) = message.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!(change.trim().len(), 36);
-    assert_snapshot!(said.replace(pinned.as_str(), "<pinned>"), @"
+    assert_snapshot!(body.replace(pinned.as_str(), "<pinned>"), @"
     Promote search 1.0.3 to qa
 
     <pinned> was seen running well in development.
     ");
 
     let name = "qa/search/2026.11.16-1";
-    assert_eq!(world.sim.github.tags("acme/search").get(name), Some(&pinned), "the code is tagged at what was built");
+    assert_eq!(
+        world.sim.github.tags("acme/search").get(name),
+        Some(&pinned),
+        "the code is tagged at the commit of the image"
+    );
     let tag_of = api(&world, &format!("/repos/acme/search/git/ref/tags/{name}")).await;
     assert_eq!(tag_of["object"]["type"], "tag", "annotated");
     assert_eq!(world.sim.github.tags(GITOPS), BTreeMap::new());
@@ -78,20 +83,20 @@ async fn the_card_shows_each_step_and_turns_green_only_when_the_rollout_is_compl
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     world.alice().types_without_waiting("deploys", "/promote search qa").await;
-    let mut heads = Vec::new();
+    let mut first_lines = Vec::new();
     for _ in 0..40 {
         world.wait_until_idle().await;
-        let card = world.public_messages("deploys").into_iter().find(|told| told.contains("asked by"));
+        let card = world.public_messages("deploys").into_iter().find(|message| message.contains("asked by"));
         let card = card.map(|card| card.lines().next().unwrap_or_default().to_owned());
         let state = world.sim.cluster.state("qa", &"deployment/search".parse().unwrap());
-        let complete = state.state == "running" && state.image == Some(format!("{IMAGE}:{tag}"));
-        assert!(complete || !card.as_ref().is_some_and(|card| card.contains("running in")), "{card:?} {state:?}");
-        if let Some(card) = card.filter(|card| heads.last() != Some(card)) {
-            heads.push(card);
+        let is_complete = state.state == "running" && state.image == Some(format!("{IMAGE}:{tag}"));
+        assert!(is_complete || !card.as_ref().is_some_and(|card| card.contains("running in")), "{card:?} {state:?}");
+        if let Some(card) = card.filter(|card| first_lines.last() != Some(card)) {
+            first_lines.push(card);
         }
         world.clock.advance(SignedDuration::from_millis(500));
     }
-    assert_snapshot!(heads.join("\n"), @"
+    assert_snapshot!(first_lines.join("\n"), @"
     :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*
     :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*, 1 of 2 ready
     :large_green_circle: *search* `1.0.3`: running in *qa*, 2 of 2 ready
@@ -225,33 +230,33 @@ async fn changes_of_two_manifests_in_one_repository_do_not_block_each_other() {
     })
     .await;
     world.bob().types_without_waiting("deploys", "/promote checkout qa").await;
-    let done = |told: &String| told.contains("*checkout*") && told.contains("running in *qa*");
-    advance_until(&world, &|| world.public_messages("deploys").iter().any(done)).await;
-    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"), "the other is still held");
+    let is_running = |message: &String| message.contains("*checkout*") && message.contains("running in *qa*");
+    advance_until(&world, &|| world.public_messages("deploys").iter().any(is_running)).await;
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"), "the change of search is still paused");
     faults.resume();
     world.settle().await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"));
-    assert_eq!(list_own_commits(&world).len(), 2, "one commit each, though the branch moved in between");
+    assert_eq!(list_own_commits(&world).len(), 2, "one commit for each change, although the branch moved in between");
     assert_eq!(world.running_tag("checkout", "qa"), "develop-d6c66c2");
 }
 
 #[tokio::test]
 async fn the_trigger_names_the_repository_of_the_manifest_and_its_new_commit() {
-    let heard = Arc::new(Mutex::new(Vec::<String>::new()));
+    let received = Arc::new(Mutex::new(Vec::<String>::new()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
-    let keep = heard.clone();
-    let router = axum::Router::new().fallback(move |body: String| async move { keep.lock().unwrap().push(body) });
+    let log = received.clone();
+    let router = axum::Router::new().fallback(move |body: String| async move { log.lock().unwrap().push(body) });
     tokio::spawn(async move { axum::serve(listener, router).await });
     let trigger = format!("  - name: qa\n    trigger: {{ argocd_webhook: \"{url}\" }}\n");
     let world = World::with_config(|yaml| yaml.replace("  - name: qa\n", &trigger)).await;
     push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
-    let heard = heard.lock().unwrap().clone();
-    assert_eq!(heard.len(), 1, "{heard:?}");
-    let body: Value = serde_json::from_str(&heard[0]).unwrap();
+    let received = received.lock().unwrap().clone();
+    assert_eq!(received.len(), 1, "{received:?}");
+    let body: Value = serde_json::from_str(&received[0]).unwrap();
     assert_eq!((&body["ref"], &body["after"]), (&"refs/heads/main".into(), &head(&world).as_str().into()));
     let repository = &body["repository"];
     assert_eq!(repository["full_name"], GITOPS);
-    assert_eq!(repository["html_url"], format!("{}/sim/github/{GITOPS}", world.origin), "where people see it");
+    assert_eq!(repository["html_url"], format!("{}/sim/github/{GITOPS}", world.origin), "the address that people open");
 }

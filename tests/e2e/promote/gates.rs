@@ -8,8 +8,8 @@ use crate::harness::configuration::with_environment_line;
 use crate::harness::production::{REPOSITORY, card, head, promote_newer_to_staging, pull, request_production};
 use crate::harness::world::World;
 
-/// The world opens on Monday, 16 November 2026, at 09:00 UTC.
-fn at(text: &str) -> Timestamp {
+/// Parses a time of the test. The world opens on Monday, 16 November 2026, at 09:00 UTC.
+fn parse_time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
@@ -24,12 +24,12 @@ async fn a_freeze_refuses_promotions_until_it_ends() {
     Next: type it again then, or pass it with `--override reason` where you may.
     ");
     assert_eq!(head(&world, "qa"), before);
-    world.clock.advance_to(at("2026-11-16T15:59:59.999Z"));
+    world.clock.advance_to(parse_time("2026-11-16T15:59:59.999Z"));
     world.alice().types("/promote checkout qa").await;
     assert!(world.alice().reads().contains("is frozen until"), "{}", world.alice().reads());
-    world.clock.advance_to(at("2026-11-16T16:00:00Z"));
+    world.clock.advance_to(parse_time("2026-11-16T16:00:00Z"));
     world.alice().types("/promote checkout qa").await;
-    assert_ne!(head(&world, "qa"), before, "the end is excluded");
+    assert_ne!(head(&world, "qa"), before, "the freeze ends at exactly this time");
 }
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn an_approved_change_is_not_merged_during_a_freeze() {
     .await;
     let before = head(&world, "prod");
     request_production(&world).await;
-    world.clock.advance_to(at("2026-11-16T12:00:00Z"));
+    world.clock.advance_to(parse_time("2026-11-16T12:00:00Z"));
     world.bob().clicks_in("releases", "Approve").await;
     assert!(
         card(&world).contains(":no_entry: *prod* is frozen until") && card(&world).contains("release party"),
@@ -50,7 +50,7 @@ async fn an_approved_change_is_not_merged_during_a_freeze() {
     );
     assert!(card(&world).contains("1 of 1 approval"), "{}", card(&world));
     assert_eq!(head(&world, "prod"), before);
-    world.clock.advance_to(at("2026-11-17T08:00:00Z"));
+    world.clock.advance_to(parse_time("2026-11-17T08:00:00Z"));
     world.wait(SignedDuration::from_secs(61)).await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
@@ -62,16 +62,16 @@ async fn an_approved_change_is_not_merged_under_a_new_lock_and_continues_after_t
     request_production(&world).await;
     world.carol().types("/gantry lock prod the database moves").await;
     world.bob().clicks_in("releases", "Approve").await;
-    let told = card(&world);
+    let shown = card(&world);
     assert!(
-        told.contains(
+        shown.contains(
             ":no_entry: *prod* is locked by <@U0CAROL>: the database moves. It goes on after `/gantry unlock prod`"
         ),
-        "{told}"
+        "{shown}"
     );
     assert_eq!(head(&world, "prod"), before);
     world.carol().types("/gantry unlock prod").await;
-    assert!(card(&world).contains("running in *prod*"), "it goes on at once: {}", card(&world));
+    assert!(card(&world).contains("running in *prod*"), "the change continues at once: {}", card(&world));
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_lock_set_while_a_merge_is_rate_limited_delays_the_merge_until_the_unl
     world.bob().types_without_waiting("deploys", "/gantry lock qa wait for me").await;
     world.wait_until_idle().await;
     world.settle().await;
-    let card = world.public_messages("deploys").into_iter().find(|told| told.contains("asked by")).unwrap();
+    let card = world.public_messages("deploys").into_iter().find(|message| message.contains("asked by")).unwrap();
     assert!(card.contains("waiting for what the rules ask for") && card.contains("wait for me"), "{card}");
     assert_eq!(head(&world, "qa"), before);
     world.bob().types("/gantry unlock qa").await;
@@ -105,10 +105,10 @@ async fn a_version_must_run_well_below_for_the_soak_time() {
     world.alice().types("/promote checkout prod").await;
     let runs = world.running_tag("checkout", "staging");
     // The second at which the version began to run varies, so the time is masked.
-    let told = world.alice().reads().replace(&runs, "<runs>");
-    let (before, behind) = told.split_once("<!date^").expect("a moment");
-    let (_, behind) = behind.split_once('>').expect("its end");
-    assert_snapshot!(format!("{before}<then>{behind}"), @"
+    let answer = world.alice().reads().replace(&runs, "<runs>");
+    let (before, after) = answer.split_once("<!date^").expect("a time");
+    let (_, after) = after.split_once('>').expect("the end of the time");
+    assert_snapshot!(format!("{before}<then>{after}"), @"
     *checkout* `<runs>` has not run well in *staging* for 30m yet, as *prod* asks for.
     Next: type it again at <then>, if nothing interrupts it, or pass it with `--override reason` where you may.
     ");
@@ -162,10 +162,10 @@ async fn only_overriders_override_gates_and_the_override_is_announced_and_record
     ");
 
     world.bob().types("/promote checkout prod --override \"people cannot pay\"").await;
-    let question = world.bob().reads();
-    let line = question.lines().find(|line| line.contains("overrides")).unwrap_or_else(|| panic!("{question}"));
+    let plan = world.bob().reads();
+    let line = plan.lines().find(|line| line.contains("overrides")).unwrap_or_else(|| panic!("{plan}"));
     assert_snapshot!(line, @":rotating_light: <@U0BOB> overrides the lock of <@U0CAROL>, the freeze, the soak, the checks: people cannot pay");
-    assert_eq!(pull(&world), None, "asked before anything is done");
+    assert_eq!(pull(&world), None, "nothing is done before the confirmation");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert!(
         card(&world)
@@ -173,26 +173,32 @@ async fn only_overriders_override_gates_and_the_override_is_announced_and_record
         "{}",
         card(&world)
     );
-    let loud = world
+    let announcement = world
         .public_messages("releases")
         .into_iter()
-        .find(|told| told.starts_with(":rotating_light:"))
-        .expect("told in the channel");
-    assert!(loud.contains("people cannot pay") && loud.contains("to *prod*"), "{loud}");
+        .find(|message| message.starts_with(":rotating_light:"))
+        .expect("an announcement in the channel");
+    assert!(announcement.contains("people cannot pay") && announcement.contains("to *prod*"), "{announcement}");
     let all =
         world.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
-    let entry =
-        all.iter().find(|entry| entry.kind == gantry::adapters::store::LedgerKind::Overridden).expect("in the ledger");
+    let entry = all
+        .iter()
+        .find(|entry| entry.kind == gantry::adapters::store::LedgerKind::Overridden)
+        .expect("an entry in the ledger");
     let Some(gantry::adapters::store::LedgerDetails::Overridden(overridden)) = &entry.details else {
         panic!("{entry:?}")
     };
     assert_eq!(overridden.reason, "people cannot pay");
 
-    assert!(card(&world).contains("0 of 1 approval"), "never the approvals: {}", card(&world));
-    let frozen = pull(&world).unwrap().head_sha;
-    world.sim.github.set_check(REPOSITORY, &frozen, "build", "failure").unwrap();
+    assert!(card(&world).contains("0 of 1 approval"), "approvals are never overridden: {}", card(&world));
+    let result = pull(&world).unwrap().head_sha;
+    world.sim.github.set_check(REPOSITORY, &result, "build", "failure").unwrap();
     world.settle().await;
-    assert!(!card(&world).contains("checks are red"), "those of the frozen branch as well: {}", card(&world));
+    assert!(
+        !card(&world).contains("checks are red"),
+        "the checks on the result branch are overridden too: {}",
+        card(&world)
+    );
     world.carol().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
@@ -220,16 +226,19 @@ async fn an_override_must_be_confirmed_again_if_another_gate_closed_since_the_pl
     world.sim.github.set_check(REPOSITORY, &staging, "build", "failure").unwrap();
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(pull(&world), None);
-    let told = world.ephemeral_messages("bob", "deploys");
-    assert!(told.iter().any(|told| told.contains("the lock of <@U0CAROL>, the checks: it must go")), "{told:#?}");
+    let messages = world.ephemeral_messages("bob", "deploys");
+    assert!(
+        messages.iter().any(|message| message.contains("the lock of <@U0CAROL>, the checks: it must go")),
+        "{messages:#?}"
+    );
     world.bob().clicks_in("deploys", "Confirm").await;
     assert!(pull(&world).is_some());
 }
 
 #[tokio::test]
 async fn an_override_needs_a_reason_and_a_configured_overrider() {
-    let nobody = |yaml: String| yaml.replace("    overriders: [\"@release-managers\"]\n", "");
-    let world = World::with_config(nobody).await;
+    let without_overriders = |yaml: String| yaml.replace("    overriders: [\"@release-managers\"]\n", "");
+    let world = World::with_config(without_overriders).await;
     let ack = world.alice().types("/promote checkout prod --override").await;
     assert!(ack.starts_with("`promote` needs a reason."), "{ack}");
     world.bob().types("/promote checkout prod --override because").await;
@@ -259,20 +268,20 @@ async fn only_promoters_promote_and_the_right_is_checked_again_at_the_merge() {
 
 #[tokio::test]
 async fn promoters_can_be_people_by_slack_id_or_name() {
-    for who in ["U0BOB", "\"@bob\""] {
+    for promoter in ["U0BOB", "\"@bob\""] {
         let world = World::with_config(|yaml| {
-            yaml.replace("  - name: prod\n", &format!("  - name: prod\n    promoters: [{who}]\n"))
+            yaml.replace("  - name: prod\n", &format!("  - name: prod\n    promoters: [{promoter}]\n"))
         })
         .await;
         world.alice().types("/promote checkout prod").await;
         assert!(
             world.alice().reads().starts_with("You may not promote to *prod*."),
-            "{who}: {}",
+            "{promoter}: {}",
             world.alice().reads()
         );
         world.bob().types("/promote checkout prod").await;
         world.bob().clicks_in("deploys", "Confirm").await;
-        assert!(pull(&world).is_some(), "{who}");
+        assert!(pull(&world).is_some(), "{promoter}");
     }
 }
 
@@ -296,8 +305,8 @@ async fn an_environment_with_promoters_refuses_while_slack_cannot_list_their_gro
     // The bot has all other answers of Slack in memory. Only the members of the group are missing.
     world.sim.faults.arm(gantry::sim::faults::Fault::SlackDown, 40, None, None);
     world.bob().types("/promote checkout prod").await;
-    let told = world.ephemeral_messages("bob", "deploys").pop().unwrap();
-    assert_snapshot!(told, @"
+    let answer = world.ephemeral_messages("bob", "deploys").pop().unwrap();
+    assert_snapshot!(answer, @"
     Nothing was done: Slack cannot tell me who is in @release-managers right now.
     Next: try again in a minute; if it stays so, ask whoever runs me.
     ");
@@ -325,8 +334,8 @@ async fn overridden_checks_do_not_stop_the_merge_of_the_pull_request() {
     world.sim.github.set_check(REPOSITORY, &staging, "build", "failure").unwrap();
     world.bob().types("/promote checkout prod --override people cannot pay").await;
     world.bob().clicks_in("deploys", "Confirm").await;
-    let frozen = pull(&world).unwrap().head_sha;
-    world.sim.github.set_check(REPOSITORY, &frozen, "build", "failure").unwrap();
+    let result = pull(&world).unwrap().head_sha;
+    world.sim.github.set_check(REPOSITORY, &result, "build", "failure").unwrap();
     world.carol().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("running in *prod*"), "{}", card(&world));
 }
@@ -364,12 +373,12 @@ async fn an_override_is_not_kept_when_a_promotion_is_retried_after_an_error() {
     let refused = RequestFault::Reply(422, "Validation Failed", vec![]);
     world.sim.github.request_faults().inject("PUT", "/merge", FaultTiming::BeforeEffect, refused, 1);
     world.carol().clicks_in("releases", "Approve").await;
-    world.clock.advance_to(at("2026-11-16T10:30:00Z"));
+    world.clock.advance_to(parse_time("2026-11-16T10:30:00Z"));
     world.alice().clicks_in("releases", "Promote").await;
     if crate::harness::world::has_button(&world.last_message("alice", "releases"), "Confirm") {
         world.alice().clicks_in("releases", "Confirm").await;
     }
-    world.clock.advance_to(at("2026-11-16T11:30:00Z"));
+    world.clock.advance_to(parse_time("2026-11-16T11:30:00Z"));
     world.carol().clicks_in("releases", "Approve").await;
     assert!(card(&world).contains("*prod* is frozen until"), "{}", card(&world));
     assert_eq!(head(&world, "prod"), before);
@@ -386,8 +395,8 @@ async fn a_lock_set_between_two_attempts_stops_the_merge() {
     world.carol().types_without_waiting("deploys", "/gantry lock qa not now").await;
     world.wait_until_idle().await;
     world.settle().await;
-    let told = world.public_messages("deploys");
-    assert!(told.iter().any(|told| told.contains("*qa* is locked by <@U0CAROL>: not now")), "{told:#?}");
+    let messages = world.public_messages("deploys");
+    assert!(messages.iter().any(|message| message.contains("*qa* is locked by <@U0CAROL>: not now")), "{messages:#?}");
     assert_eq!(head(&world, "qa"), before);
 }
 
@@ -400,13 +409,13 @@ async fn a_waiting_promotion_without_approvals_can_be_superseded_too() {
     world.wait_until_idle().await;
     world.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
     world.wait(SignedDuration::from_secs(61)).await;
-    let waits = |told: &String| told.contains("<@U0BOB> may not promote to *qa* any more");
-    assert!(world.public_messages("deploys").iter().any(waits), "{:#?}", world.public_messages("deploys"));
+    let is_waiting = |message: &String| message.contains("<@U0BOB> may not promote to *qa* any more");
+    assert!(world.public_messages("deploys").iter().any(is_waiting), "{:#?}", world.public_messages("deploys"));
     world.push("checkout", "Newer");
     world.settle().await;
     world.carol().types("/promote checkout qa").await;
     assert!(world.carol().reads().contains("This takes the place of"), "{}", world.carol().reads());
     world.carol().clicks_in("deploys", "Confirm").await;
-    let runs = |told: &String| told.contains("running in *qa*");
-    assert!(world.public_messages("deploys").iter().any(runs), "{:#?}", world.public_messages("deploys"));
+    let is_running = |message: &String| message.contains("running in *qa*");
+    assert!(world.public_messages("deploys").iter().any(is_running), "{:#?}", world.public_messages("deploys"));
 }

@@ -21,19 +21,19 @@ fn card(world: &World) -> String {
     let card = world.public_messages("deploys").into_iter().next().expect("a card");
     let end = card.find("\n`qa-6cff9ae` →").expect("the plan");
     let rest = &card[end..];
-    let behind = rest.find("Adler\n").map_or("", |at| &rest[at + "Adler\n".len()..]);
-    let behind = behind.split("asked by").next().unwrap_or_default();
-    format!("{}\n{behind}", &card[..end]).trim_end().to_owned()
+    let after = rest.find("Adler\n").map_or("", |start| &rest[start + "Adler\n".len()..]);
+    let after = after.split("asked by").next().unwrap_or_default();
+    format!("{}\n{after}", &card[..end]).trim_end().to_owned()
 }
 
-fn merges(world: &World) -> usize {
+fn count_merge_requests(world: &World) -> usize {
     world
         .sim
         .github
         .request_faults()
         .requests()
         .iter()
-        .filter(|asked| *asked == "POST /repos/acme/checkout/merges")
+        .filter(|request| *request == "POST /repos/acme/checkout/merges")
         .count()
 }
 
@@ -67,7 +67,7 @@ async fn a_permanent_github_error_ends_the_change_at_once_without_a_retry() {
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_eq!((merges(&world), head(&world)), (1, before.clone()));
+    assert_eq!((count_merge_requests(&world), head(&world)), (1, before.clone()));
 
     let world =
         promote_with_fault(error_response(403, "Resource not accessible by integration"), FaultTiming::BeforeEffect, 9)
@@ -79,7 +79,7 @@ async fn a_permanent_github_error_ends_the_change_at_once_without_a_retry() {
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_eq!(merges(&world), 1);
+    assert_eq!(count_merge_requests(&world), 1);
 
     let world = promote_with_fault(error_response(404, "Not Found"), FaultTiming::BeforeEffect, 9).await;
     assert_snapshot!(card(&world), @"
@@ -126,26 +126,26 @@ async fn a_permanent_github_error_ends_the_change_at_once_without_a_retry() {
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_eq!((merges(&world), count_merges_and_tags(&world)), (1, (0, 0)));
+    assert_eq!((count_merge_requests(&world), count_merges_and_tags(&world)), (1, (0, 0)));
 }
 
 #[tokio::test]
 async fn a_merge_waits_as_long_as_githubs_rate_limit_says() {
     for (status, wait) in [(403, "90"), (429, "3000")] {
-        let whim = RequestFault::Reply(
+        let fault = RequestFault::Reply(
             status,
             "You have exceeded a secondary rate limit",
             vec![("retry-after", wait.to_owned())],
         );
         let world = World::open().await;
-        world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
-        let asked = world.clock.now();
+        world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, fault, 1);
+        let started_at = world.clock.now();
         world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
         world.wait_until_idle().await;
         world.wait(SignedDuration::from_secs(2)).await;
         assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
-        assert!(world.clock.now().duration_since(asked).as_secs() >= wait.parse().unwrap());
-        assert_eq!((merges(&world), count_merges_and_tags(&world)), (2, (1, 1)));
+        assert!(world.clock.now().duration_since(started_at).as_secs() >= wait.parse().unwrap());
+        assert_eq!((count_merge_requests(&world), count_merges_and_tags(&world)), (2, (1, 1)));
     }
 }
 
@@ -153,8 +153,8 @@ async fn a_merge_waits_as_long_as_githubs_rate_limit_says() {
 async fn a_merge_that_waits_for_github_says_why_and_can_be_cancelled() {
     let world = World::open().await;
     let before = head(&world);
-    let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
+    let fault = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, fault, 1);
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
     assert_snapshot!(card(&world), @"
@@ -165,7 +165,8 @@ async fn a_merge_that_waits_for_github_says_why_and_can_be_cancelled() {
     [Cancel]
     ");
 
-    let message = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    let message =
+        world.sim.slack.messages("deploys", None).into_iter().find(|message| message.only_to.is_none()).unwrap();
     world.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
     world.clock.advance(SignedDuration::from_secs(2));
     world.wait_until_idle().await;
@@ -175,29 +176,32 @@ async fn a_merge_that_waits_for_github_says_why_and_can_be_cancelled() {
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");
     world.settle().await;
-    assert_eq!((merges(&world), head(&world)), (1, before));
-    let told = world.public_messages("deploys");
-    assert!(told.last().unwrap().contains("<@U0ALICE> *checkout* `develop-d6c66c2`: not promoted"), "{told:#?}");
+    assert_eq!((count_merge_requests(&world), head(&world)), (1, before));
+    let messages = world.public_messages("deploys");
+    assert!(
+        messages.last().unwrap().contains("<@U0ALICE> *checkout* `develop-d6c66c2`: not promoted"),
+        "{messages:#?}"
+    );
 
     world.wait(SignedDuration::from_mins(10)).await;
     world.alice().types("/promote checkout qa").await;
     assert!(
         world.public_messages("deploys").iter().any(|card| card.contains("running in *qa*")),
-        "the lock is free again"
+        "the change lock is free again"
     );
 }
 
 #[tokio::test]
 async fn a_server_error_is_retried_and_merges_once() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
-        for whim in [
+        for fault in [
             error_response(500, "oops"),
             error_response(502, "Bad gateway"),
             error_response(504, "timeout"),
             RequestFault::Disconnect,
         ] {
-            let name = format!("{when:?} {whim:?}");
-            let world = promote_with_fault(whim, when, 2).await;
+            let name = format!("{when:?} {fault:?}");
+            let world = promote_with_fault(fault, when, 2).await;
             assert!(card(&world).contains("running in *qa*"), "{name}: {}", card(&world));
             assert_eq!(count_merges_and_tags(&world), (1, 1), "{name}");
         }
@@ -212,18 +216,18 @@ async fn a_merge_without_a_response_is_found_and_not_repeated() {
     // The timeout of the request runs in real time.
     world.settle_within(std::time::Duration::from_mins(1)).await;
     assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
-    assert_eq!((merges(&world), count_merges_and_tags(&world)), (1, (1, 1)));
+    assert_eq!((count_merge_requests(&world), count_merges_and_tags(&world)), (1, (1, 1)));
 }
 
 #[tokio::test]
 async fn a_change_can_be_cancelled_by_its_short_id_only_once() {
     let world = World::open().await;
-    let whim = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
-    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, whim, 1);
+    let fault = RequestFault::Reply(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, fault, 1);
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
     let status = world.alice().types_without_waiting("deploys", "/gantry status").await;
-    let (_, digits) = status.split_once("/gantry cancel ").expect("how to stop it");
+    let (_, digits) = status.split_once("/gantry cancel ").expect("the cancel command");
     let cancel = format!("/gantry cancel {}", &digits[..8]);
     world.bob().types_without_waiting("deploys", &cancel).await;
     world.clock.advance(SignedDuration::from_secs(3));
@@ -249,10 +253,11 @@ async fn cancel_first_checks_whether_the_merge_already_happened() {
     world.clock.advance(SignedDuration::from_secs(3));
     world.wait_until_idle().await;
     assert!(card(&world).contains("rate limit"), "{}", card(&world));
-    let message = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    let message =
+        world.sim.slack.messages("deploys", None).into_iter().find(|message| message.only_to.is_none()).unwrap();
     world.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
     world.settle().await;
-    assert!(card(&world).contains("running in *qa*"), "it was merged all the time: {}", card(&world));
+    assert!(card(&world).contains("running in *qa*"), "the merge had happened before: {}", card(&world));
     assert_eq!(count_merges_and_tags(&world), (1, 1));
 }
 
@@ -275,7 +280,7 @@ async fn waiting_for_a_rate_limit_does_not_use_up_the_retries() {
     }
     world.settle().await;
     assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
-    assert_eq!((merges(&world), count_merges_and_tags(&world)), (3, (1, 1)));
+    assert_eq!((count_merge_requests(&world), count_merges_and_tags(&world)), (3, (1, 1)));
 }
 
 #[tokio::test]
@@ -284,10 +289,10 @@ async fn a_merged_change_cannot_be_cancelled() {
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
     let shown = world.public_messages("deploys").remove(0);
-    let (_, digits) = shown.split_once("change `").expect("its digits");
+    let (_, digits) = shown.split_once("change `").expect("the id of the change");
     world.alice().types(&format!("/gantry cancel {}", &digits[..8])).await;
-    let told = world.ephemeral_messages("alice", "deploys").concat();
-    assert!(told.contains("It is merged already, so it cannot be cancelled"), "{told}");
+    let answers = world.ephemeral_messages("alice", "deploys").concat();
+    assert!(answers.contains("It is merged already, so it cannot be cancelled"), "{answers}");
     assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
 }
 
@@ -310,13 +315,14 @@ async fn a_promotion_ends_in_an_error_if_github_stays_unavailable_and_can_be_ret
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    let tried = merges(&world);
-    assert!((6..=14).contains(&tried), "{tried}");
+    let attempts = count_merge_requests(&world);
+    assert!((6..=14).contains(&attempts), "{attempts}");
     assert!(world.alice().types("/gantry status").await.contains("Nothing is under way"));
 
     world.sim.github.request_faults().clear();
     world.alice().types("/promote checkout qa").await;
-    let cards: Vec<_> = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    let cards: Vec<_> =
+        world.public_messages("deploys").into_iter().filter(|message| message.contains("asked by")).collect();
     assert_eq!(cards.len(), 1, "the same change, the same card: {cards:#?}");
     assert!(cards[0].contains("running in *qa*"), "{}", cards[0]);
     assert_eq!(count_merges_and_tags(&world), (1, 1));
@@ -331,7 +337,7 @@ async fn each_end_of_a_retried_change_is_announced_to_the_person_who_requested_i
     let ends: Vec<_> = world
         .public_messages("deploys")
         .into_iter()
-        .filter(|told| told.contains("could not be merged") && told.starts_with("<@"))
+        .filter(|message| message.contains("could not be merged") && message.starts_with("<@"))
         .collect();
     assert_eq!(ends.len(), 2, "{ends:#?}");
     assert!(ends[0].starts_with("<@U0ALICE>") && ends[1].starts_with("<@U0BOB>"), "{ends:#?}");
@@ -350,11 +356,12 @@ async fn a_retry_finds_the_merge_that_happened_before_the_error() {
     world.alice().types("/promote checkout qa").await;
     assert!(card(&world).contains("could not be merged"), "{}", card(&world));
     let merged = head(&world);
-    let message = world.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    let message =
+        world.sim.slack.messages("deploys", None).into_iter().find(|message| message.only_to.is_none()).unwrap();
     world.sim.slack.click("bob", "deploys", &message.id, "Promote").await.unwrap();
     world.settle().await;
     assert!(card(&world).contains("running in *qa*"), "{}", card(&world));
-    assert_eq!((head(&world), count_merges_and_tags(&world), merges(&world)), (merged, (1, 1), 1));
+    assert_eq!((head(&world), count_merges_and_tags(&world), count_merge_requests(&world)), (merged, (1, 1), 1));
 }
 
 #[tokio::test]
@@ -364,7 +371,7 @@ async fn durations_of_a_retried_change_count_from_the_retry() {
     // The merge is paused, so that `status` shows the change under way.
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     world.bob().clicks_without_waiting("deploys", "Promote").await;
-    world.settle_until(|| merges(&world) == 2).await;
+    world.settle_until(|| count_merge_requests(&world) == 2).await;
     let status = world.bob().types_without_waiting("deploys", "/gantry status").await;
     assert!(status.contains("under way for 0 s"), "{status}");
     let age = |scrape: &Scrape| scrape.sum("gantry_change_oldest_seconds", &[("stage", "merging")]).unwrap();
@@ -390,7 +397,7 @@ async fn another_persons_merge_of_the_same_commit_is_adopted() {
     let pinned = world.sim.github.head("acme/checkout", "develop").unwrap();
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, RequestFault::Pause, 1);
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
-    crate::harness::process::wait_until("the merge is held", async || {
+    crate::harness::process::wait_until("the merge is paused", async || {
         world.sim.github.request_faults().has_paused_request()
     })
     .await;
@@ -412,8 +419,8 @@ async fn a_merge_conflict_names_the_files() {
     world.settle().await;
     let before = head(&world);
     world.alice().types("/promote checkout qa").await;
-    let told = world.public_messages("deploys");
-    let card = told.iter().find(|told| told.contains("conflicts with *qa*")).expect("a card");
+    let messages = world.public_messages("deploys");
+    let card = messages.iter().find(|message| message.contains("conflicts with *qa*")).expect("a card");
     assert!(card.contains("*Why:* both sides changed `src/price.rs`."), "{card}");
     assert!(card.contains("Next: merge `qa` into what is to be promoted"), "{card}");
     assert_eq!(head(&world), before);
@@ -455,26 +462,29 @@ async fn a_slow_response_of_github_does_not_delay_other_changes() {
     let file = BTreeMap::from([("storefront/a".to_owned(), Some("a".to_owned()))]);
     world.sim.push("storefront", "develop", "Paint it blue", file, "alice").unwrap();
     // `settle` would wait for the paused merge.
-    let goes_on = async |is_so: &dyn Fn() -> bool| {
+    let advance_until = async |condition: &dyn Fn() -> bool| {
         for _ in 0..400 {
             world.clock.advance(SignedDuration::from_millis(250));
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            if is_so() {
+            if condition() {
                 return;
             }
         }
-        panic!("it never came to be: {:#?}", world.public_messages("deploys"));
+        panic!("the condition was never met: {:#?}", world.public_messages("deploys"));
     };
-    goes_on(&|| world.public_messages("deploys").iter().any(|told| told.contains("*storefront* `develop-"))).await;
+    advance_until(&|| {
+        world.public_messages("deploys").iter().any(|message| message.contains("*storefront* `develop-"))
+    })
+    .await;
     world.bob().types_without_waiting("deploys", "/promote storefront qa").await;
-    goes_on(&|| world.bob().reads().contains("[Confirm]")).await;
-    let question = world.last_message("bob", "deploys").id;
-    world.sim.slack.click("bob", "deploys", &question, "Confirm").await.unwrap();
-    goes_on(&|| {
+    advance_until(&|| world.bob().reads().contains("[Confirm]")).await;
+    let plan = world.last_message("bob", "deploys").id;
+    world.sim.slack.click("bob", "deploys", &plan, "Confirm").await.unwrap();
+    advance_until(&|| {
         world
             .public_messages("deploys")
             .iter()
-            .any(|told| told.contains("*storefront*") && told.contains("running in *qa*"))
+            .any(|message| message.contains("*storefront*") && message.contains("running in *qa*"))
     })
     .await;
     world.sim.github.request_faults().resume();
@@ -483,6 +493,6 @@ async fn a_slow_response_of_github_does_not_delay_other_changes() {
         world
             .public_messages("deploys")
             .iter()
-            .any(|told| told.contains("*checkout*") && told.contains("running in *qa*"))
+            .any(|message| message.contains("*checkout*") && message.contains("running in *qa*"))
     );
 }

@@ -8,15 +8,17 @@ use crate::harness::manifest::{
 };
 use crate::harness::world::World;
 
-/// A world in which qa's manifest has this name and content. `more` is appended to the settings of the delivery.
-async fn with_file(name: &str, before: &str, more: &str) -> World {
-    let place = format!("envs/qa/search/{name}");
+/// A world in which qa's manifest has this name and content. `settings` are appended to its delivery.
+async fn with_file(name: &str, before: &str, settings: &str) -> World {
+    let file = format!("envs/qa/search/{name}");
     let prepare = |sim: &sim::World| {
         // If both paths are the same, the second entry counts.
-        put(sim, &[(&path("qa"), None), (&place, Some(before))]);
+        put(sim, &[(&path("qa"), None), (&file, Some(before))]);
     };
-    let by = format!("manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\"{more} }}");
-    World::with_setup(prepare, |yaml| if by == DELIVERY { yaml } else { replace_delivery(&yaml, &by) }).await
+    let delivery =
+        format!("manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\"{settings} }}");
+    World::with_setup(prepare, |yaml| if delivery == DELIVERY { yaml } else { replace_delivery(&yaml, &delivery) })
+        .await
 }
 
 /// Promotes. Returns the manifest, the running image and the promoted tag.
@@ -87,11 +89,11 @@ async fn every_manifest_format_with_a_tag_is_changed_in_one_place() {
             "newTag: 1.0.2",
         ),
     ];
-    for (form, name, before, more, place) in cases {
-        let world = with_file(name, before, more).await;
-        let (after, runs, tag) = promote_and_read(&world, name).await;
-        assert_eq!(after, before.replacen(place, &place.replace("1.0.2", &tag), 1), "{form}");
-        assert_eq!(runs, format!("{IMAGE}:{tag}"), "{form}");
+    for (case, name, before, settings, version_text) in cases {
+        let world = with_file(name, before, settings).await;
+        let (after, image, tag) = promote_and_read(&world, name).await;
+        assert_eq!(after, before.replacen(version_text, &version_text.replace("1.0.2", &tag), 1), "{case}");
+        assert_eq!(image, format!("{IMAGE}:{tag}"), "{case}");
     }
 }
 
@@ -135,27 +137,27 @@ async fn every_manifest_format_with_a_digest_is_changed_in_one_place_and_restore
             "@<digest>",
         ),
     ];
-    for (name, before, more, after, runs_then) in cases {
-        let place = format!("envs/qa/search/{name}");
+    for (name, before, settings, after, expected_image) in cases {
+        let file = format!("envs/qa/search/{name}");
         let prepare = |sim: &sim::World| {
             let before = before.replace("<digest>", &old_digest(sim));
-            put(sim, &[(&path("qa"), None), (&place, Some(&before))]);
+            put(sim, &[(&path("qa"), None), (&file, Some(&before))]);
         };
-        let by = format!(
-            "manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\", pin: digest{more} }}"
+        let delivery = format!(
+            "manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\", pin: digest{settings} }}"
         );
-        let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
-        let (text, runs, tag) = promote_and_read(&world, name).await;
-        let filled = |text: &str| text.replace("<tag>", &tag).replace("<digest>", &digest(&world, &tag));
-        assert_eq!(text, filled(after), "{before}");
-        assert_eq!(runs, format!("{IMAGE}{}", filled(runs_then)), "{before}");
+        let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &delivery)).await;
+        let (text, image, tag) = promote_and_read(&world, name).await;
+        let fill_in = |text: &str| text.replace("<tag>", &tag).replace("<digest>", &digest(&world, &tag));
+        assert_eq!(text, fill_in(after), "{before}");
+        assert_eq!(image, format!("{IMAGE}{}", fill_in(expected_image)), "{before}");
         assert_ne!(digest(&world, &tag), old_digest(&world.sim));
 
         // A rollback writes the old digest again.
         world.alice().types("/rollback search qa").await;
         let card = card(&world, "deploys");
         assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", world.alice().reads());
-        let back = before.replace("<digest>", &old_digest(&world.sim));
-        assert_eq!(crate::harness::manifest::text(&world, &place), back, "the old image itself is back");
+        let restored = before.replace("<digest>", &old_digest(&world.sim));
+        assert_eq!(crate::harness::manifest::text(&world, &file), restored, "the old image is restored");
     }
 }

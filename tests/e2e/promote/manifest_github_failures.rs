@@ -17,7 +17,7 @@ fn error_response(status: u16, message: &'static str) -> RequestFault {
 }
 
 /// A world in which a promotion of `search` is paused right before it moves the branch.
-async fn open_with_held_promotion() -> (World, String) {
+async fn open_with_paused_promotion() -> (World, String) {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     let faults = world.sim.github.request_faults();
@@ -29,7 +29,7 @@ async fn open_with_held_promotion() -> (World, String) {
 
 #[tokio::test]
 async fn a_commit_pushed_before_the_write_stays_and_the_promotion_goes_on_top() {
-    let (world, tag) = open_with_held_promotion().await;
+    let (world, tag) = open_with_paused_promotion().await;
     let theirs = put(&world.sim, &[("README.md", Some("What stands here\n"))]);
     world.sim.github.request_faults().resume();
     world.settle().await;
@@ -41,7 +41,7 @@ async fn a_commit_pushed_before_the_write_stays_and_the_promotion_goes_on_top() 
 
 #[tokio::test]
 async fn an_edit_of_the_same_manifest_before_the_write_stays() {
-    let (world, tag) = open_with_held_promotion().await;
+    let (world, tag) = open_with_paused_promotion().await;
     let theirs = format!("# Ask bob\n{}", text(&world, &path("qa")));
     put(&world.sim, &[(&path("qa"), Some(&theirs))]);
     world.sim.github.request_faults().resume();
@@ -53,13 +53,13 @@ async fn an_edit_of_the_same_manifest_before_the_write_stays() {
 
 #[tokio::test]
 async fn a_manifest_that_became_unwritable_ends_the_promotion_with_the_reason() {
-    let (world, _) = open_with_held_promotion().await;
+    let (world, _) = open_with_paused_promotion().await;
     let theirs = put(&world.sim, &[(&path("qa"), Some("images: []\nkind: Kustomization\n"))]);
     world.sim.github.request_faults().resume();
     world.settle().await;
     let card = card(&world, "deploys");
-    let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
-    assert_snapshot!(why, @"*Why:* I cannot write envs/qa/search/kustomization.yaml of acme/gitops: this kustomization has no entry for ghcr.io/acme/search: add one to `images:`, with `name: ghcr.io/acme/search` and the version that runs now as `newTag`.");
+    let reason = card.lines().find(|line| line.starts_with("*Why:*")).expect("a reason");
+    assert_snapshot!(reason, @"*Why:* I cannot write envs/qa/search/kustomization.yaml of acme/gitops: this kustomization has no entry for ghcr.io/acme/search: add one to `images:`, with `name: ghcr.io/acme/search` and the version that runs now as `newTag`.");
     assert_eq!(head(&world), theirs);
 }
 
@@ -67,8 +67,8 @@ async fn a_manifest_that_became_unwritable_ends_the_promotion_with_the_reason() 
 async fn a_promotion_by_manifest_is_retried_while_the_branch_keeps_moving() {
     let world = World::open().await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
-    let no = error_response(422, "Update is not a fast forward");
-    world.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, no, 6);
+    let refused = error_response(422, "Update is not a fast forward");
+    world.sim.github.request_faults().inject("PATCH", MAIN, FaultTiming::BeforeEffect, refused, 6);
     world.alice().types("/promote search qa").await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&world, "deploys"));
     assert_eq!(list_own_commits(&world).len(), 1);
@@ -77,24 +77,24 @@ async fn a_promotion_by_manifest_is_retried_while_the_branch_keeps_moving() {
 #[tokio::test]
 async fn a_server_error_at_any_write_is_retried_and_one_commit_is_written() {
     for when in [FaultTiming::BeforeEffect, FaultTiming::AfterEffect] {
-        for (method, place) in
+        for (method, request_path) in
             [("POST", "/acme/gitops/git/trees"), ("POST", "/acme/gitops/git/commits"), ("PATCH", MAIN)]
         {
-            for whim in [error_response(502, "Bad gateway"), error_response(500, "oops"), RequestFault::Disconnect] {
-                let name = format!("{when:?} {method} {place} {whim:?}");
+            for fault in [error_response(502, "Bad gateway"), error_response(500, "oops"), RequestFault::Disconnect] {
+                let case = format!("{when:?} {method} {request_path} {fault:?}");
                 let world = World::open().await;
                 let (_, tag) = push_and_settle(&world, "Find plurals").await;
                 let before = head(&world);
-                world.sim.github.request_faults().inject(method, place, when, whim, 2);
+                world.sim.github.request_faults().inject(method, request_path, when, fault, 2);
                 world.alice().types("/promote search qa").await;
-                assert!(card(&world, "deploys").contains("running in *qa*"), "{name}: {}", card(&world, "deploys"));
-                assert_eq!(parents(&world, GITOPS, &head(&world)), [before], "{name}");
+                assert!(card(&world, "deploys").contains("running in *qa*"), "{case}: {}", card(&world, "deploys"));
+                assert_eq!(parents(&world, GITOPS, &head(&world)), [before], "{case}");
                 assert_eq!(
                     (list_own_commits(&world).len(), running_image(&world, "qa")),
                     (1, format!("{IMAGE}:{tag}")),
-                    "{name}"
+                    "{case}"
                 );
-                assert_eq!(world.sim.github.tags("acme/search").len(), 1, "{name}");
+                assert_eq!(world.sim.github.tags("acme/search").len(), 1, "{case}");
             }
         }
     }
@@ -119,7 +119,7 @@ async fn a_commit_without_a_response_is_found_below_later_commits_and_not_writte
     assert_eq!(
         (head(&world), list_own_commits(&world).len()),
         (last, 1),
-        "it was written once, and is not written over theirs"
+        "Gantry wrote once, and did not overwrite the later commits"
     );
     let card = card(&world, "deploys");
     assert!(card.contains(written.short()) && !card.contains("running in *qa*"), "{card}");
@@ -134,7 +134,7 @@ async fn a_write_without_a_response_is_found_and_not_repeated() {
     world.alice().types_without_waiting("deploys", "/promote search qa").await;
     // The timeout of the request runs in real time.
     world.settle_within(std::time::Duration::from_mins(1)).await;
-    assert!(faults.has_paused_request(), "nobody answered");
+    assert!(faults.has_paused_request(), "the request is still without a response");
     assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
     assert_eq!((list_own_commits(&world).len(), running_image(&world, "qa")), (1, format!("{IMAGE}:{tag}")));
     faults.resume();
@@ -142,7 +142,7 @@ async fn a_write_without_a_response_is_found_and_not_repeated() {
 
 #[tokio::test]
 async fn a_promotion_by_manifest_waits_as_long_as_githubs_rate_limit_says() {
-    for (method, place) in [("POST", "/acme/gitops/git/trees"), ("PATCH", MAIN)] {
+    for (method, request_path) in [("POST", "/acme/gitops/git/trees"), ("PATCH", MAIN)] {
         let world = World::open().await;
         push_and_settle(&world, "Find plurals").await;
         let limit = RequestFault::Reply(
@@ -150,11 +150,11 @@ async fn a_promotion_by_manifest_waits_as_long_as_githubs_rate_limit_says() {
             "You have exceeded a secondary rate limit",
             vec![("retry-after", "90".to_owned())],
         );
-        world.sim.github.request_faults().inject(method, place, FaultTiming::BeforeEffect, limit, 1);
-        let asked = world.clock.now();
+        world.sim.github.request_faults().inject(method, request_path, FaultTiming::BeforeEffect, limit, 1);
+        let started_at = world.clock.now();
         world.alice().types("/promote search qa").await;
         assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
-        assert!(world.clock.now().duration_since(asked).as_secs() >= 90);
+        assert!(world.clock.now().duration_since(started_at).as_secs() >= 90);
         assert_eq!(list_own_commits(&world).len(), 1);
     }
 }
@@ -188,9 +188,9 @@ async fn a_promotion_to_a_protected_branch_ends_in_an_error_with_the_next_step_a
     let before = head(&world);
     protect_main(&world);
     world.alice().types("/promote search qa").await;
-    let told = redact_own_commits(&world, &card(&world, "deploys"));
-    let told: Vec<_> = told.lines().filter(|line| line.contains("could not be") || line.contains("Why:")).collect();
-    assert_snapshot!(told.join("\n"), @"
+    let shown = redact_own_commits(&world, &card(&world, "deploys"));
+    let lines: Vec<_> = shown.lines().filter(|line| line.contains("could not be") || line.contains("Why:")).collect();
+    assert_snapshot!(lines.join("\n"), @"
     :red_circle: *search* `1.0.3`: could not be merged into *qa*
     *Why:* GitHub does not let me move main of acme/gitops: You're not authorized to push to this branch. Visit https://docs.github.com/articles/about-protected-branches/ for more information. Cannot update this protected branch. Let me push there, or set `promote: pull_request` for qa.
     ");

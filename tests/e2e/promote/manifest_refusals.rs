@@ -21,13 +21,13 @@ async fn expect_refusals_with(before: &str, delivery: &str) -> (String, String) 
     push_and_settle(&world, "Find plurals").await;
     put(&world.sim, &[(&path("qa"), Some(before))]);
     world.settle().await;
-    let (stood, ran) = (head(&world), running_image(&world, "qa"));
+    let (head_before, image_before) = (head(&world), running_image(&world, "qa"));
     world.alice().types("/promote search qa").await;
     world.bob().types("/rollback search qa").await;
-    assert_eq!((head(&world), running_image(&world, "qa")), (stood, ran), "nothing moves");
+    assert_eq!((head(&world), running_image(&world, "qa")), (head_before, image_before), "nothing moves");
     assert_eq!(text(&world, &path("qa")), before);
     assert_eq!(world.sim.github.tags("acme/search").len(), 0);
-    assert!(!world.public_messages("deploys").iter().any(|told| told.contains("asked by")), "no change begins");
+    assert!(!world.public_messages("deploys").iter().any(|message| message.contains("asked by")), "no change begins");
     (world.alice().reads(), world.bob().reads())
 }
 
@@ -95,8 +95,8 @@ async fn a_manifest_that_fluxs_image_automation_writes_is_refused_with_the_next_
 
 #[tokio::test]
 async fn a_configured_path_that_is_not_in_the_manifest_is_refused() {
-    let by = DELIVERY.replace("\" }", "\", path: image.tag }");
-    let (promote, _) = expect_refusals_with(&format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n"), &by).await;
+    let delivery = DELIVERY.replace("\" }", "\", path: image.tag }");
+    let (promote, _) = expect_refusals_with(&format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n"), &delivery).await;
     assert_snapshot!(promote, @"
     I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: `path: image.tag` leads nowhere in it: correct the path, or leave it out to have the place looked for.
     Next: repair the file, or tell me under `delivery` where the version stands.
@@ -117,7 +117,7 @@ async fn a_manifest_with_a_digest_is_refused_if_a_tag_is_to_be_written() {
 async fn a_missing_manifest_is_refused() {
     let world = World::with_config(|yaml| replace_delivery(&yaml, &DELIVERY.replace("kustomization", "missing"))).await;
     push_and_settle(&world, "Find plurals").await;
-    let stood = head(&world);
+    let before = head(&world);
     world.alice().types("/promote search qa").await;
     assert_snapshot!(world.alice().reads(), @"
     I cannot change the version of *search* in `envs/qa/search/missing.yaml` of `acme/gitops`: it is not on the branch main: write it there once, with the version that runs now.
@@ -125,8 +125,8 @@ async fn a_missing_manifest_is_refused() {
     ");
     world.bob().types("/rollback search qa").await;
     assert!(world.bob().reads().contains("it is not on the branch main"), "{}", world.bob().reads());
-    assert_eq!(head(&world), stood);
-    assert!(!world.public_messages("deploys").iter().any(|told| told.contains("asked by")));
+    assert_eq!(head(&world), before);
+    assert!(!world.public_messages("deploys").iter().any(|message| message.contains("asked by")));
 }
 
 #[tokio::test]
@@ -144,9 +144,10 @@ async fn a_missing_manifest_branch_is_refused() {
 
 #[tokio::test]
 async fn a_missing_manifest_repository_is_refused_with_and_without_a_configured_branch() {
-    for more in ["", ", branch: main"] {
-        let by = DELIVERY.replace("acme/gitops", "acme/nowhere").replace("\" }", &format!("\"{more} }}"));
-        let world = World::with_config(|yaml| replace_delivery(&yaml, &by)).await;
+    for branch_setting in ["", ", branch: main"] {
+        let delivery =
+            DELIVERY.replace("acme/gitops", "acme/nowhere").replace("\" }", &format!("\"{branch_setting} }}"));
+        let world = World::with_config(|yaml| replace_delivery(&yaml, &delivery)).await;
         push_and_settle(&world, "Find plurals").await;
         world.alice().types("/promote search qa").await;
         insta::allow_duplicates! {
@@ -164,17 +165,17 @@ async fn a_missing_manifest_repository_is_refused_with_and_without_a_configured_
 async fn missing_write_access_to_the_manifests_ends_in_an_error_with_the_next_step_and_can_be_retried() {
     let world = World::open().await;
     push_and_settle(&world, "Find plurals").await;
-    let stood = head(&world);
-    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    world.sim.github.request_faults().inject("POST", "/acme/gitops/git/trees", FaultTiming::BeforeEffect, no, 9);
+    let before = head(&world);
+    let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    world.sim.github.request_faults().inject("POST", "/acme/gitops/git/trees", FaultTiming::BeforeEffect, forbidden, 9);
     world.alice().types("/promote search qa").await;
     let card = card(&world, "deploys");
-    let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
-    assert_snapshot!(why, @"*Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.");
-    assert_eq!(head(&world), stood);
+    let reason = card.lines().find(|line| line.starts_with("*Why:*")).expect("a reason");
+    assert_snapshot!(reason, @"*Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.");
+    assert_eq!(head(&world), before);
     world.sim.github.request_faults().clear();
     world.alice().types("/promote search qa").await;
-    assert_ne!(head(&world), stood, "once that is repaired it goes on");
+    assert_ne!(head(&world), before, "the promotion can be retried after the repair");
 }
 
 #[tokio::test]
@@ -186,17 +187,17 @@ async fn without_a_configured_branch_the_default_branch_is_written() {
         put_in(sim, repository, "trunk", &[(&path("qa"), Some(&text))]);
         sim.github.create_branch(repository, "main", &sim.github.head(repository, "trunk").unwrap()).unwrap();
     };
-    let by = DELIVERY.replace("acme/gitops", repository);
-    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    let delivery = DELIVERY.replace("acme/gitops", repository);
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &delivery)).await;
     let (main, gitops) = (world.sim.github.head(repository, "main"), head(&world));
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"), "{}", world.alice().reads());
     let trunk = world.sim.github.head(repository, "trunk").unwrap();
-    let said = world.sim.github.read_file(repository, &trunk, &path("qa")).unwrap();
-    assert_eq!(said, format!("images:\n- name: {IMAGE}\n  newTag: {tag}\n"));
+    let content = world.sim.github.read_file(repository, &trunk, &path("qa")).unwrap();
+    assert_eq!(content, format!("images:\n- name: {IMAGE}\n  newTag: {tag}\n"));
     assert_eq!(world.sim.github.head(repository, "main"), main);
-    assert_eq!(list_own_commits(&world).len(), 0, "{GITOPS} stays as it is but for what CI writes: {gitops}");
+    assert_eq!(list_own_commits(&world).len(), 0, "Gantry writes nothing to {GITOPS}: {gitops}");
 }
 
 #[tokio::test]
@@ -208,8 +209,8 @@ async fn a_configured_branch_is_written_instead_of_the_default_branch() {
         put_in(sim, repository, "trunk", &[(&path("qa"), Some(&text))]);
         sim.github.create_branch(repository, "live", &sim.github.head(repository, "trunk").unwrap()).unwrap();
     };
-    let by = DELIVERY.replace("acme/gitops", repository).replace("\" }", "\", branch: live }");
-    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    let delivery = DELIVERY.replace("acme/gitops", repository).replace("\" }", "\", branch: live }");
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &delivery)).await;
     let trunk = world.sim.github.head(repository, "trunk");
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     world.alice().types_without_waiting("deploys", "/promote search qa").await;

@@ -12,8 +12,8 @@ use crate::harness::manifest::{
 use crate::harness::world::World;
 
 /// The command that a message offers, without its backticks.
-fn find_offered_command(said: &str, verb: &str) -> String {
-    let (_, rest) = said.split_once(&format!("`{verb} ")).unwrap_or_else(|| panic!("no {verb} in {said}"));
+fn find_offered_command(message: &str, verb: &str) -> String {
+    let (_, rest) = message.split_once(&format!("`{verb} ")).unwrap_or_else(|| panic!("no {verb} in {message}"));
     format!("{verb} {}", rest.split('`').next().unwrap())
 }
 
@@ -21,10 +21,10 @@ fn find_offered_command(said: &str, verb: &str) -> String {
 async fn a_rollback_asks_the_registry_for_the_old_image() {
     let world = World::open().await;
     promote_newer(&world, "Find plurals").await;
-    let (asked, writes) = (world.sim.registry.requests().len(), world.sim.github.request_faults().requests().len());
+    let (lookups, writes) = (world.sim.registry.requests().len(), world.sim.github.request_faults().requests().len());
     world.bob().types("/rollback search qa").await;
-    let asked: Vec<_> = world.sim.registry.requests().split_off(asked);
-    assert!(asked.contains(&"HEAD /v2/acme/search/manifests/1.0.2".to_owned()), "{asked:#?}");
+    let lookups: Vec<_> = world.sim.registry.requests().split_off(lookups);
+    assert!(lookups.contains(&"HEAD /v2/acme/search/manifests/1.0.2".to_owned()), "{lookups:#?}");
     let writes = world.sim.github.request_faults().requests().split_off(writes);
     assert!(writes.iter().any(|write| write.starts_with("PATCH")), "{writes:#?}");
 }
@@ -70,9 +70,9 @@ async fn a_rollback_must_be_confirmed_if_the_registry_is_unreachable() {
     let before = head(&world);
     world.sim.registry.set_down(true);
     world.bob().types("/rollback search qa").await;
-    let question = world.bob().reads();
-    assert!(question.contains("[Confirm]"), "{question}");
-    let line = question.lines().find(|line| line.contains("I cannot tell")).expect("a warning");
+    let plan = world.bob().reads();
+    assert!(plan.contains("[Confirm]"), "{plan}");
+    let line = plan.lines().find(|line| line.contains("I cannot tell")).expect("a warning");
     assert_snapshot!(line, @":warning: I cannot tell whether its image is still there: the registry is not available: it answered 503. If it is not, nothing will start. Confirm only if you know that it is there.");
     assert_eq!((head(&world), running_image(&world, "qa")), (before, format!("{IMAGE}:{bad}")));
     world.bob().clicks_in("deploys", "Confirm").await;
@@ -85,8 +85,8 @@ async fn a_promotion_must_be_confirmed_if_the_registry_is_unreachable() {
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     world.sim.registry.set_down(true);
     world.alice().types("/promote search qa").await;
-    let question = world.alice().reads();
-    assert!(question.contains("[Confirm]") && question.contains("I cannot tell whether its image is"), "{question}");
+    let plan = world.alice().reads();
+    assert!(plan.contains("[Confirm]") && plan.contains("I cannot tell whether its image is"), "{plan}");
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
     world.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{tag}"));
@@ -94,12 +94,12 @@ async fn a_promotion_must_be_confirmed_if_the_registry_is_unreachable() {
 
 #[tokio::test]
 async fn a_promotion_by_digest_is_refused_while_the_registry_is_unreachable() {
-    let by = DELIVERY.replace("\" }", "\", pin: digest }");
+    let delivery = DELIVERY.replace("\" }", "\", pin: digest }");
     let prepare = |sim: &sim::World| {
         let digest = sim.registry.digest(IMAGE, "1.0.2").unwrap();
         put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{digest}\" }}]\n")))]);
     };
-    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &delivery)).await;
     let (_, tag) = push_and_settle(&world, "Find plurals").await;
     let before = head(&world);
     world.sim.registry.set_down(true);
@@ -129,7 +129,7 @@ async fn auto_rollback_does_nothing_while_the_registry_is_unreachable_but_a_pers
     assert_eq!((list_own_commits(&world).len(), running_image(&world, "qa")), (1, format!("{IMAGE}:{bad}")));
     world.bob().clicks_in("deploys", "Roll back").await;
     world.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"), "a person may");
+    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"), "a person may roll back");
 }
 
 #[tokio::test]
@@ -172,10 +172,10 @@ async fn a_rollback_to_a_replaced_image_is_refused_and_offers_the_next_older_ver
 
     // The digest differs, because the image was rebuilt from the same commit.
     let world = World::open().await;
-    let (commit, again) = push_and_settle(&world, "Find plurals").await;
+    let (commit, tag) = push_and_settle(&world, "Find plurals").await;
     world.alice().types("/promote search qa").await;
     promote_newer(&world, "Find synonyms").await;
-    world.sim.registry.publish(IMAGE, &again, Some(&commit), world.clock.now());
+    world.sim.registry.publish(IMAGE, &tag, Some(&commit), world.clock.now());
     world.bob().types("/rollback search qa").await;
     assert!(world.bob().reads().contains("is another one now"), "{}", world.bob().reads());
     assert_eq!(find_offered_command(&world.bob().reads(), "/rollback"), "/rollback search qa 1.0.2");
@@ -200,7 +200,7 @@ async fn without_a_ledger_a_rollback_finds_the_version_before_in_the_manifests_h
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(head(&world), before, "what nobody saw is confirmed first");
+    assert_eq!(head(&world), before, "a version that Gantry has not seen running must be confirmed");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"));
     assert!(card(&world, "deploys").contains("restored: running in *qa*"), "{}", card(&world, "deploys"));
@@ -239,16 +239,16 @@ fn replace_manifest_without_history(sim: &sim::World) {
 }
 
 fn deliver_by_values_file(yaml: &str) -> String {
-    let by = "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/values.yaml\" }";
-    rename_search_artefact(&replace_delivery(yaml, by))
+    let delivery = "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/values.yaml\" }";
+    rename_search_artefact(&replace_delivery(yaml, delivery))
 }
 
 #[tokio::test]
 async fn without_git_history_a_rollback_finds_the_version_before_in_the_cluster() {
     let world = World::with_setup(replace_manifest_without_history, |yaml| deliver_by_values_file(&yaml)).await;
     world.bob().types("/rollback finder qa").await;
-    let question = world.bob().reads();
-    assert!(question.contains("The cluster remembers that it ran there before"), "{question}");
+    let plan = world.bob().reads();
+    assert!(plan.contains("The cluster remembers that it ran there before"), "{plan}");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"));
     assert!(text(&world, "envs/qa/search/values.yaml").contains("tag: 1.0.1"));

@@ -19,9 +19,9 @@ async fn a_promotion_by_manifest_writes_once_if_the_bot_is_killed_after_any_requ
 }
 
 async fn kill_at_every_request(pause: PauseWhen) {
-    let named =
+    let path_suffixes =
         ["/git/trees", "/git/commits", "/git/refs/heads/main", "/git/tags", "/search/git/refs", "chat.postMessage"];
-    kill_in_lanes(&named, |points| kill_at_points(points, pause)).await;
+    kill_in_lanes(&path_suffixes, |points| kill_at_points(points, pause)).await;
 }
 
 async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
@@ -40,36 +40,40 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         let ack = harness.world.slack.type_command("alice", "deploys", "/promote search qa").await.unwrap();
         assert_eq!(ack.status, 200);
         let version = format!("*search* `{tag}`");
-        let ended = |harness: &ProcessHarness| {
-            let green = |text: String| text.contains(&version) && text.contains("running in *qa*");
-            harness.messages().iter().any(|message| message.thread.is_some() && green(render_message(message)))
+        let has_ended = |harness: &ProcessHarness| {
+            let is_green = |text: String| text.contains(&version) && text.contains("running in *qa*");
+            harness.messages().iter().any(|message| message.thread.is_some() && is_green(render_message(message)))
         };
-        wait_until("it is held, or it ends", async || {
-            harness.interceptor.paused_request().is_some() || ended(&harness)
+        wait_until("the promotion is paused or ends", async || {
+            harness.interceptor.paused_request().is_some() || has_ended(&harness)
         })
         .await;
         let Some(request) = harness.interceptor.paused_request() else {
             pause.assert_is_beyond_last_request(point, 12, &held_at);
             return;
         };
-        let name = &request.clone();
+        let request_name = &request.clone();
         held_at.push(request);
         harness.kill();
         harness.interceptor.resume();
         // Another person commits while the bot is down.
-        commit_by_somebody_else(&harness, round);
+        commit_by_another_person(&harness, round);
         harness.restart().await;
-        wait_until(&format!("it ends, though killed at {name}"), async || ended(&harness)).await;
+        wait_until(&format!("the promotion ends, though killed at {request_name}"), async || has_ended(&harness)).await;
 
         let github = &harness.world.github;
         let subject = format!("Promote search {tag} to qa");
         let written = github.graph(GITOPS, 1000).iter().filter(|commit| commit.subject == subject).count();
-        assert_eq!(written, 1, "one commit, though killed at {name}");
+        assert_eq!(written, 1, "one commit, though killed at {request_name}");
         let text = github.read_file(GITOPS, &github.head(GITOPS, "main").unwrap(), &path("qa")).unwrap();
-        assert!(text.contains(&format!("newTag: \"{tag}\"")), "{name}: {text}");
-        assert_eq!(running_tag(&harness, "qa"), tag, "{name}");
+        assert!(text.contains(&format!("newTag: \"{tag}\"")), "{request_name}: {text}");
+        assert_eq!(running_tag(&harness, "qa"), tag, "{request_name}");
         let tags = github.tags("acme/search");
-        assert_eq!(tags.values().filter(|commit| **commit == pinned).count(), 1, "one tag, though killed at {name}");
+        assert_eq!(
+            tags.values().filter(|commit| **commit == pinned).count(),
+            1,
+            "one tag, though killed at {request_name}"
+        );
         let cards = harness
             .messages()
             .iter()
@@ -77,12 +81,12 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
                 render_message(message).contains(&version) && render_message(message).contains("asked by")
             })
             .count();
-        assert!((1..=2).contains(&cards), "{cards} cards, though killed at {name}");
+        assert!((1..=2).contains(&cards), "{cards} cards, though killed at {request_name}");
     }
-    panic!("a promotion makes no hundred requests: {held_at:#?}");
+    panic!("a promotion makes more requests than there are kill points: {held_at:#?}");
 }
 
-fn commit_by_somebody_else(harness: &ProcessHarness, round: usize) {
+fn commit_by_another_person(harness: &ProcessHarness, round: usize) {
     let commit = NewCommit {
         repository: GITOPS.to_owned(),
         branch: "main".to_owned(),

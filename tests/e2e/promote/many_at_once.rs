@@ -10,11 +10,11 @@ async fn of_a_hundred_simultaneous_requests_one_promotes_and_the_others_are_refu
     let world = World::open().await;
     // The rollout is slow, so that the change is still open when the last request is handled.
     world.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
-    let asked = join_all((0..100).map(|n| {
-        let who = if n % 2 == 0 { "alice" } else { "bob" };
-        world.sim.slack.type_command(who, "deploys", "/promote checkout qa")
+    let requests = join_all((0..100).map(|n| {
+        let person = if n % 2 == 0 { "alice" } else { "bob" };
+        world.sim.slack.type_command(person, "deploys", "/promote checkout qa")
     }));
-    for ack in asked.await {
+    for ack in requests.await {
         assert_eq!(ack.unwrap().status, 200);
     }
     // Every request must be handled before the change is over, so the clock moves in small steps.
@@ -26,11 +26,11 @@ async fn of_a_hundred_simultaneous_requests_one_promotes_and_the_others_are_refu
         world.clock.advance(jiff::SignedDuration::from_millis(20));
     }
     world.settle().await;
-    let cards = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
+    let cards = world.public_messages("deploys").into_iter().filter(|message| message.contains("asked by")).count();
     assert_eq!(cards, 1);
-    let told = [world.ephemeral_messages("alice", "deploys"), world.ephemeral_messages("bob", "deploys")].concat();
-    let refused = told.iter().filter(|told| told.contains("is promoting *checkout* to *qa* since")).count();
-    assert_eq!(refused, 99, "{told:#?}");
+    let answers = [world.ephemeral_messages("alice", "deploys"), world.ephemeral_messages("bob", "deploys")].concat();
+    let refused = answers.iter().filter(|message| message.contains("is promoting *checkout* to *qa* since")).count();
+    assert_eq!(refused, 99, "{answers:#?}");
     let graph = world.sim.github.graph("acme/checkout", 200);
     assert_eq!(graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count(), 1);
 }
@@ -39,20 +39,20 @@ async fn of_a_hundred_simultaneous_requests_one_promotes_and_the_others_are_refu
 async fn a_hundred_artefacts_are_promoted_at_once() {
     let names: Vec<String> = (0..100).map(|n| format!("part-{n:03}")).collect();
     let world = with_parts(&names).await;
-    let asked = join_all(names.iter().map(|name| {
+    let requests = join_all(names.iter().map(|name| {
         let command = format!("/promote {name} qa");
         let slack = world.sim.slack.clone();
         async move { slack.type_command("alice", "deploys", &command).await }
     }));
-    for ack in asked.await {
+    for ack in requests.await {
         assert_eq!(ack.unwrap().status, 200);
     }
     // Gantry writes to GitHub at the pace that GitHub allows, so the merges take some minutes of simulated time.
-    let merges =
-        || world.sim.github.request_faults().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
+    let count_merges =
+        || world.sim.github.request_faults().requests().iter().filter(|request| request.ends_with("/merges")).count();
     for _ in 0..200 {
         world.wait_until_idle().await;
-        if merges() == names.len() {
+        if count_merges() == names.len() {
             break;
         }
         world.clock.advance(jiff::SignedDuration::from_secs(15));
@@ -63,14 +63,18 @@ async fn a_hundred_artefacts_are_promoted_at_once() {
         roll_out(&world, name, &head.as_str()[..12], None);
     }
     world.settle_within(std::time::Duration::from_mins(4)).await;
-    let told = world.public_messages("deploys");
+    let messages = world.public_messages("deploys");
     for name in &names {
-        let green = told.iter().any(|told| {
-            told.contains("asked by")
-                && told.contains(&format!("*{name}*"))
-                && told.contains("running in *qa*, 1 of 1 ready")
+        let is_green = messages.iter().any(|message| {
+            message.contains("asked by")
+                && message.contains(&format!("*{name}*"))
+                && message.contains("running in *qa*, 1 of 1 ready")
         });
-        assert!(green, "{name}: {:#?}", told.iter().filter(|told| told.contains(name)).collect::<Vec<_>>());
+        assert!(
+            is_green,
+            "{name}: {:#?}",
+            messages.iter().filter(|message| message.contains(name)).collect::<Vec<_>>()
+        );
         assert!(world.sim.github.tags(&format!("acme/{name}")).contains_key("qa/2026.11.16-1"), "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! The progress of a change: a line of steps, edited every few seconds. Each affected person is notified once at the end.
+//! Progress of a change: a line of steps, edited every few seconds. Each affected person is notified once at the end.
 
 use gantry::domain::model::workload::Workload;
 use gantry::sim::faults::Fault;
@@ -10,7 +10,7 @@ use crate::harness::world::{World, redact_origin_and_ids, remove_durations, rend
 
 fn card(world: &World) -> Message {
     let all = world.sim.slack.messages("deploys", None);
-    all.into_iter().find(|told| render_message(told).contains("asked by")).expect("a card")
+    all.into_iter().find(|message| render_message(message).contains("asked by")).expect("a card")
 }
 
 fn find_steps_line(text: &str) -> String {
@@ -20,21 +20,21 @@ fn find_steps_line(text: &str) -> String {
 /// The messages in the thread about an end of the change, and whether each was sent to the channel too.
 fn list_end_messages(world: &World) -> Vec<(String, bool)> {
     let all = world.sim.slack.messages("deploys", None);
-    let ends = all.iter().filter(|told| told.thread.is_some() && render_message(told).starts_with("<@"));
-    ends.map(|told| {
-        (redact_origin_and_ids(world, render_message(told).lines().next().unwrap_or_default()), told.broadcast)
+    let ends = all.iter().filter(|message| message.thread.is_some() && render_message(message).starts_with("<@"));
+    ends.map(|message| {
+        (redact_origin_and_ids(world, render_message(message).lines().next().unwrap_or_default()), message.broadcast)
     })
     .collect()
 }
 
 /// A world in which checkout has five replicas in qa.
 async fn with_five_replicas() -> World {
-    let place = |sim: &gantry::sim::world::World| {
+    let set_replicas = |sim: &gantry::sim::world::World| {
         let workload: Workload = "deployment/checkout".parse().unwrap();
         let image = sim.cluster.state("qa", &workload).image.expect("an image");
         sim.cluster.set_running("qa", &workload, "checkout", &image, 5);
     };
-    World::with_setup(place, |configuration| configuration).await
+    World::with_setup(set_replicas, |configuration| configuration).await
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn the_card_shows_rollout_steps_every_few_seconds_and_a_new_stage_at_once(
             .slack
             .messages("deploys", None)
             .into_iter()
-            .find(|told| render_message(told).contains("asked by"));
+            .find(|message| render_message(message).contains("asked by"));
         if let Some(card) = card {
             let now = render_message(&card);
             if edits.last().is_none_or(|(_, before)| *before != now) {
@@ -62,16 +62,16 @@ async fn the_card_shows_rollout_steps_every_few_seconds_and_a_new_stage_at_once(
     assert!(bars.iter().any(|bar| bar.contains("rolling out ")), "{bars:#?}");
     assert!(bars.last().unwrap().contains(":white_check_mark: running after "), "{bars:#?}");
     let stage = |text: &str| text.lines().next().unwrap_or_default().split(", ").next().unwrap_or_default().to_owned();
-    let mut in_stage = 0;
+    let mut edits_within_stage = 0;
     for pair in edits.windows(2) {
         let ((before, old), (at, new)) = (&pair[0], &pair[1]);
         if stage(old) == stage(new) {
-            in_stage += 1;
+            edits_within_stage += 1;
             assert!(at.duration_since(*before) >= SignedDuration::from_secs(3), "{before} {at}: {bars:#?}");
         }
     }
-    assert!((1..=4).contains(&in_stage), "{bars:#?}");
-    assert!(card(&world).edited <= edits.len() + 1, "no more edits than were seen, but for two new stages at once");
+    assert!((1..=4).contains(&edits_within_stage), "{bars:#?}");
+    assert!(card(&world).edited <= edits.len() + 1, "at most one edit was not seen, if two stages began at once");
     world.settle().await;
     assert_snapshot!(find_steps_line(&render_message(&card(&world))), @":white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 7 s  ›  :white_check_mark: running after 9 s");
 }
@@ -115,27 +115,31 @@ async fn a_failure_and_its_recovery_are_announced_in_the_channel_and_mention_the
     world.settle().await;
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     world.bob().types("/promote checkout qa").await;
-    let told = list_end_messages(&world);
-    assert_eq!(told.len(), 1, "{told:#?}");
-    let (text, broadcast) = &told[0];
-    assert!(broadcast, "{told:#?}");
+    let messages = list_end_messages(&world);
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    let (text, broadcast) = &messages[0];
+    assert!(broadcast, "{messages:#?}");
     assert!(text.starts_with("<@U0BOB> *checkout*") && text.contains(": failed in *qa*. Written by"), "{text}");
-    assert_eq!(text.matches("<@U0ALICE>").count(), 1, "once, though she wrote two commits: {text}");
-    assert_eq!(text.matches("<@U0BOB>").count(), 1, "who asked is not called twice: {text}");
+    assert_eq!(text.matches("<@U0ALICE>").count(), 1, "one mention, although alice wrote two commits: {text}");
+    assert_eq!(text.matches("<@U0BOB>").count(), 1, "the requester is mentioned once: {text}");
 
     // The cause is repaired: another image of the same commit runs.
     let head = world.sim.github.head("acme/checkout", "qa").unwrap();
     let image = format!("ghcr.io/acme/checkout:qa-{}", head.short());
-    let again = format!("{image}-again");
-    let tag = again.rsplit_once(':').unwrap().1.to_owned();
+    let rebuilt = format!("{image}-again");
+    let tag = rebuilt.rsplit_once(':').unwrap().1.to_owned();
     world.sim.registry.publish("ghcr.io/acme/checkout", &tag, Some(&head), world.clock.now());
-    world.sim.cluster.set_image("qa", &"deployment/checkout".parse().unwrap(), "checkout", &again);
+    world.sim.cluster.set_image("qa", &"deployment/checkout".parse().unwrap(), "checkout", &rebuilt);
     world.settle().await;
-    let told = list_end_messages(&world);
-    assert_eq!(told.len(), 2, "{told:#?}");
-    let (text, broadcast) = &told[1];
-    assert!(broadcast, "{told:#?}");
+    let messages = list_end_messages(&world);
+    assert_eq!(messages.len(), 2, "{messages:#?}");
+    let (text, broadcast) = &messages[1];
+    assert!(broadcast, "{messages:#?}");
     assert!(text.starts_with("<@U0BOB> It runs after all. *checkout*"), "{text}");
-    assert!(!text.contains("U0ALICE"), "nobody is called twice: {text}");
-    assert_eq!(world.public_messages("deploys").iter().filter(|told| told.contains("asked by")).count(), 1, "one card");
+    assert!(!text.contains("U0ALICE"), "the authors are not mentioned again: {text}");
+    assert_eq!(
+        world.public_messages("deploys").iter().filter(|message| message.contains("asked by")).count(),
+        1,
+        "one card"
+    );
 }

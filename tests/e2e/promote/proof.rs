@@ -12,11 +12,11 @@ use crate::harness::world::World;
 /// The newest card that contains `words`.
 fn card(world: &World, words: &str) -> String {
     let all = world.public_messages("deploys");
-    let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
+    let found = all.iter().rev().find(|message| message.contains("asked by") && message.contains(words));
     found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")).clone()
 }
 
-fn why(card: &str) -> &str {
+fn reason_line(card: &str) -> &str {
     card.lines().find(|line| line.starts_with("*Why:*")).unwrap_or_default()
 }
 
@@ -26,16 +26,16 @@ async fn a_crash_loop_fails_the_change_with_the_pods_reason() {
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     world.alice().types("/promote checkout qa").await;
     let card = card(&world, "failed in *qa*");
-    assert_snapshot!(why(&card), @"*Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts");
+    assert_snapshot!(reason_line(&card), @"*Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts");
     assert!(
         world
             .public_messages("deploys")
             .iter()
-            .any(|told| told.starts_with("<@U0ALICE> *checkout*") && told.contains("failed in *qa*"))
+            .any(|message| message.starts_with("<@U0ALICE> *checkout*") && message.contains("failed in *qa*"))
     );
     assert!(
-        !world.public_messages("deploys").iter().any(|told| told.contains("Next: `/rollback")),
-        "no second message of it"
+        !world.public_messages("deploys").iter().any(|message| message.contains("Next: `/rollback")),
+        "the failure is announced once"
     );
 }
 
@@ -46,7 +46,7 @@ async fn a_missing_image_fails_the_change() {
     world.alice().types("/promote checkout qa").await;
     let result = world.sim.github.head("acme/checkout", "qa").unwrap();
     let card = card(&world, "failed in *qa*").replace(result.short(), "<short>");
-    assert_snapshot!(why(&card), @"*Why:* ImagePullBackOff: the image ghcr.io/acme/checkout:qa-<short> of container checkout cannot be pulled");
+    assert_snapshot!(reason_line(&card), @"*Why:* ImagePullBackOff: the image ghcr.io/acme/checkout:qa-<short> of container checkout cannot be pulled");
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_failure_report_fails_the_change_before_its_rollout_and_later_proof_tu
     world.wait_until_idle().await;
     world.clock.advance(SignedDuration::from_millis(1200));
     world.wait_until_idle().await;
-    assert_snapshot!(why(&card(&world, "failed in *qa*")), @"*Why:* kustomize build failed: &lt;!channel&gt; no such file");
+    assert_snapshot!(reason_line(&card(&world, "failed in *qa*")), @"*Why:* kustomize build failed: &lt;!channel&gt; no such file");
     // The version arrives nevertheless, and the cluster's proof turns the card green.
     world.settle().await;
     assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"));
@@ -89,19 +89,19 @@ async fn a_change_without_proof_by_the_deadline_is_stalled_and_later_proof_turns
         world.wait_until_idle().await;
     }
     let stalled = card(&world, "no proof that it runs in *qa*");
-    assert!(why(&stalled).starts_with("*Why:* After 3 s the cluster runs "), "{stalled}");
+    assert!(reason_line(&stalled).starts_with("*Why:* After 3 s the cluster runs "), "{stalled}");
     assert!(
         world
             .alice()
             .types_without_waiting("deploys", "/gantry status")
             .await
             .starts_with("1 change is still watched:"),
-        "the lock is free"
+        "the change lock is free"
     );
     world.settle().await;
-    assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "late proof counts");
+    assert!(card(&world, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "later proof turns the card green");
     let ends: Vec<_> =
-        world.public_messages("deploys").into_iter().filter(|told| told.starts_with("<@U0ALICE>")).collect();
+        world.public_messages("deploys").into_iter().filter(|message| message.starts_with("<@U0ALICE>")).collect();
     assert_eq!(ends.len(), 2, "{ends:#?}");
 }
 
@@ -114,7 +114,8 @@ async fn a_failed_change_is_no_longer_watched_after_a_new_change() {
     world.push("checkout", "Repair it");
     world.settle().await;
     world.alice().types("/promote checkout qa").await;
-    let cards: Vec<_> = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    let cards: Vec<_> =
+        world.public_messages("deploys").into_iter().filter(|message| message.contains("asked by")).collect();
     assert!(cards[0].contains("failed in *qa*"), "the old card stays red: {}", cards[0]);
     assert!(cards[1].contains("running in *qa*"), "{}", cards[1]);
 }
@@ -202,10 +203,13 @@ async fn a_commit_of_another_branch_is_no_proof_although_it_contains_the_promote
     world.settle().await;
     let stalled = card(&world, "*foreign*");
     assert!(stalled.contains("no proof that it runs in *qa*"), "{stalled}");
-    assert!(why(&stalled).contains(&format!("the cluster runs topic-{}", topic.short())), "{stalled}");
+    assert!(reason_line(&stalled).contains(&format!("the cluster runs topic-{}", topic.short())), "{stalled}");
     assert!(
-        world.public_messages("deploys").iter().any(|told| told.contains("runs in *qa*") && told.contains("topic-")),
-        "an arrival"
+        world
+            .public_messages("deploys")
+            .iter()
+            .any(|message| message.contains("runs in *qa*") && message.contains("topic-")),
+        "the foreign image is announced as an arrival"
     );
 }
 
@@ -275,12 +279,12 @@ async fn a_deploying_change_waits_for_github_to_recover() {
 
 #[tokio::test]
 async fn a_merge_triggers_the_controller_if_a_trigger_is_configured() {
-    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let received = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook/s3cret", listener.local_addr().unwrap());
-    let ears = heard.clone();
+    let log = received.clone();
     let router = axum::Router::new().fallback(move |uri: axum::http::Uri, body: String| {
-        ears.lock().unwrap().push((uri.path().to_owned(), body));
+        log.lock().unwrap().push((uri.path().to_owned(), body));
         async { "ok" }
     });
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -289,10 +293,10 @@ async fn a_merge_triggers_the_controller_if_a_trigger_is_configured() {
     })
     .await;
     world.alice().types("/promote checkout qa").await;
-    let heard = heard.lock().unwrap().clone();
-    assert_eq!(heard.len(), 1, "{heard:?}");
-    assert_eq!(heard[0].0, "/hook/s3cret");
-    assert!(heard[0].1.contains("refs/heads/qa") && heard[0].1.contains("acme/checkout"), "{}", heard[0].1);
+    let received = received.lock().unwrap().clone();
+    assert_eq!(received.len(), 1, "{received:?}");
+    assert_eq!(received[0].0, "/hook/s3cret");
+    assert!(received[0].1.contains("refs/heads/qa") && received[0].1.contains("acme/checkout"), "{}", received[0].1);
 }
 
 #[tokio::test]

@@ -56,10 +56,10 @@ impl History<'_> {
     }
 
     /// Promotes one of the last three positions of the environment below.
-    async fn promote(&mut self, environment: usize, dice: &mut Random) {
+    async fn promote(&mut self, environment: usize, random: &mut Random) {
         let below = &self.positions[environment - 1];
-        let back = dice.below(below.len().min(3));
-        let (pinned, brings) = below[below.len() - 1 - back].clone();
+        let offset = random.below(below.len().min(3));
+        let (pinned, promoted) = below[below.len() - 1 - offset].clone();
         let branch = BRANCHES[environment];
         // Avoids GitHub's limits on writes, which this test does not cover.
         self.clock.advance(SignedDuration::from_secs(15));
@@ -69,29 +69,37 @@ impl History<'_> {
             panic!("the branches have a common ancestor");
         };
         let target = self.current_position(environment).1.clone();
-        assert_eq!(pending.ahead_by == 0, self.contains_commit(environment, &pinned), "{branch} has {pinned} or not");
-        let fixes: BTreeSet<String> = pending.iter_hotfixes().map(|commit| commit.subject.clone()).collect();
-        for fix in target.iter().filter(|name| self.hotfixes.contains(*name) && !brings.contains(*name)) {
-            assert!(fixes.contains(fix), "{fix} is only in {branch}");
+        assert_eq!(
+            pending.ahead_by == 0,
+            self.contains_commit(environment, &pinned),
+            "does {branch} contain {pinned}?"
+        );
+        let listed_hotfixes: BTreeSet<String> = pending.iter_hotfixes().map(|commit| commit.subject.clone()).collect();
+        for hotfix in target.iter().filter(|name| self.hotfixes.contains(*name) && !promoted.contains(*name)) {
+            assert!(listed_hotfixes.contains(hotfix), "{hotfix} is only in {branch}, and must be listed");
         }
         match self.client.merge_into_branch(&self.repository, branch, &pinned, "Promote").await.unwrap() {
             MergeOutcome::Done { commit, parents } => {
                 assert_eq!(
                     parents,
                     [self.current_position(environment).0.clone(), pinned],
-                    "a merge commit of exactly that"
+                    "the merge commit has exactly these parents"
                 );
-                self.positions[environment].push((commit, target.union(&brings).cloned().collect()));
+                self.positions[environment].push((commit, target.union(&promoted).cloned().collect()));
             }
-            MergeOutcome::AlreadyMerged => assert!(brings.is_subset(&target)),
+            MergeOutcome::AlreadyMerged => assert!(promoted.is_subset(&target)),
             other => panic!("{other:?}"),
         }
     }
 
     /// Walks the commit graph instead of asking the client.
     fn contains_commit(&self, environment: usize, pinned: &Sha) -> bool {
-        let parents: BTreeMap<Sha, Vec<Sha>> =
-            self.github.graph(&self.repository.to_string(), 1000).into_iter().map(|it| (it.sha, it.parents)).collect();
+        let parents: BTreeMap<Sha, Vec<Sha>> = self
+            .github
+            .graph(&self.repository.to_string(), 1000)
+            .into_iter()
+            .map(|commit| (commit.sha, commit.parents))
+            .collect();
         let (mut open, mut seen) = (vec![self.current_position(environment).0.clone()], BTreeSet::new());
         while let Some(sha) = open.pop() {
             if seen.insert(sha.clone()) {
@@ -116,7 +124,7 @@ async fn random_histories_of_promotions_end_with_the_files_that_a_simple_model_e
     let http = reqwest::Client::new();
 
     for number in Series::Histories.seeds(HISTORIES) {
-        let mut dice = Random(number);
+        let mut random = Random(number);
         let repository: Repository = format!("acme/history-{number}").parse().unwrap();
         github.create_repository(&repository.to_string(), "develop").unwrap();
         let mut history = History {
@@ -143,16 +151,16 @@ async fn random_histories_of_promotions_end_with_the_files_that_a_simple_model_e
             history.positions[environment].push((first.clone(), Applied::new()));
         }
         for step in 0..12 {
-            match dice.below(10) {
+            match random.below(10) {
                 0..4 => history.commit(0, &format!("push-{step}")),
                 4 => {
                     let name = format!("hotfix-{step}");
-                    history.commit(1 + dice.below(3), &name);
+                    history.commit(1 + random.below(3), &name);
                     history.hotfixes.insert(name);
                 }
                 _ => {
-                    let environment = 1 + dice.below(3);
-                    history.promote(environment, &mut dice).await;
+                    let environment = 1 + random.below(3);
+                    history.promote(environment, &mut random).await;
                 }
             }
         }

@@ -13,10 +13,10 @@ use crate::harness::world::World;
 async fn expect_refusal(world: &World, text: &str) -> String {
     let branches =
         || world.sim.github.repositories().iter().map(|name| world.sim.github.branches(name)).collect::<Vec<_>>();
-    let (before, told) = (branches(), world.public_messages("deploys"));
+    let (before, messages) = (branches(), world.public_messages("deploys"));
     world.alice().types(text).await;
-    assert_eq!(branches(), before, "nothing moves");
-    assert_eq!(world.public_messages("deploys"), told, "nobody else hears of it");
+    assert_eq!(branches(), before, "no branch moves");
+    assert_eq!(world.public_messages("deploys"), messages, "the channel gets no message");
     world.alice().reads().replace(&world.origin, "http://world")
 }
 
@@ -58,14 +58,14 @@ async fn a_version_that_already_runs_is_older_or_never_ran_is_refused() {
     world.push("checkout", "Newer");
     world.settle().await;
     world.alice().types("/promote checkout qa").await;
-    let again = expect_refusal(&world, "/promote checkout qa").await;
+    let same_refusal = expect_refusal(&world, "/promote checkout qa").await;
     let runs = world.running_tag("checkout", "qa");
-    assert_snapshot!(again.replace(&runs, "<runs>"), @"
+    assert_snapshot!(same_refusal.replace(&runs, "<runs>"), @"
     *qa* has everything of *checkout* `develop-6e5c392` already: `<runs>` runs there.
     Next: push something new; `/list checkout` shows what runs where.
     ");
-    let back = expect_refusal(&world, &format!("/promote checkout qa @{older}")).await;
-    assert_snapshot!(back.replace(&runs, "<runs>"), @"
+    let older_refusal = expect_refusal(&world, &format!("/promote checkout qa @{older}")).await;
+    assert_snapshot!(older_refusal.replace(&runs, "<runs>"), @"
     *qa* is newer than *checkout* `develop-d6c66c2`: `<runs>` runs there. A promotion never goes back.
     Next: to go back on purpose, `/rollback checkout qa`.
     ");
@@ -125,8 +125,8 @@ async fn a_version_that_does_not_run_well_below_is_not_promoted() {
 #[tokio::test]
 async fn a_promotion_is_refused_while_the_cluster_cannot_be_read() {
     let world = World::with_setup(|sim| sim.cluster.forbid("qa"), |yaml| yaml).await;
-    let told = expect_refusal(&world, "/promote checkout qa").await;
-    assert!(told.starts_with("I cannot read what runs in *qa* since"), "{told}");
+    let answer = expect_refusal(&world, "/promote checkout qa").await;
+    assert!(answer.starts_with("I cannot read what runs in *qa* since"), "{answer}");
 }
 
 #[tokio::test]
@@ -151,9 +151,9 @@ async fn a_second_promotion_is_refused_and_names_the_requester_of_the_first() {
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.clock.advance(jiff::SignedDuration::from_secs(1));
     world.wait_until_idle().await;
-    let told = world.alice().reads();
-    let (before, behind) = told.split_once("<https://acme.slack.com/archives/C0DEPLOYS/").expect("a link");
-    assert_snapshot!(format!("{before}<link{}", &behind[behind.find('|').unwrap()..]), @"
+    let answer = world.alice().reads();
+    let (before, after) = answer.split_once("<https://acme.slack.com/archives/C0DEPLOYS/").expect("a link");
+    assert_snapshot!(format!("{before}<link{}", &after[after.find('|').unwrap()..]), @"
     <@U0BOB> is promoting *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: it is deploying, <link|follow it here>.
     Next: wait for it, and type it again.
     ");
@@ -192,15 +192,15 @@ async fn commit_statuses_count_like_checks() {
     let url = format!("{}/sim/github/repos/acme/checkout/statuses/{develop}", world.origin);
     let set = async |state: &str| {
         let status = serde_json::json!({ "state": state, "context": "ci/legacy" });
-        let answer = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
-        assert_eq!(answer.status(), 201);
+        let response = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
+        assert_eq!(response.status(), 201);
     };
     set("pending").await;
-    let told = expect_refusal(&world, "/promote checkout qa").await;
-    assert!(told.starts_with("Checks are still running on ") && told.contains("`ci/legacy`"), "{told}");
+    let refusal = expect_refusal(&world, "/promote checkout qa").await;
+    assert!(refusal.starts_with("Checks are still running on ") && refusal.contains("`ci/legacy`"), "{refusal}");
     set("error").await;
-    let told = expect_refusal(&world, "/promote checkout qa").await;
-    assert!(told.starts_with("Checks are red on ") && told.contains("`ci/legacy`"), "{told}");
+    let refusal = expect_refusal(&world, "/promote checkout qa").await;
+    assert!(refusal.starts_with("Checks are red on ") && refusal.contains("`ci/legacy`"), "{refusal}");
     set("success").await;
     world.alice().types("/promote checkout qa").await;
     assert!(world.public_messages("deploys")[0].contains("running in *qa*"));
@@ -298,7 +298,7 @@ async fn planning_retries_while_github_is_unavailable_and_then_refuses() {
     let down = RequestFault::Reply(503, "Service unavailable", vec![]);
     world.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down.clone(), 4);
     world.alice().types("/promote checkout qa").await;
-    assert!(world.public_messages("deploys")[0].contains("running in *qa*"), "it comes back");
+    assert!(world.public_messages("deploys")[0].contains("running in *qa*"), "GitHub recovers");
 
     world.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, down, 999);
     world.alice().types("/promote checkout staging").await;

@@ -16,7 +16,7 @@ const PART: &str = "acme/part";
 /// The newest card that contains `words`, without addresses and ids.
 fn card(world: &World, words: &str) -> String {
     let all = world.public_messages("deploys");
-    let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
+    let found = all.iter().rev().find(|message| message.contains("asked by") && message.contains(words));
     redact_origin_and_ids(world, found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")))
 }
 
@@ -24,9 +24,9 @@ fn card(world: &World, words: &str) -> String {
 fn stall_notice(world: &World) -> String {
     let card = card(world, "*part*");
     let lines = card.lines().skip_while(|line| !line.contains("no sign of life") && !line.contains("*Last seen:*"));
-    let rest =
+    let is_other_part =
         |line: &&str| line.starts_with('[') || line.starts_with("asked by") || line.starts_with("Next: look at CI and");
-    let lines: Vec<_> = lines.take_while(|line| !rest(line) || line.ends_with("I keep looking.")).collect();
+    let lines: Vec<_> = lines.take_while(|line| !is_other_part(line) || line.ends_with("I keep looking.")).collect();
     let head = head(world);
     lines.join("\n").replace(head.as_str(), "<sha>").replace(head.short(), "<short>")
 }
@@ -89,7 +89,7 @@ async fn send_report(world: &World, commit: &str, reason: &str, severity: &str, 
 async fn after_five_minutes_without_a_sign_of_life_the_card_shows_the_last_observations() {
     let world = open_with_merged_change().await;
     assert!(card(&world, "*part*").contains(":hourglass_flowing_sand: building"), "{}", card(&world, "*part*"));
-    assert_eq!(stall_notice(&world), "", "it is early");
+    assert_eq!(stall_notice(&world), "", "there is no notice yet");
     advance_five_minutes(&world).await;
     assert_snapshot!(stall_notice(&world), @"
     :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
@@ -140,7 +140,7 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_shows_the_last_obser
 
     crate::harness::parts::roll_out(&world, "part", &tag, None);
     advance_by_seconds(&world, 4).await;
-    assert_eq!(stall_notice(&world), "", "there is a sign of life");
+    assert_eq!(stall_notice(&world), "", "the rollout is a sign of life");
     world.settle().await;
     let card = card(&world, "*part*");
     assert!(card.contains("running in *qa*") && !card.contains("Last seen"), "{card}");
@@ -160,7 +160,7 @@ async fn checking_a_change_without_news_uses_no_github_rate_limit_and_edits_no_c
     let cost = world.github_cost() - before;
     assert!(cost.requests >= 9, "head, runs and statuses, three times: {cost:?}");
     assert_eq!(cost.counted_requests(), 0, "{cost:?}");
-    assert_eq!(edits(&world), edited, "nothing new is said");
+    assert_eq!(edits(&world), edited, "the card is not edited");
 }
 
 #[tokio::test]
@@ -207,8 +207,8 @@ async fn a_stalled_change_keeps_its_last_observations_and_is_still_watched() {
     • image: the registry has none for `<short>` yet
     ");
     world.alice().types("/gantry status part qa").await;
-    let told = world.alice().reads();
-    assert!(told.contains("*Last seen:*"), "{told}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("*Last seen:*"), "{answer}");
 
     // The change is still watched.
     let tag = head(&world).as_str()[..12].to_owned();

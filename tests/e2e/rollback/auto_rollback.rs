@@ -103,8 +103,11 @@ async fn a_quota_that_stays_tight_fails_the_rollout_at_its_progress_deadline() {
     world.settle_until(|| rollbacks(&world) > 0).await;
     let waited = world.clock.now().duration_since(merged_at);
     assert!(waited >= Pace::default().deadline, "rolled back after {waited:#}");
-    let failed =
-        world.public_messages("deploys").into_iter().find(|told| told.contains("failed in *qa*")).expect("a red card");
+    let failed = world
+        .public_messages("deploys")
+        .into_iter()
+        .find(|message| message.contains("failed in *qa*"))
+        .expect("a red card");
     assert!(failed.contains("exceeded quota"), "{failed}");
 }
 
@@ -147,10 +150,10 @@ async fn a_withdrawn_health_report_rolls_nothing_back() {
     let result = begin_promotion(&world).await;
     send_flux(&world, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
     pass_a_moment(&world).await;
-    let mut again = flux_failure(&result, "Progressing", "Deployment/qa/checkout configured");
-    again["severity"] = "info".into();
-    again["timestamp"] = "2026-11-16T09:00:02Z".into();
-    send_flux(&world, &again).await;
+    let mut progressing = flux_failure(&result, "Progressing", "Deployment/qa/checkout configured");
+    progressing["severity"] = "info".into();
+    progressing["timestamp"] = "2026-11-16T09:00:02Z".into();
+    send_flux(&world, &progressing).await;
     pass_a_moment(&world).await;
     world.settle().await;
     assert_eq!((rollbacks(&world), head(&world, "qa")), (0, result));
@@ -166,8 +169,11 @@ async fn after_a_health_report_a_failure_in_the_cluster_triggers_the_rollback() 
     assert_eq!(rollbacks(&world), 0, "the report alone");
     world.settle().await;
     assert_eq!(rollbacks(&world), 1, "the crash");
-    let failed =
-        world.public_messages("deploys").into_iter().find(|told| told.contains("failed in *qa*")).expect("a red card");
+    let failed = world
+        .public_messages("deploys")
+        .into_iter()
+        .find(|message| message.contains("failed in *qa*"))
+        .expect("a red card");
     assert!(failed.contains("*Why:* CrashLoopBackOff"), "{failed}");
 }
 
@@ -217,14 +223,14 @@ async fn a_health_report_is_not_confirmed_if_the_cluster_was_unreadable_at_the_d
     world.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&world).await;
     world.sim.cluster.set_down("qa", true);
-    wait_until("it is stalled", async || {
+    wait_until("the promotion is stalled", async || {
         world.clock.advance(SignedDuration::from_secs(2));
         card(&world, "deploys").contains("no proof that it runs")
     })
     .await;
     send_flux(&world, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
     world.sim.cluster.set_down("qa", false);
-    wait_until("it is green", async || {
+    wait_until("the card is green", async || {
         world.clock.advance(SignedDuration::from_secs(1));
         card(&world, "deploys").contains("running in *qa*")
     })

@@ -20,11 +20,11 @@ async fn a_rollback_restores_the_code_that_ran_before_by_one_commit() {
 
     let result = head(&world, "qa");
     assert_eq!(parents(&world, &result), std::slice::from_ref(&bad), "one forward commit");
-    assert_eq!(text(&world, &result), text(&world, &good), "with the tree of what ran before");
+    assert_eq!(text(&world, &result), text(&world, &good), "with the code that ran before");
     assert!(world.running_tag("checkout", "qa").ends_with(result.short()), "and the cluster runs it");
 
-    let told = world.public_messages("deploys");
-    let card = told.iter().find(|card| card.contains("'s code")).expect("the card");
+    let messages = world.public_messages("deploys");
+    let card = messages.iter().find(|card| card.contains("'s code")).expect("the card");
     assert_snapshot!(redact_commits(&world, card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *checkout* `qa-6cff9ae`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
     :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
@@ -37,12 +37,12 @@ async fn a_rollback_restores_the_code_that_ran_before_by_one_commit() {
     Quarantined: `qa-<bad>` does not come back here or above before `/gantry release checkout qa-<bad>`. The next promotion asks once more.
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    let lost = told.iter().find(|said| said.contains("your commits")).expect("a word to the authors");
+    let lost = messages.iter().find(|message| message.contains("your commits")).expect("a notification of the authors");
     assert_snapshot!(redact_origin_and_ids(&world, lost), @"
     <@U0ALICE> your commits do not run in *qa* any more: *checkout* was rolled back to `qa-6cff9ae`. Reason: totals are wrong.
     Next: push a repair; once it runs below, `/promote checkout qa` brings your commits back together with it.
     ");
-    let promoted = told.iter().find(|card| card.contains("Rolled back")).expect("the card of the promotion");
+    let promoted = messages.iter().find(|card| card.contains("Rolled back")).expect("the card of the promotion");
     assert!(!promoted.contains("[Roll back]"), "{promoted}");
 }
 
@@ -52,8 +52,8 @@ async fn a_production_rollback_must_be_confirmed_and_its_card_goes_to_the_enviro
     let before = head(&world, "prod");
     let good = parents(&world, &before)[0].clone();
     world.bob().types("/rollback checkout prod --reason <!channel> people cannot pay").await;
-    let asked = world.bob().reads();
-    assert_snapshot!(redact_commits(&world, &asked, &[(&good, "good"), (&before, "bad")]), @"
+    let plan = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &plan, &[(&good, "good"), (&before, "bad")]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `prod-<good>` in *prod*, by a commit on `prod`
     `prod-<bad>` → `prod-<good>`, commit `<good>` · <http://world/sim/github/acme/checkout/compare/<good>...<bad>|compare>
     I saw it run well there from <!date^1794664800^{date_short_pretty} {time}|2026-11-14 14:00 UTC> to <!date^1794751200^{date_short_pretty} {time}|2026-11-15 14:00 UTC>, for 24 h
@@ -66,7 +66,7 @@ async fn a_production_rollback_must_be_confirmed_and_its_card_goes_to_the_enviro
     assert_eq!(
         (head(&world, "prod"), world.public_messages("releases").len()),
         (before.clone(), 0),
-        "nothing before the yes"
+        "nothing is done before the confirmation"
     );
 
     world.bob().clicks_in("deploys", "Confirm").await;
@@ -74,15 +74,15 @@ async fn a_production_rollback_must_be_confirmed_and_its_card_goes_to_the_enviro
     assert_eq!(parents(&world, &result), std::slice::from_ref(&before));
     assert_eq!(tree(&world, &result), tree(&world, &good));
     assert!(world.running_tag("checkout", "prod").ends_with(result.short()));
-    assert!(world.sim.github.pulls(REPOSITORY).is_empty(), "straight, without a pull request or an approval");
+    assert!(world.sim.github.pulls(REPOSITORY).is_empty(), "by a commit, without a pull request or an approval");
     assert!(card(&world, "releases").contains(": running in *prod*, 3 of 3 ready"), "{}", card(&world, "releases"));
     assert!(
-        !world.public_messages("deploys").iter().any(|told| told.contains("asked by")),
+        !world.public_messages("deploys").iter().any(|message| message.contains("asked by")),
         "{:#?}",
         world.public_messages("deploys")
     );
-    let pointer = world.bob().reads();
-    assert!(pointer.contains("follow it here") && !pointer.contains("[Confirm]"), "{pointer}");
+    let answer = world.bob().reads();
+    assert!(answer.contains("follow it here") && !answer.contains("[Confirm]"), "{answer}");
 }
 
 #[tokio::test]
@@ -120,19 +120,19 @@ async fn a_rollback_that_moves_other_artefacts_of_the_repository_must_be_confirm
     world.alice().types("/promote storefront qa").await;
     world.alice().clicks("Confirm").await;
     let bad = world.sim.github.head("acme/shop", "qa").unwrap();
-    let mails = world.running_tag("storefront", "qa");
+    let bad_tag = world.running_tag("storefront", "qa");
 
     world.bob().types("/rollback storefront qa").await;
-    let asked = world.bob().reads();
-    assert!(asked.contains("[Confirm] [Another version] [Cancel]"), "{asked}");
-    assert!(asked.contains("Moves as well, as it is in the same repository: *mailer*"), "{asked}");
+    let plan = world.bob().reads();
+    assert!(plan.contains("[Confirm] [Another version] [Cancel]"), "{plan}");
+    assert!(plan.contains("Moves as well, as it is in the same repository: *mailer*"), "{plan}");
     assert_eq!(world.sim.github.head("acme/shop", "qa").unwrap(), bad);
 
     world.bob().clicks_in("deploys", "Confirm").await;
     let result = world.sim.github.head("acme/shop", "qa").unwrap();
-    let files = |at: &Sha| world.sim.github.files("acme/shop", at).unwrap();
+    let files = |commit: &Sha| world.sim.github.files("acme/shop", commit).unwrap();
     assert_eq!(files(&result), files(&good));
-    assert_ne!(world.running_tag("storefront", "qa"), mails);
+    assert_ne!(world.running_tag("storefront", "qa"), bad_tag);
     let card = card(&world, "deploys");
     assert_snapshot!(redact_commits(&world, &card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *storefront* `qa-58c6a35`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
@@ -201,8 +201,8 @@ async fn the_roll_back_button_of_a_card_must_be_confirmed_in_production() {
     world.bob().clicks_in("releases", "Approve").await;
     let bad = head(&world, "prod");
     world.carol().clicks_in("releases", "Roll back").await;
-    let asked = world.ephemeral_messages("carol", "releases").pop().expect("a question");
-    assert!(asked.contains("[Confirm] [Another version] [Cancel]"), "{asked}");
+    let plan = world.ephemeral_messages("carol", "releases").pop().expect("a plan");
+    assert!(plan.contains("[Confirm] [Another version] [Cancel]"), "{plan}");
     assert_eq!(head(&world, "prod"), bad);
     world.carol().clicks_in("releases", "Confirm").await;
     assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &good));
@@ -223,9 +223,9 @@ async fn another_version_that_ran_well_can_be_chosen_for_a_rollback() {
     A button rolls back to that version; in production you are asked once more.
     ");
     world.bob().clicks_in("deploys", &format!("prod-{}", oldest.short())).await;
-    let asked = world.bob().reads();
-    assert!(asked.contains(&format!("back to `prod-{}` in *prod*", oldest.short())), "{asked}");
-    assert!(asked.contains("*Reason:* it burns"), "the reason is kept: {asked}");
+    let plan = world.bob().reads();
+    assert!(plan.contains(&format!("back to `prod-{}` in *prod*", oldest.short())), "{plan}");
+    assert!(plan.contains("*Reason:* it burns"), "the reason is kept: {plan}");
     world.bob().clicks_in("deploys", "Confirm").await;
     let result = head(&world, "prod");
     assert_eq!((tree(&world, &result), parents(&world, &result)), (tree(&world, &oldest), vec![bad]));

@@ -25,8 +25,8 @@ async fn a_rollback_by_manifest_restores_the_old_image() {
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
     assert_eq!(world.sim.registry.tags(IMAGE), built, "nothing is built for it");
     let message = api(&world, &format!("/repos/{GITOPS}/git/commits/{}", head(&world))).await;
-    let (said, trailers) = message["message"].as_str().unwrap().split_once("\n\nGantry-").expect("trailers");
-    assert_snapshot!(said.replace(&bad, "<bad>"), @"
+    let (body, trailers) = message["message"].as_str().unwrap().split_once("\n\nGantry-").expect("trailers");
+    assert_snapshot!(body.replace(&bad, "<bad>"), @"
     Roll search back to 1.0.2 in qa
 
     Takes back <bad>. Reason: it finds too much
@@ -44,13 +44,17 @@ async fn a_rollback_by_manifest_restores_the_old_image() {
     Quarantined: `1.0.3` does not come back here or above before `/gantry release search 1.0.3`. The next promotion asks once more.
     asked by <@U0BOB> · <!date^1794819608^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
-    let lost = world.public_messages("deploys").into_iter().find(|said| said.contains("your commits")).expect("a word");
+    let lost = world
+        .public_messages("deploys")
+        .into_iter()
+        .find(|message| message.contains("your commits"))
+        .expect("a notification");
     assert_snapshot!(redact_own_commits(&world, &lost), @"
     <@U0ALICE> your commits do not run in *qa* any more: *search* was rolled back to `1.0.2`. Reason: it finds too much.
     Next: push a repair; once it runs below, `/promote search qa` brings your commits back together with it.
     ");
     let promoted =
-        world.public_messages("deploys").into_iter().find(|told| told.contains("Rolled back")).expect("its card");
+        world.public_messages("deploys").into_iter().find(|message| message.contains("Rolled back")).expect("its card");
     assert!(!promoted.contains("[Roll back]"), "{promoted}");
 }
 
@@ -64,7 +68,11 @@ async fn a_second_rollback_by_manifest_goes_further_back_and_the_next_promotion_
     world.bob().types("/rollback search qa").await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.2"));
     world.bob().types("/rollback search qa").await;
-    assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:1.0.1"), "which ran there before the bot came");
+    assert_eq!(
+        running_image(&world, "qa"),
+        format!("{IMAGE}:1.0.1"),
+        "the version that ran before the bot was started"
+    );
     world.bob().types("/rollback search qa").await;
     assert_snapshot!(world.bob().reads(), @"
     I know of no version of *search* that ran in *qa* before `1.0.1`, and that was not rolled back from.
@@ -73,11 +81,11 @@ async fn a_second_rollback_by_manifest_goes_further_back_and_the_next_promotion_
 
     let (_, next) = push_and_settle(&world, "Find what is meant").await;
     world.alice().types("/promote search qa").await;
-    let question = world.alice().reads();
-    assert!(question.contains("[Confirm]"), "it is held: {question}");
+    let plan = world.alice().reads();
+    assert!(plan.contains("[Confirm]"), "the hold asks for a confirmation: {plan}");
     world.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(running_image(&world, "qa"), format!("{IMAGE}:{next}"));
-    assert_eq!(list_own_commits(&world).len(), 6, "one commit for each, and nothing to undo the rollbacks");
+    assert_eq!(list_own_commits(&world).len(), 6, "one commit for each change, and none that undoes a rollback");
     assert!(text(&world, &path("qa")).contains(&format!("newTag: \"{next}\"")));
 }
 
@@ -111,7 +119,7 @@ async fn a_version_that_was_rolled_back_returns_only_after_its_release() {
     assert_eq!(
         running_image(&world, "qa"),
         format!("{IMAGE}:{bad}"),
-        "the image that was shown, and no other of its commit"
+        "the image that was named, and not the other one of its commit"
     );
 }
 
@@ -132,7 +140,7 @@ async fn a_production_rollback_by_manifest_must_be_confirmed() {
     ");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(running_image(&world, "prod"), format!("{IMAGE}:1.0.1"));
-    assert_eq!(parents(&world, GITOPS, &head(&world)), [before], "by a commit: a rollback waits for nobody's approval");
+    assert_eq!(parents(&world, GITOPS, &head(&world)), [before], "by a commit, because a rollback needs no approval");
     assert!(card(&world, "releases").contains("restored: running in *prod*"), "{}", card(&world, "releases"));
 }
 
@@ -172,7 +180,7 @@ async fn a_failed_rollback_by_manifest_says_the_next_step_and_offers_another_ver
     world.bob().types("/rollback search qa").await;
     let card = card(&world, "deploys");
     assert!(card.contains("*search* back to `1.0.2` in *qa*: the rollback failed"), "{card}");
-    let next = card.lines().find(|line| line.starts_with("Next:")).expect("what to do");
+    let next = card.lines().find(|line| line.starts_with("Next:")).expect("the next step");
     assert_snapshot!(next, @"Next: choose *Another version*, or repair it by a push and a promotion. It is still watched: should it come to run, this turns green.");
     world.bob().clicks_in("deploys", "Another version").await;
     assert!(world.bob().reads().contains("[1.0.1]"), "{}", world.bob().reads());
@@ -198,7 +206,7 @@ async fn auto_rollback_rolls_a_failed_promotion_by_manifest_back() {
 #[tokio::test]
 async fn two_artefacts_with_the_same_tags_in_one_manifest_are_kept_apart() {
     const CHECKOUT: &str = "ghcr.io/acme/checkout";
-    let by = "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
+    let delivery = "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
     let workload = "deployment/checkout".parse().unwrap();
     let both = |search: &str, checkout: &str| {
         format!("images:\n- name: {IMAGE}\n  newTag: {search}\n- name: {CHECKOUT}\n  newTag: {checkout}\n")
@@ -214,7 +222,7 @@ async fn two_artefacts_with_the_same_tags_in_one_manifest_are_kept_apart() {
     let world = World::with_setup(prepare, |yaml| {
         yaml.replace(
             "    workload: deployment/checkout\n    delivery: branch\n",
-            &format!("    workload: deployment/checkout\n    delivery:\n      {by}\n"),
+            &format!("    workload: deployment/checkout\n    delivery:\n      {delivery}\n"),
         )
     })
     .await;
@@ -229,8 +237,8 @@ async fn two_artefacts_with_the_same_tags_in_one_manifest_are_kept_apart() {
         world.clock.advance(jiff::SignedDuration::from_secs(1));
         world.wait_until_idle().await;
     }
-    let told = world.ephemeral_messages("bob", "deploys").concat();
-    assert!(told.contains("is promoting *checkout* to *qa*"), "one change of a file at a time: {told}");
+    let answers = world.ephemeral_messages("bob", "deploys").concat();
+    assert!(answers.contains("is promoting *checkout* to *qa*"), "one change of a file at a time: {answers}");
     // The world's controller expects each artefact in a folder of its own, so the test deploys checkout.
     world.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:nightly-7"));
     world.settle().await;
@@ -291,7 +299,7 @@ async fn an_image_that_names_no_commit_can_be_promoted_and_rolled_back_by_manife
     world.alice().types("/promote search qa").await;
     assert!(
         world.alice().reads().contains("may not come back to *qa*"),
-        "known by its image alone: {}",
+        "the version is recognised by its image alone: {}",
         world.alice().reads()
     );
     assert_eq!(world.sim.github.tags("acme/search").len(), 0);
@@ -303,13 +311,13 @@ async fn an_image_that_names_no_commit_can_be_promoted_and_rolled_back_by_manife
 
 #[tokio::test]
 async fn a_bad_image_is_quarantined_and_released_by_its_digest() {
-    let by = DELIVERY.replace("\" }", "\", pin: digest }");
+    let delivery = DELIVERY.replace("\" }", "\", pin: digest }");
     let prepare = |sim: &sim::World| {
         let first = sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());
         sim.registry.publish(IMAGE, "nightly-8", None, sim.clock.now());
         put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{first}\" }}]\n")))]);
     };
-    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &by)).await;
+    let world = World::with_setup(prepare, |yaml| replace_delivery(&yaml, &delivery)).await;
     put(&world.sim, &[(&path("development"), Some(&format!("images: [{{ name: {IMAGE}, newTag: nightly-8 }}]\n")))]);
     world.settle().await;
     world.alice().types("/promote search qa").await;
@@ -324,7 +332,7 @@ async fn a_bad_image_is_quarantined_and_released_by_its_digest() {
     world.alice().types("/promote search qa").await;
     let refused = world.alice().reads();
     assert!(refused.contains("*search* `nightly-8` may not come back to *qa*"), "{refused}");
-    let (_, release) = refused.split_once("`/gantry release").expect("a way out");
+    let (_, release) = refused.split_once("`/gantry release").expect("the release command");
     let release = format!("/gantry release{}", release.split('`').next().unwrap());
     world.bob().types(&release).await;
     assert!(world.bob().reads().contains("may come back"), "{release}: {}", world.bob().reads());

@@ -13,7 +13,7 @@ use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, 
 use crate::harness::world::{World, has_button};
 
 /// Alice's promotion to qa is paused right before its merge, and bob has requested a rollback.
-async fn open_with_held_promotion() -> (World, Sha) {
+async fn open_with_paused_promotion() -> (World, Sha) {
     let world = World::open().await;
     let before = head(&world, "qa");
     let faults = world.sim.github.request_faults();
@@ -21,16 +21,16 @@ async fn open_with_held_promotion() -> (World, Sha) {
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.settle_until(|| faults.has_paused_request()).await;
     world.bob().types_without_waiting("deploys", "/rollback checkout qa --reason it burns").await;
-    let asked = || has_button(&world.last_message("bob", "deploys"), "Wait for it, then roll back");
-    world.settle_until(asked).await;
-    assert!(asked(), "{}", world.bob().reads());
+    let offers_choice = || has_button(&world.last_message("bob", "deploys"), "Wait for it, then roll back");
+    world.settle_until(offers_choice).await;
+    assert!(offers_choice(), "{}", world.bob().reads());
     (world, before)
 }
 
 /// Waits until the bot has postponed bob's click: the request stays in the inbox and is due only when the clock moves.
-async fn wait_until_put_off(world: &World) {
+async fn wait_until_postponed(world: &World) {
     let store = &world.bot.store;
-    wait_until("the press is put off", async || {
+    wait_until("the click is postponed", async || {
         store.list_due_inbox_items(InboxQueue::Requests, 1).await.unwrap().is_empty()
             && store.find_next_inbox_due(InboxQueue::Requests, world.clock.now()).await.unwrap().is_some()
     })
@@ -40,12 +40,12 @@ async fn wait_until_put_off(world: &World) {
 /// The card of alice's promotion.
 fn promotion_card(world: &World) -> String {
     let mut cards = world.public_messages("deploys").into_iter();
-    cards.rfind(|told| told.contains("asked by <@U0ALICE>")).expect("a card")
+    cards.rfind(|message| message.contains("asked by <@U0ALICE>")).expect("a card")
 }
 
 #[tokio::test]
 async fn a_rollback_during_a_merge_offers_to_cancel_the_promotion_or_to_wait_for_it() {
-    let (world, before) = open_with_held_promotion().await;
+    let (world, before) = open_with_paused_promotion().await;
     assert_snapshot!(redact_commits(&world, &world.bob().reads(), &[]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `qa-d2aaacd` in *qa*, by a commit on `qa`
     `qa-6cff9ae` → `qa-d2aaacd`, commit `d2aaacd` · <http://world/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
@@ -66,18 +66,18 @@ async fn a_rollback_during_a_merge_offers_to_cancel_the_promotion_or_to_wait_for
 
 #[tokio::test]
 async fn a_rollback_can_wait_for_the_merge_and_then_rolls_the_promotion_back_too() {
-    let (world, before) = open_with_held_promotion().await;
+    let (world, before) = open_with_paused_promotion().await;
     let restored = parents(&world, &before)[0].clone();
     world.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
-    wait_until_put_off(&world).await;
-    assert_eq!(rollbacks(&world), 0, "not before it is merged");
+    wait_until_postponed(&world).await;
+    assert_eq!(rollbacks(&world), 0, "no rollback before the merge");
     world.sim.github.request_faults().resume();
     world.settle().await;
     let result = head(&world, "qa");
     assert_eq!(tree(&world, &result), tree(&world, &restored));
     assert_eq!(rollbacks(&world), 1);
     let merged = parents(&world, &result)[0].clone();
-    assert_eq!(parents(&world, &merged)[0], before, "the promotion was merged before");
+    assert_eq!(parents(&world, &merged)[0], before, "the promotion was merged first");
     assert!(world.running_tag("checkout", "qa").ends_with(result.short()));
     assert!(
         promotion_card(&world).contains("rolled back in *qa* before it ran")
@@ -109,10 +109,10 @@ async fn a_rollback_can_cancel_a_promotion_that_is_not_merged_yet() {
 
 #[tokio::test]
 async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_too() {
-    let (world, before) = open_with_held_promotion().await;
+    let (world, before) = open_with_paused_promotion().await;
     let restored = parents(&world, &before)[0].clone();
     world.bob().clicks_without_waiting("deploys", "Cancel it and roll back").await;
-    wait_until_put_off(&world).await;
+    wait_until_postponed(&world).await;
     world.sim.github.request_faults().resume();
     world.settle().await;
     let result = head(&world, "qa");
@@ -123,7 +123,7 @@ async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_too() {
 
 #[tokio::test]
 async fn a_second_click_on_the_choice_to_wait_rolls_back_only_once() {
-    let (world, _) = open_with_held_promotion().await;
+    let (world, _) = open_with_paused_promotion().await;
     let question = world.last_message("bob", "deploys").id;
     for _ in 0..2 {
         world.sim.slack.click("bob", "deploys", &question, "Wait for it, then roll back").await.unwrap();
@@ -135,17 +135,20 @@ async fn a_second_click_on_the_choice_to_wait_rolls_back_only_once() {
 
 #[tokio::test]
 async fn a_rollback_that_waits_for_a_merge_is_given_up_after_ten_minutes() {
-    let (world, before) = open_with_held_promotion().await;
+    let (world, before) = open_with_paused_promotion().await;
     world.bob().clicks_without_waiting("deploys", "Wait for it, then roll back").await;
-    wait_until_put_off(&world).await;
-    let told = || {
-        world.ephemeral_messages("bob", "deploys").into_iter().any(|told| told.starts_with("Nothing was rolled back"))
+    wait_until_postponed(&world).await;
+    let is_answered = || {
+        world
+            .ephemeral_messages("bob", "deploys")
+            .into_iter()
+            .any(|message| message.starts_with("Nothing was rolled back"))
     };
     // The clock must not go further, because Slack accepts an answer for half an hour only.
     let end = world.clock.now() + SignedDuration::from_secs(750);
-    wait_until("bob is told", async || {
+    wait_until("bob is answered", async || {
         world.clock.advance_to(end.min(world.clock.now() + SignedDuration::from_secs(10)));
-        told()
+        is_answered()
     })
     .await;
     assert_snapshot!(world.ephemeral_messages("bob", "deploys").pop().unwrap(), @"
@@ -170,8 +173,8 @@ async fn a_confirmed_rollback_supersedes_a_promotion_that_deploys() {
     world.wait_until_idle().await;
     world.bob().types_without_waiting("deploys", "/rollback checkout qa --reason it burns").await;
     world.wait_until_idle().await;
-    let asked = world.bob().reads();
-    assert_snapshot!(redact_commits(&world, &asked, &[(&bad, "bad")]), @"
+    let plan = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &plan, &[(&bad, "bad")]), @"
     :leftwards_arrow_with_hook: Roll *checkout* back to `qa-6cff9ae` in *qa*, by a commit on `qa`
     `develop-d6c66c2` → `qa-6cff9ae`, commit `6cff9ae` · <http://world/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC>, and it still does: what was merged since has not arrived
@@ -213,15 +216,15 @@ async fn a_confirmed_rollback_supersedes_a_promotion_that_waits_for_approval() {
     let restored = parents(&world, &before)[0].clone();
     production::request_production(&world).await;
     world.bob().types("/rollback checkout prod").await;
-    let asked = world.bob().reads();
-    let line = asked.lines().find(|line| line.contains("waits")).unwrap_or_else(|| panic!("{asked}"));
+    let plan = world.bob().reads();
+    let line = plan.lines().find(|line| line.contains("waits")).unwrap_or_else(|| panic!("{plan}"));
     let waiting = line.split('`').nth(1).unwrap_or_default().to_owned();
     assert_snapshot!(line.replace(&waiting, "<version>"), @":warning: This takes the place of `<version>`, which <@U0ALICE> asked for and which waits for approval since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(tree(&world, &head(&world, "prod")), tree(&world, &restored));
     assert_eq!(production::pull(&world).unwrap().state, "closed");
     let cards: Vec<_> =
-        world.public_messages("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+        world.public_messages("releases").into_iter().filter(|message| message.contains("asked by")).collect();
     assert!(cards[0].contains("another change takes its place"), "{}", cards[0]);
     assert!(cards[1].contains(": running in *prod*"), "{}", cards[1]);
     assert!(!world.sim.github.branches(REPOSITORY).keys().any(|branch| branch.starts_with("gantry/")));
@@ -235,11 +238,12 @@ async fn a_second_rollback_is_refused_while_the_first_moves_the_branch() {
     world.bob().types_without_waiting("deploys", "/rollback checkout qa").await;
     world.settle_until(|| faults.has_paused_request()).await;
     world.carol().types_without_waiting("deploys", "/rollback checkout qa").await;
-    let told = || world.ephemeral_messages("carol", "deploys").into_iter().any(|told| told.contains("<@U0BOB>"));
-    world.settle_until(told).await;
-    let said = world.ephemeral_messages("carol", "deploys").pop().unwrap();
-    assert!(said.starts_with("<@U0BOB> rolls back *checkout* in *qa* since "), "{said}");
-    assert!(said.contains("follow it here") && said.contains("Next: wait for it, or `/gantry cancel "), "{said}");
+    let is_answered =
+        || world.ephemeral_messages("carol", "deploys").into_iter().any(|message| message.contains("<@U0BOB>"));
+    world.settle_until(is_answered).await;
+    let answer = world.ephemeral_messages("carol", "deploys").pop().unwrap();
+    assert!(answer.starts_with("<@U0BOB> rolls back *checkout* in *qa* since "), "{answer}");
+    assert!(answer.contains("follow it here") && answer.contains("Next: wait for it, or `/gantry cancel "), "{answer}");
     faults.resume();
     world.settle().await;
     assert_eq!(rollbacks(&world), 1);
@@ -259,7 +263,8 @@ async fn a_confirmed_rollback_supersedes_a_rollback_that_deploys() {
     let second = head(&world, "qa");
     assert_eq!((parents(&world, &second), tree(&world, &second)), (vec![first], tree(&world, &older)));
     assert!(world.running_tag("checkout", "qa").ends_with(second.short()));
-    let cards: Vec<_> = world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    let cards: Vec<_> =
+        world.public_messages("deploys").into_iter().filter(|message| message.contains("asked by")).collect();
     assert!(cards[0].contains("another rollback takes its place"), "{}", cards[0]);
 }
 
@@ -272,13 +277,14 @@ async fn simultaneous_rollbacks_happen_once_and_the_others_name_the_first_reques
     world.settle().await;
     assert_eq!(rollbacks(&world), 1, "{:#?}", world.public_messages("deploys"));
     // Either of them may be first. The answer to the other names the first.
-    let (first, other) = if world.public_messages("deploys").iter().any(|told| told.contains("asked by <@U0BOB>")) {
+    let (first, other) = if world.public_messages("deploys").iter().any(|message| message.contains("asked by <@U0BOB>"))
+    {
         ("<@U0BOB>", "carol")
     } else {
         ("<@U0CAROL>", "bob")
     };
-    let told = world.ephemeral_messages(other, "deploys");
-    assert!(told.iter().any(|told| told.contains(first)), "{told:#?}");
+    let answers = world.ephemeral_messages(other, "deploys");
+    assert!(answers.iter().any(|message| message.contains(first)), "{answers:#?}");
 }
 
 #[tokio::test]
@@ -288,8 +294,8 @@ async fn a_promotion_is_refused_while_a_rollback_is_under_way() {
     world.wait_until_idle().await;
     world.alice().types_without_waiting("deploys", "/promote checkout qa").await;
     world.wait_until_idle().await;
-    let told = world.alice().reads();
-    assert!(told.contains("<@U0BOB>") && !told.contains("[Confirm]"), "{told}");
+    let answer = world.alice().reads();
+    assert!(answer.contains("<@U0BOB>") && !answer.contains("[Confirm]"), "{answer}");
     world.settle().await;
     assert_eq!(rollbacks(&world), 1);
     assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));

@@ -13,9 +13,9 @@ use crate::harness::world::{World, render_message};
 
 /// The number of commits on the branch since `before`, along its first parents.
 fn count_commits_since(world: &World, before: &Sha) -> usize {
-    let (mut at, mut count) = (head(world, "qa"), 0);
-    while at != *before {
-        at = parents(world, &at)[0].clone();
+    let (mut commit, mut count) = (head(world, "qa"), 0);
+    while commit != *before {
+        commit = parents(world, &commit)[0].clone();
         count += 1;
     }
     count
@@ -25,22 +25,22 @@ fn count_commits_since(world: &World, before: &Sha) -> usize {
 async fn a_rollback_makes_one_commit_despite_transient_github_failures() {
     let down = || RequestFault::Reply(502, "Bad gateway", vec![]);
     let limited = || RequestFault::Reply(429, "slow down", vec![("retry-after", "30".to_owned())]);
-    let second =
+    let secondary_limit =
         || RequestFault::Reply(403, "You have exceeded a secondary rate limit", vec![("retry-after", "60".to_owned())]);
-    let asked = [
+    let requests = [
         ("GET", "/git/commits/"),
         ("GET", "/compare/"),
         ("POST", "/git/commits"),
         ("PATCH", "/git/refs/heads/qa"),
         ("POST", "/git/refs"),
     ];
-    for (method, path) in asked {
+    for (method, path) in requests {
         for (when, fault) in [
             (FaultTiming::BeforeEffect, down()),
             (FaultTiming::AfterEffect, down()),
             (FaultTiming::AfterEffect, RequestFault::Disconnect),
             (FaultTiming::BeforeEffect, limited()),
-            (FaultTiming::BeforeEffect, second()),
+            (FaultTiming::BeforeEffect, secondary_limit()),
         ] {
             // A rate limit on a lookup is not waited for: the rollback is refused, as the next test shows.
             if method == "GET" && matches!(&fault, RequestFault::Reply(403 | 429, ..)) {
@@ -58,9 +58,9 @@ async fn a_rollback_makes_one_commit_despite_transient_github_failures() {
             assert_eq!(tree(&world, &result), tree(&world, &good), "{case}");
             assert!(world.running_tag("checkout", "qa").ends_with(result.short()), "{case}");
             assert!(card(&world, "deploys").contains("'s code, restored as"), "{case}: {}", card(&world, "deploys"));
-            let lost =
-                world.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).count();
-            assert_eq!(lost, 1, "{case}");
+            let notifications =
+                world.public_messages("deploys").into_iter().filter(|message| message.contains("your commits")).count();
+            assert_eq!(notifications, 1, "{case}");
         }
     }
 }
@@ -72,8 +72,8 @@ async fn a_rollback_is_refused_while_a_rate_limit_prevents_its_lookups() {
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "3000".to_owned())]);
     world.sim.github.request_faults().inject("GET", "/compare/", FaultTiming::BeforeEffect, limited, 1);
     world.bob().types("/rollback checkout qa").await;
-    let told = world.bob().reads();
-    assert!(told.starts_with("Nothing was done: ") && told.contains("Next: try again"), "{told}");
+    let answer = world.bob().reads();
+    assert!(answer.starts_with("Nothing was done: ") && answer.contains("Next: try again"), "{answer}");
     assert_eq!(head(&world, "qa"), before);
 }
 
@@ -99,8 +99,8 @@ async fn a_rollback_that_ended_in_an_error_can_be_retried_by_its_button() {
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
     let bad = head(&world, "qa");
-    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
+    let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, forbidden, 1);
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     let errored = card(&world, "deploys");
     let end: Vec<_> = errored.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
@@ -111,15 +111,16 @@ async fn a_rollback_that_ended_in_an_error_can_be_retried_by_its_button() {
     asked by <@U0BOB> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     assert_eq!(head(&world, "qa"), bad);
-    let cards = || world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).count();
-    let before = cards();
+    let count_cards =
+        || world.public_messages("deploys").into_iter().filter(|message| message.contains("asked by")).count();
+    let before = count_cards();
 
     world.carol().clicks_in("deploys", "Roll back").await;
     let result = head(&world, "qa");
     assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![bad], tree(&world, &good)));
     let green = card(&world, "deploys");
     assert!(green.contains("'s code, restored as") && green.contains("*Reason:* totals are wrong"), "{green}");
-    assert_eq!(cards(), before, "the same change goes on");
+    assert_eq!(count_cards(), before, "the same change goes on");
 }
 
 #[tokio::test]
@@ -163,10 +164,10 @@ async fn a_rollback_waits_as_long_as_githubs_rate_limit_says() {
     let world = World::open().await;
     let limited = RequestFault::Reply(429, "slow down", vec![("retry-after", "2400".to_owned())]);
     world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, limited, 1);
-    let asked = world.clock.now();
+    let started_at = world.clock.now();
     world.bob().types("/rollback checkout qa").await;
     world.wait(SignedDuration::from_secs(2)).await;
-    assert!(world.clock.now().duration_since(asked).as_secs() >= 2400);
+    assert!(world.clock.now().duration_since(started_at).as_secs() >= 2400);
     assert_eq!(rollbacks(&world), 1);
     assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
 }
@@ -183,8 +184,9 @@ async fn a_rollback_happens_once_if_the_bot_is_killed_after_any_request() {
 
 /// Runs a rollback for each of its requests: at that request the bot is killed and restarted.
 async fn kill_at_every_request(pause: PauseWhen) {
-    let named = ["/git/commits", "/git/refs/heads/qa", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs"];
-    kill_in_lanes(&named, |points| kill_at_points(points, pause)).await;
+    let path_suffixes =
+        ["/git/commits", "/git/refs/heads/qa", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs"];
+    kill_in_lanes(&path_suffixes, |points| kill_at_points(points, pause)).await;
 }
 
 async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
@@ -198,20 +200,20 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         harness.world.slack.type_command("alice", "deploys", "/promote checkout qa").await.unwrap();
         if !held_at.is_empty() {
             // The rollback of the previous round has left a hold.
-            let asked = |harness: &ProcessHarness| {
+            let find_plan = |harness: &ProcessHarness| {
                 let last = harness.world.slack.messages("deploys", Some("alice")).pop().unwrap();
                 (render_message(&last).contains(pinned.short()) && render_message(&last).contains("[Confirm]"))
                     .then_some(last.id)
             };
-            wait_until("the plan is shown", async || asked(&harness).is_some()).await;
-            harness.world.slack.click("alice", "deploys", &asked(&harness).unwrap(), "Confirm").await.unwrap();
+            wait_until("the plan is shown", async || find_plan(&harness).is_some()).await;
+            harness.world.slack.click("alice", "deploys", &find_plan(&harness).unwrap(), "Confirm").await.unwrap();
         }
         let version = format!("`develop-{}`", pinned.short());
-        let says = |harness: &ProcessHarness, version: &str, words: &str| {
-            let is = |text: String| text.contains(version) && text.contains(words);
-            harness.messages().iter().any(|message| message.thread.is_some() && is(render_message(message)))
+        let has_thread_message = |harness: &ProcessHarness, version: &str, words: &str| {
+            let matches = |text: String| text.contains(version) && text.contains(words);
+            harness.messages().iter().any(|message| message.thread.is_some() && matches(render_message(message)))
         };
-        wait_until("it is promoted", async || says(&harness, &version, "running in *qa*")).await;
+        wait_until("the version is promoted", async || has_thread_message(&harness, &version, "running in *qa*")).await;
         let bad = head(&harness);
         // The observer compares commits in the background; these requests are not part of the rollback.
         harness.wait_until_stored("comparison WHERE head = $1", bad.as_str()).await;
@@ -221,34 +223,44 @@ async fn kill_at_points(points: Vec<KillPoint>, pause: PauseWhen) {
         let reason = format!("round {round}.");
         let typed = format!("/rollback checkout qa --reason {reason}");
         assert_eq!(harness.world.slack.type_command("bob", "deploys", &typed).await.unwrap().status, 200);
-        let ended = |harness: &ProcessHarness| {
-            let green =
+        let has_ended = |harness: &ProcessHarness| {
+            let is_green =
                 |text: String| text.contains(&format!("*Reason:* {reason}")) && text.contains("running in *qa*");
-            harness.messages().iter().any(|message| green(render_message(message)))
+            harness.messages().iter().any(|message| is_green(render_message(message)))
         };
-        wait_until("it is held, or it ends", async || {
-            harness.interceptor.paused_request().is_some() || ended(&harness)
+        wait_until("the rollback is paused or ends", async || {
+            harness.interceptor.paused_request().is_some() || has_ended(&harness)
         })
         .await;
         let Some(request) = harness.interceptor.paused_request() else {
             pause.assert_is_beyond_last_request(point, 6, &held_at);
             return;
         };
-        let at = &request.clone();
+        let request_name = &request.clone();
         held_at.push(request);
         harness.kill();
         harness.interceptor.resume();
         harness.restart().await;
-        wait_until(&format!("it ends, though killed at {at}"), async || ended(&harness)).await;
+        wait_until(&format!("the rollback ends, though killed at {request_name}"), async || has_ended(&harness)).await;
 
         let graph = harness.world.github.graph(REPOSITORY, 1000);
         let result = head(&harness);
-        let made = graph.iter().find(|commit| commit.sha == result).unwrap();
-        assert_eq!(made.parents, [bad], "one commit, though killed at {at}");
+        let commit_of_result = graph.iter().find(|commit| commit.sha == result).unwrap();
+        assert_eq!(commit_of_result.parents, [bad], "one commit, though killed at {request_name}");
         let tags = harness.world.github.tags(REPOSITORY);
-        assert_eq!(tags.values().filter(|commit| **commit == result).count(), 1, "one tag, though killed at {at}");
-        let left = harness.world.github.branches(REPOSITORY).into_keys().filter(|it| it.starts_with("gantry/")).count();
-        assert_eq!(left, 0, "everything is put away, though killed at {at}");
+        assert_eq!(
+            tags.values().filter(|commit| **commit == result).count(),
+            1,
+            "one tag, though killed at {request_name}"
+        );
+        let branches_left = harness
+            .world
+            .github
+            .branches(REPOSITORY)
+            .into_keys()
+            .filter(|branch| branch.starts_with("gantry/"))
+            .count();
+        assert_eq!(branches_left, 0, "no result branch is left, though killed at {request_name}");
     }
-    panic!("a rollback makes no hundred requests: {held_at:#?}");
+    panic!("a rollback makes more requests than there are kill points: {held_at:#?}");
 }

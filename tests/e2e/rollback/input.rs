@@ -8,16 +8,10 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
 
+use crate::harness::configuration::with_environment_line;
 use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, rollbacks, tree};
 use crate::harness::signing;
 use crate::harness::world::{World, has_button, render_message};
-
-fn with_environment_line(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
-    move |yaml| {
-        let name = format!("  - name: {environment}\n");
-        yaml.replace(&name, &format!("{name}    {line}\n"))
-    }
-}
 
 fn files(path: &str, text: &str) -> BTreeMap<String, Option<String>> {
     BTreeMap::from([(path.to_owned(), Some(text.to_owned()))])
@@ -29,9 +23,12 @@ async fn a_rollback_to_a_version_that_never_ran_there_is_refused_and_lists_those
     let before = head(&world, "qa");
     for typed in ["develop-d6c66c2", "1.4", "<!channel>"] {
         world.bob().types(&format!("/rollback checkout qa @{typed}")).await;
-        let told = world.bob().reads();
-        assert!(told.contains("has never run well in *qa*, as far as I have seen.") && !told.contains("<!"), "{told}");
-        assert!(told.contains("choose one that has: `qa-d2aaacd`, `qa-99b4ea2`, `qa-fb8363b`"), "{told}");
+        let answer = world.bob().reads();
+        assert!(
+            answer.contains("has never run well in *qa*, as far as I have seen.") && !answer.contains("<!"),
+            "{answer}"
+        );
+        assert!(answer.contains("choose one that has: `qa-d2aaacd`, `qa-99b4ea2`, `qa-fb8363b`"), "{answer}");
     }
     assert_eq!(head(&world, "qa"), before);
 }
@@ -50,10 +47,10 @@ async fn a_rollback_to_the_current_version_or_the_same_code_is_refused() {
     let same = world.sim.github.read_file(REPOSITORY, &before, "README.md").unwrap();
     world.sim.push("checkout", "qa", "Nothing at all", files("README.md", &same), "carol").unwrap();
     world.settle().await;
-    let again = head(&world, "qa");
+    let same_code = head(&world, "qa");
     world.bob().types("/rollback checkout qa").await;
     assert!(world.bob().reads().contains("has already, so there is nothing to roll back."), "{}", world.bob().reads());
-    assert_eq!(head(&world, "qa"), again);
+    assert_eq!(head(&world, "qa"), same_code);
 }
 
 #[tokio::test]
@@ -69,7 +66,7 @@ async fn a_rollback_to_the_version_just_restored_is_refused() {
 
 #[tokio::test]
 async fn a_version_can_be_named_by_tag_commit_source_or_git_tag() {
-    for name in ["its tag", "the beginning of its commit", "what it was merged from", "its tag in Git"] {
+    for case in ["its tag", "the beginning of its commit", "what it was merged from", "its tag in Git"] {
         let world = World::open().await;
         let pinned = head(&world, "develop");
         world.alice().types("/promote checkout qa").await;
@@ -80,14 +77,14 @@ async fn a_version_can_be_named_by_tag_commit_source_or_git_tag() {
         world.push("checkout", "And one more");
         world.settle().await;
         world.alice().types("/promote checkout qa").await;
-        let called = match name {
+        let name = match case {
             "its tag" => format!("qa-{}", wanted.short()),
             "the beginning of its commit" => wanted.as_str()[..10].to_owned(),
             "what it was merged from" => format!("develop-{}", pinned.short()),
             _ => "qa/2026.11.16-1".to_owned(),
         };
-        world.bob().types(&format!("/rollback checkout qa {called}")).await;
-        assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &wanted), "{name}: {}", world.bob().reads());
+        world.bob().types(&format!("/rollback checkout qa {name}")).await;
+        assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &wanted), "{case}: {}", world.bob().reads());
     }
 }
 
@@ -160,17 +157,17 @@ async fn a_confirmed_rollback_passes_a_lock_and_its_owner_is_notified() {
     let before = head(&world, "qa");
     world.carol().types("/gantry lock qa load test").await;
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let asked = world.bob().reads();
-    let line = asked.lines().find(|line| line.contains(":lock:")).unwrap_or_else(|| panic!("{asked}"));
+    let plan = world.bob().reads();
+    let line = plan.lines().find(|line| line.contains(":lock:")).unwrap_or_else(|| panic!("{plan}"));
     assert_snapshot!(line, @":lock: *qa* is locked by <@U0CAROL> since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: load test. A rollback passes it, and its owner is told.");
     assert_eq!((head(&world, "qa"), world.direct_messages("carol").len()), (before.clone(), 0));
 
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&world, &head(&world, "qa")), [before]);
-    let told = world.direct_messages("carol");
-    assert_eq!(told.len(), 1, "{told:#?}");
-    let (told, card) = told[0].split_once("<https://acme.slack.com/").expect("a link");
-    assert_snapshot!(format!("{told}<{}", &card[card.find('|').unwrap()..]), @"<@U0BOB> rolls *checkout* back to `qa-d2aaacd` in *qa* in spite of your lock: load test. The lock stays: <|follow it here>.");
+    let messages = world.direct_messages("carol");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    let (text, link) = messages[0].split_once("<https://acme.slack.com/").expect("a link");
+    assert_snapshot!(format!("{text}<{}", &link[link.find('|').unwrap()..]), @"<@U0BOB> rolls *checkout* back to `qa-d2aaacd` in *qa* in spite of your lock: load test. The lock stays: <|follow it here>.");
     assert_eq!(world.bot.store.list_locks(None).await.unwrap().len(), 1, "the lock stays");
 }
 
@@ -192,8 +189,8 @@ async fn a_lock_set_after_the_plan_is_shown_before_the_rollback() {
     world.bob().types("/rollback checkout prod").await;
     world.carol().types("/gantry lock prod the database moves").await;
     world.bob().clicks_in("deploys", "Confirm").await;
-    let asked = world.bob().reads();
-    assert!(asked.contains("is locked by <@U0CAROL>") && asked.contains("[Confirm]"), "{asked}");
+    let plan = world.bob().reads();
+    assert!(plan.contains("is locked by <@U0CAROL>") && plan.contains("[Confirm]"), "{plan}");
     assert_eq!((head(&world, "prod"), world.direct_messages("carol").len()), (before.clone(), 0));
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&world, &head(&world, "prod")), [before]);
@@ -208,8 +205,8 @@ async fn a_commit_pushed_after_the_plan_is_shown_before_the_rollback() {
     // The image of the hotfix is not deployed yet.
     world.bob().clicks_without_waiting("deploys", "Confirm").await;
     world.wait_until_idle().await;
-    let asked = world.bob().reads();
-    assert!(asked.contains("Stop the bleeding") && asked.contains("[Confirm]"), "{asked}");
+    let plan = world.bob().reads();
+    assert!(plan.contains("Stop the bleeding") && plan.contains("[Confirm]"), "{plan}");
     assert_eq!(head(&world, "prod"), hotfix);
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(parents(&world, &head(&world, "prod")), [hotfix], "{}", world.bob().reads());
@@ -258,9 +255,12 @@ async fn only_the_requester_can_confirm_a_rollback_plan() {
     let world = World::open().await;
     let before = head(&world, "prod");
     world.bob().types("/rollback checkout prod").await;
-    let question = world.last_message("bob", "deploys");
-    assert!(world.sim.slack.click("carol", "deploys", &question.id, "Confirm").await.is_err(), "she does not see it");
-    let elements = question.blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
+    let plan = world.last_message("bob", "deploys");
+    assert!(
+        world.sim.slack.click("carol", "deploys", &plan.id, "Confirm").await.is_err(),
+        "carol does not see the plan"
+    );
+    let elements = plan.blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
     let confirm = elements.clone().find(|element| element["text"]["text"] == "Confirm").unwrap();
     let payload = json!({
         "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": "U0CAROL" },
@@ -278,23 +278,28 @@ async fn only_the_requester_can_confirm_a_rollback_plan() {
     );
     assert_eq!(head(&world, "prod"), before);
     world.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(parents(&world, &head(&world, "prod")), [before], "it is still good for its owner");
+    assert_eq!(parents(&world, &head(&world, "prod")), [before], "the requester can still confirm it");
 }
 
 #[tokio::test]
 async fn the_roll_back_button_of_an_outdated_card_is_refused() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
-    let old =
-        world.sim.slack.messages("deploys", Some("bob")).into_iter().find(|it| has_button(it, "Roll back")).unwrap();
+    let old = world
+        .sim
+        .slack
+        .messages("deploys", Some("bob"))
+        .into_iter()
+        .find(|message| has_button(message, "Roll back"))
+        .unwrap();
     world.push("checkout", "One more");
     world.settle().await;
     world.alice().types("/promote checkout qa").await;
     let before = head(&world, "qa");
     world.sim.slack.click("bob", "deploys", &old.id, "Roll back").await.unwrap();
     world.settle().await;
-    let told = world.bob().reads();
-    assert_snapshot!(redact_commits(&world, &told, &[(&before, "now")]), @"
+    let answer = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &answer, &[(&before, "now")]), @"
     *checkout* `develop-d6c66c2` is not what *qa* has any more: `qa-<now>` is. Nothing was rolled back.
     Next: to roll back what is there now: `/rollback checkout qa`.
     ");
@@ -333,6 +338,6 @@ async fn rollback_buttons_with_invalid_values_do_nothing() {
             .slack
             .messages("deploys", Some("carol"))
             .iter()
-            .all(|told| !render_message(told).contains("<!channel>"))
+            .all(|message| !render_message(message).contains("<!channel>"))
     );
 }

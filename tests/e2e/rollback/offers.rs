@@ -22,7 +22,7 @@ fn crash(world: &World, times: u32) {
 }
 
 fn cards(world: &World) -> Vec<String> {
-    world.public_messages("deploys").into_iter().filter(|told| told.contains("asked by")).collect()
+    world.public_messages("deploys").into_iter().filter(|message| message.contains("asked by")).collect()
 }
 
 /// The reply in the thread at the end of a change.
@@ -138,12 +138,12 @@ async fn auto_rollback_rolls_a_failed_promotion_back_once() {
     asked by the rule of *qa*, for <@U0ALICE> · <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     let reply = render_message(&find_thread_reply(&world, "restored as"));
-    assert!(reply.starts_with("<@U0ALICE> "), "whoever asked for the promotion is told: {reply}");
+    assert!(reply.starts_with("<@U0ALICE> "), "the requester of the promotion is mentioned: {reply}");
 
     // The quarantine says that the environment's rule rolled the version back.
     world.bob().types("/promote checkout qa").await;
-    let told = world.bob().reads();
-    assert_snapshot!(redact_commits(&world, told.lines().next().unwrap_or_default(), &[(&bad, "bad")]), @"*checkout* `develop-d6c66c2` may not come back to *qa*: I, by the rule of that environment, rolled it back in *qa* <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: develop-d6c66c2 failed: CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts.");
+    let answer = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, answer.lines().next().unwrap_or_default(), &[(&bad, "bad")]), @"*checkout* `develop-d6c66c2` may not come back to *qa*: I, by the rule of that environment, rolled it back in *qa* <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: develop-d6c66c2 failed: CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts.");
 }
 
 #[tokio::test]
@@ -191,8 +191,8 @@ async fn auto_rollback_does_not_roll_a_failed_rollback_back() {
 async fn auto_rollback_ignores_a_promotion_that_was_not_merged() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     let before = head(&world, "qa");
-    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, no, 1);
+    let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, forbidden, 1);
     world.alice().types("/promote checkout qa").await;
     world.wait(SignedDuration::from_mins(10)).await;
     assert_eq!((head(&world, "qa"), rollbacks(&world), cards(&world).len()), (before, 0, 1));
@@ -209,7 +209,7 @@ async fn auto_rollback_does_nothing_while_the_cluster_cannot_be_read() {
         world.clock.advance(SignedDuration::from_secs(2));
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
     }
-    crate::harness::process::wait_until("it is stalled", async || {
+    crate::harness::process::wait_until("the promotion is stalled", async || {
         card(&world, "deploys").contains("no proof that it runs")
     })
     .await;
@@ -220,8 +220,10 @@ async fn auto_rollback_does_nothing_while_the_cluster_cannot_be_read() {
         world.clock.advance(SignedDuration::from_secs(10));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    crate::harness::process::wait_until("it is green", async || card(&world, "deploys").contains("running in *qa*"))
-        .await;
+    crate::harness::process::wait_until("the card is green", async || {
+        card(&world, "deploys").contains("running in *qa*")
+    })
+    .await;
     world.settle().await;
     assert_eq!(rollbacks(&world), 0);
 }
@@ -256,8 +258,8 @@ async fn the_card_says_that_auto_rollback_has_no_other_code_to_restore() {
     let world = World::with_config(|yaml| enable_auto_rollback(&yaml)).await;
     world.alice().types("/promote checkout qa").await;
     let same = world.sim.github.read_file(REPOSITORY, &head(&world, "develop"), "README.md").unwrap();
-    let nothing = [("README.md".to_owned(), Some(same))].into();
-    world.sim.push("checkout", "develop", "Build it again", nothing, "alice").unwrap();
+    let unchanged_file = [("README.md".to_owned(), Some(same))].into();
+    world.sim.push("checkout", "develop", "Build it again", unchanged_file, "alice").unwrap();
     world.settle().await;
     crash(&world, 1);
     world.alice().types("/promote checkout qa").await;

@@ -17,29 +17,29 @@ struct BranchMoves(Arc<Mutex<Vec<BranchMove>>>);
 
 impl BranchMoves {
     fn of(world: &World, branch: &'static str) -> Self {
-        let path = Self(Arc::default());
-        let moves = path.0.clone();
+        let branch_moves = Self(Arc::default());
+        let moves = branch_moves.0.clone();
         world.sim.github.on_move(move |moved| {
             if moved.repository == REPOSITORY && moved.branch == branch {
                 moves.lock().unwrap().push(moved.clone());
             }
         });
-        path
+        branch_moves
     }
 
     /// The content of the artefact's file after each move. Asserts that the branch only moved forward.
     fn texts(&self, world: &World) -> Vec<String> {
         let moves = self.0.lock().unwrap().clone();
         for moved in &moves {
-            let before = moved.before.as_ref().expect("it was there");
-            assert!(is_behind(world, before, &moved.after), "never a force push: {moved:?}");
+            let before = moved.before.as_ref().expect("the branch existed before");
+            assert!(is_ancestor(world, before, &moved.after), "never a force push: {moved:?}");
         }
         moves.iter().map(|moved| text(world, &moved.after)).collect()
     }
 }
 
 /// Whether `new` contains `old`.
-fn is_behind(world: &World, old: &Sha, new: &Sha) -> bool {
+fn is_ancestor(world: &World, old: &Sha, new: &Sha) -> bool {
     let graph = world.sim.github.graph(REPOSITORY, 1000);
     let parents: BTreeMap<_, _> = graph.iter().map(|commit| (&commit.sha, &commit.parents)).collect();
     let mut open = vec![new];
@@ -67,9 +67,9 @@ fn last_answer(world: &World) -> String {
 }
 
 /// The command in a message that begins with `words`, up to its closing backtick.
-fn command(told: &str, words: &str) -> String {
-    let at = told.find(words).unwrap_or_else(|| panic!("no {words}: {told}"));
-    told[at..].split('`').next().unwrap_or_default().to_owned()
+fn find_command(message: &str, words: &str) -> String {
+    let start = message.find(words).unwrap_or_else(|| panic!("no {words}: {message}"));
+    message[start..].split('`').next().unwrap_or_default().to_owned()
 }
 
 /// Promotes and rolls back. Returns the head of `qa` before, with the bad version, and afterwards.
@@ -87,7 +87,7 @@ async fn promote_and_roll_back(world: &World) -> [Sha; 3] {
 async fn a_released_version_is_promoted_again_in_one_move() {
     let world = World::open().await;
     let [_, bad, result] = promote_and_roll_back(&world).await;
-    let path = BranchMoves::of(&world, "qa");
+    let moves = BranchMoves::of(&world, "qa");
     world.bob().types("/promote checkout qa").await;
     let refused = last_answer(&world);
     assert_snapshot!(redact_commits(&world, &refused, &[(&bad, "bad")]), @"
@@ -97,16 +97,16 @@ async fn a_released_version_is_promoted_again_in_one_move() {
     ");
     assert_eq!(head(&world, "qa"), result, "nothing moved");
 
-    let release = command(&refused, "/gantry release");
+    let release = find_command(&refused, "/gantry release");
     world.bob().types(&release).await;
     assert_snapshot!(redact_commits(&world, &last_answer(&world), &[(&bad, "bad")]), @":unlock: <@U0BOB> released *checkout* `qa-<bad>`: it may come back to *qa* and above. Before, <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.");
     world.bob().types("/promote checkout qa").await;
-    let asked = last_answer(&world);
-    assert!(asked.contains(":warning: *qa* is on hold: <@U0BOB> rolled `qa-"), "{asked}");
+    let plan = last_answer(&world);
+    assert!(plan.contains(":warning: *qa* is on hold: <@U0BOB> rolled `qa-"), "{plan}");
     world.bob().clicks_in("deploys", "Confirm").await;
     let now = head(&world, "qa");
-    assert_eq!(tree(&world, &now), tree(&world, &bad), "the tree as before");
-    assert_eq!(path.texts(&world), [text(&world, &bad)], "in one move");
+    assert_eq!(tree(&world, &now), tree(&world, &bad), "the code of the released version");
+    assert_eq!(moves.texts(&world), [text(&world, &bad)], "in one move");
     assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
     assert!(world.running_tag("checkout", "qa").ends_with(now.short()));
     assert_no_branch_left(&world);
@@ -116,17 +116,21 @@ async fn a_released_version_is_promoted_again_in_one_move() {
 async fn a_newer_version_brings_the_removed_commits_back_in_one_move() {
     let world = World::open().await;
     let [_, bad, _] = promote_and_roll_back(&world).await;
-    let path = BranchMoves::of(&world, "qa");
+    let moves = BranchMoves::of(&world, "qa");
     let repaired = world.push("checkout", "Repair the totals");
     world.settle().await;
     world.bob().types("/promote checkout qa").await;
     world.bob().clicks_in("deploys", "Confirm").await;
     let now = head(&world, "qa");
     let repaired: Sha = repaired.parse().unwrap();
-    assert_eq!(tree(&world, &now), tree(&world, &repaired), "with what was rolled back and its repair");
-    assert_eq!(path.texts(&world), [text(&world, &repaired)]);
+    assert_eq!(tree(&world, &now), tree(&world, &repaired), "with the removed commit and its repair");
+    assert_eq!(moves.texts(&world), [text(&world, &repaired)]);
     assert_ne!(text(&world, &now), text(&world, &bad));
-    assert!(card(&world, "deploys").contains("2 commits:"), "what was lost comes, too: {}", card(&world, "deploys"));
+    assert!(
+        card(&world, "deploys").contains("2 commits:"),
+        "the removed commit returns, too: {}",
+        card(&world, "deploys")
+    );
     assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
     assert_no_branch_left(&world);
 }
@@ -139,22 +143,26 @@ async fn hotfixes_survive_a_rollback_and_the_next_promotion() {
     world.sim.push("checkout", "qa", "Between", files("between.txt", "x"), "carol").unwrap();
     world.settle().await;
     world.bob().types("/rollback checkout qa").await;
-    let between = |world: &World| tree(world, &head(world, "qa")).contains_key("between.txt");
-    let behind = |world: &World| tree(world, &head(world, "qa")).contains_key("behind.txt");
-    assert!(!between(&world), "it was on top of what was rolled back");
-    assert!(card(&world, "deploys").contains("Between"), "and that is told: {}", card(&world, "deploys"));
+    let has_hotfix_between = |world: &World| tree(world, &head(world, "qa")).contains_key("between.txt");
+    let has_hotfix_after = |world: &World| tree(world, &head(world, "qa")).contains_key("behind.txt");
+    assert!(!has_hotfix_between(&world), "the hotfix was on top of the version that was rolled back");
+    assert!(
+        card(&world, "deploys").contains("Between"),
+        "the card lists the removed hotfix: {}",
+        card(&world, "deploys")
+    );
     world.sim.push("checkout", "qa", "Behind", files("behind.txt", "x"), "carol").unwrap();
     world.settle().await;
-    let path = BranchMoves::of(&world, "qa");
+    let moves = BranchMoves::of(&world, "qa");
     world.push("checkout", "Repair the totals");
     world.settle().await;
     world.bob().types("/promote checkout qa").await;
-    let asked = last_answer(&world);
-    let line = asked.lines().find(|line| line.contains("hotfix")).unwrap_or_else(|| panic!("{asked}"));
+    let plan = last_answer(&world);
+    let line = plan.lines().find(|line| line.contains("hotfix")).unwrap_or_else(|| panic!("{plan}"));
     assert_snapshot!(line, @":warning: 2 hotfixes are only in `qa`: they stay there, and are not below");
     world.bob().clicks_in("deploys", "Confirm").await;
-    assert!(between(&world) && behind(&world), "{:#?}", tree(&world, &head(&world, "qa")));
-    assert_eq!(path.texts(&world).len(), 1);
+    assert!(has_hotfix_between(&world) && has_hotfix_after(&world), "{:#?}", tree(&world, &head(&world, "qa")));
+    assert_eq!(moves.texts(&world).len(), 1);
     assert_eq!(text(&world, &head(&world, "qa")), text(&world, &head(&world, "develop")));
 }
 
@@ -167,15 +175,15 @@ async fn a_second_rollback_goes_further_back_and_the_next_promotion_undoes_both(
     world.bob().types("/rollback checkout qa").await;
     let second = head(&world, "qa");
     assert_eq!(parents(&world, &second), [first]);
-    assert_eq!(tree(&world, &second), tree(&world, &further), "further back, and not to the bad one");
+    assert_eq!(tree(&world, &second), tree(&world, &further), "an older version than the one that was restored first");
     assert_ne!(tree(&world, &second), tree(&world, &good));
     assert_ne!(tree(&world, &second), tree(&world, &bad));
-    let path = BranchMoves::of(&world, "qa");
+    let moves = BranchMoves::of(&world, "qa");
     world.push("checkout", "Repair the totals");
     world.settle().await;
     world.bob().types("/promote checkout qa").await;
     world.bob().clicks_in("deploys", "Confirm").await;
-    assert_eq!(path.texts(&world), [text(&world, &head(&world, "develop"))]);
+    assert_eq!(moves.texts(&world), [text(&world, &head(&world, "develop"))]);
     assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
 }
 
@@ -199,7 +207,7 @@ async fn promoting_a_version_that_a_rollback_skipped_is_refused_with_the_rollbac
     *qa* had *checkout* `develop-d6c66c2` before it was rolled back, so there is nothing to merge.
     Next: bring it back as what it was: `/rollback checkout qa qa-<between>`.
     ");
-    let offered = command(&refused, "/rollback checkout qa");
+    let offered = find_command(&refused, "/rollback checkout qa");
     world.bob().types(&offered).await;
     assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &between), "{}", last_answer(&world));
     assert_eq!(rollbacks(&world), 2);
@@ -242,7 +250,7 @@ async fn a_version_restored_below_is_promoted_as_its_original_commit() {
     *qa* was rolled back: `qa-<result>` is that rollback, with what it took back in its history. A rollback is never promoted.
     Next: repair it below, and promote that; or, if that is newer than what runs there, promote what was restored: `/promote checkout staging @qa-6cff9ae`.
     ");
-    world.bob().types(&command(&refused, "/promote checkout staging")).await;
+    world.bob().types(&find_command(&refused, "/promote checkout staging")).await;
     let now = head(&world, "staging");
     assert_eq!(parents(&world, &now)[1], restored, "{}", last_answer(&world));
     assert!(world.running_tag("checkout", "staging").ends_with(now.short()));
@@ -267,22 +275,26 @@ async fn a_production_promotion_undoes_a_rollback_on_the_result_branch() {
     let back = head(&world, "prod");
     assert_eq!(tree(&world, &back), tree(&world, &good));
 
-    let path = BranchMoves::of(&world, "prod");
+    let moves = BranchMoves::of(&world, "prod");
     world.alice().types("/promote checkout qa").await;
     world.alice().types("/promote checkout staging").await;
     world.wait(jiff::SignedDuration::from_secs(6)).await;
     world.alice().types("/promote checkout prod").await;
-    let asked = world.alice().reads();
-    assert!(asked.contains(":warning: *prod* is on hold") && asked.contains("people cannot pay"), "{asked}");
+    let plan = world.alice().reads();
+    assert!(plan.contains(":warning: *prod* is on hold") && plan.contains("people cannot pay"), "{plan}");
     world.alice().clicks_in("deploys", "Confirm").await;
-    assert_eq!(head(&world, "prod"), back, "nothing moves before somebody approves");
+    assert_eq!(head(&world, "prod"), back, "prod does not move before the approval");
     let pull = world.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
-    assert_eq!(tree(&world, &pull.head_sha), tree(&world, &head(&world, "staging")), "what is shown is what comes");
+    assert_eq!(
+        tree(&world, &pull.head_sha),
+        tree(&world, &head(&world, "staging")),
+        "the pull request shows the code of staging"
+    );
     world.bob().clicks_in("releases", "Approve").await;
     let now = head(&world, "prod");
     assert_eq!(tree(&world, &now), tree(&world, &head(&world, "staging")));
-    assert!(is_behind(&world, &bad, &now));
-    assert_eq!(path.texts(&world), [text(&world, &now)], "in one move");
+    assert!(is_ancestor(&world, &bad, &now));
+    assert_eq!(moves.texts(&world), [text(&world, &now)], "in one move");
     assert!(card(&world, "releases").contains("running in *prod*"), "{}", card(&world, "releases"));
     assert_no_branch_left(&world);
 }
@@ -299,7 +311,7 @@ async fn a_rollback_by_pull_request_needs_no_approval() {
     let good = head(&world, "qa");
     world.alice().types("/promote checkout qa").await;
     let bad = head(&world, "qa");
-    let path = BranchMoves::of(&world, "qa");
+    let moves = BranchMoves::of(&world, "qa");
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     let pull = world.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
     assert_eq!((pull.base.as_str(), pull.state), ("qa", "merged"));
@@ -319,7 +331,7 @@ async fn a_rollback_by_pull_request_needs_no_approval() {
     let now = head(&world, "qa");
     assert_eq!(parents(&world, &now), [bad.clone(), pull.head_sha]);
     assert_eq!(tree(&world, &now), tree(&world, &good));
-    assert_eq!(path.texts(&world), [text(&world, &good)]);
+    assert_eq!(moves.texts(&world), [text(&world, &good)]);
     assert!(card(&world, "deploys").contains(": running in *qa*"), "{}", card(&world, "deploys"));
     assert_no_branch_left(&world);
 

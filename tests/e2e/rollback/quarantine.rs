@@ -18,7 +18,7 @@ async fn promote_and_roll_back(world: &World) -> Sha {
     bad
 }
 
-fn is_asked(world: &World, person: &str) -> bool {
+fn is_asked_to_confirm(world: &World, person: &str) -> bool {
     has_button(&world.last_message(person, "deploys"), "Confirm")
 }
 
@@ -83,8 +83,8 @@ async fn only_an_overrider_may_override_a_quarantine_and_the_card_shows_it() {
     assert!(world.alice().reads().starts_with("You may not override anything in *prod*."), "{}", world.alice().reads());
 
     world.bob().types("/promote checkout prod --override it was the network").await;
-    let asked = world.bob().reads();
-    assert!(asked.contains(":rotating_light: <@U0BOB> overrides the quarantine: it was the network"), "{asked}");
+    let plan = world.bob().reads();
+    assert!(plan.contains(":rotating_light: <@U0BOB> overrides the quarantine: it was the network"), "{plan}");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert!(
         card(&world, "releases").contains("<@U0BOB> overrides the quarantine: it was the network"),
@@ -105,7 +105,7 @@ async fn only_promoters_may_release_a_version_and_only_once() {
     world.bob().types("/promote checkout qa").await;
     let bad = head(&world, "qa");
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    let told = world.public_messages("deploys").len();
+    let message_count = world.public_messages("deploys").len();
 
     let release = format!("/gantry release checkout qa-{}", bad.short());
     world.alice().types(&release).await;
@@ -113,43 +113,43 @@ async fn only_promoters_may_release_a_version_and_only_once() {
     You may not release anything for *qa*.
     Next: ask @release-managers to do it.
     ");
-    assert_eq!(world.public_messages("deploys").len(), told, "nobody else hears of it");
+    assert_eq!(world.public_messages("deploys").len(), message_count, "the channel gets no message");
     world.carol().types("/gantry release checkout 1.4").await;
     assert_snapshot!(redact_commits(&world, &world.carol().reads(), &[(&bad, "bad")]), @"
     There is nothing to release: *checkout* `1.4` is not quarantined.
     These are: `qa-<bad>` in qa
     ");
     world.carol().types(&release).await;
-    let whispered = world.ephemeral_messages("carol", "deploys").pop().unwrap();
-    assert_snapshot!(redact_commits(&world, &whispered, &[(&bad, "bad")]), @"
+    let answer = world.ephemeral_messages("carol", "deploys").pop().unwrap();
+    assert_snapshot!(redact_commits(&world, &answer, &[(&bad, "bad")]), @"
     Released: *checkout* `qa-<bad>` may come back to *qa* and above.
     Next: `/promote checkout qa`
     ");
     let announced = world.public_messages("deploys").pop().unwrap();
     assert!(announced.starts_with(":unlock: <@U0CAROL> released *checkout*"), "{announced}");
     world.carol().types(&release).await;
-    let whispered = world.ephemeral_messages("carol", "deploys").pop().unwrap();
-    assert_snapshot!(redact_commits(&world, &whispered, &[(&bad, "bad")]), @"
+    let answer = world.ephemeral_messages("carol", "deploys").pop().unwrap();
+    assert_snapshot!(redact_commits(&world, &answer, &[(&bad, "bad")]), @"
     There is nothing to release: *checkout* `qa-<bad>` is not quarantined.
     No version of it is.
     ");
-    assert_eq!(world.public_messages("deploys").len(), told + 1);
+    assert_eq!(world.public_messages("deploys").len(), message_count + 1);
 }
 
 #[tokio::test]
 async fn a_version_can_be_released_by_any_of_its_names() {
-    for name in ["its commit there", "the beginning of it", "what it was merged from"] {
+    for case in ["its commit there", "the beginning of it", "what it was merged from"] {
         let world = World::open().await;
         let pinned = head(&world, "develop");
         let bad = promote_and_roll_back(&world).await;
-        let called = match name {
+        let name = match case {
             "its commit there" => bad.as_str().to_owned(),
             "the beginning of it" => bad.as_str()[..9].to_owned(),
             _ => pinned.short().to_owned(),
         };
-        world.bob().types(&format!("/gantry release checkout {called}")).await;
+        world.bob().types(&format!("/gantry release checkout {name}")).await;
         world.bob().types("/promote checkout qa").await;
-        assert!(is_asked(&world, "bob"), "{name}: {}", world.bob().reads());
+        assert!(is_asked_to_confirm(&world, "bob"), "{case}: {}", world.bob().reads());
     }
 }
 
@@ -164,11 +164,11 @@ async fn a_waiting_change_is_not_merged_if_its_version_is_rolled_back_below_unti
     let waiting = production::card(&world);
     let line = waiting.lines().find(|line| line.contains("totals are wrong")).unwrap_or_else(|| panic!("{waiting}"));
     // GitHub may need a second or two to compute whether it can merge, so the time of the rollback varies.
-    let (said, rest) = line.split_once(" <!date^").unwrap_or_else(|| panic!("{line}"));
-    let (_, why) = rest.split_once('>').unwrap_or_else(|| panic!("{line}"));
-    assert_eq!(said, ":no_entry: it is quarantined: <@U0BOB> rolled it back in *staging*");
+    let (before_time, rest) = line.split_once(" <!date^").unwrap_or_else(|| panic!("{line}"));
+    let (_, after_time) = rest.split_once('>').unwrap_or_else(|| panic!("{line}"));
+    assert_eq!(before_time, ":no_entry: it is quarantined: <@U0BOB> rolled it back in *staging*");
     let release = format!("/gantry release checkout staging-{}", bad.short());
-    assert_eq!(why, format!(": totals are wrong. It goes on after `{release}`"));
+    assert_eq!(after_time, format!(": totals are wrong. It goes on after `{release}`"));
     assert!(waiting.contains("1 of 1 approval"), "{waiting}");
     assert_eq!(head(&world, "prod"), before);
 
@@ -185,28 +185,36 @@ async fn the_next_promotion_after_a_rollback_must_be_confirmed_and_lifts_the_hol
     world.push("checkout", "Repair the totals");
     world.push("search", "Nothing to do with it");
     world.settle().await;
-    let back = head(&world, "qa");
+    let rolled_back = head(&world, "qa");
 
     world.carol().types("/promote search qa").await;
-    assert!(!is_asked(&world, "carol"), "another artefact is not asked: {}", world.carol().reads());
+    assert!(
+        !is_asked_to_confirm(&world, "carol"),
+        "the hold does not apply to another artefact: {}",
+        world.carol().reads()
+    );
 
     world.alice().types("/promote checkout qa").await;
-    let asked = world.alice().reads();
-    let line = asked.lines().find(|line| line.contains("on hold")).unwrap_or_else(|| panic!("{asked}"));
+    let plan = world.alice().reads();
+    let line = plan.lines().find(|line| line.contains("on hold")).unwrap_or_else(|| panic!("{plan}"));
     let bad = line.split('`').nth(1).unwrap();
     assert_snapshot!(line.replace(bad, "<bad>"), @":warning: *qa* is on hold: <@U0BOB> rolled `<bad>` back <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold");
-    assert_eq!(head(&world, "qa"), back);
+    assert_eq!(head(&world, "qa"), rolled_back);
     // Cancelling the plan leaves the hold in place.
     world.alice().clicks_in("deploys", "Cancel").await;
     world.alice().types("/promote checkout qa").await;
-    assert!(is_asked(&world, "alice"), "{}", world.alice().reads());
+    assert!(is_asked_to_confirm(&world, "alice"), "{}", world.alice().reads());
     world.alice().clicks_in("deploys", "Confirm").await;
     assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &head(&world, "develop")));
 
     world.push("checkout", "And one more");
     world.settle().await;
     world.alice().types("/promote checkout qa").await;
-    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &head(&world, "develop")), "without a question");
+    assert_eq!(
+        tree(&world, &head(&world, "qa")),
+        tree(&world, &head(&world, "develop")),
+        "the next promotion needs no confirmation"
+    );
 }
 
 #[tokio::test]
@@ -234,8 +242,8 @@ async fn a_rollback_is_refused_if_no_earlier_version_is_left() {
     }
     let oldest = head(&world, "prod");
     world.bob().types("/rollback checkout prod").await;
-    let told = world.bob().reads();
-    assert_snapshot!(redact_commits(&world, &told, &[(&oldest, "oldest")]), @"
+    let answer = world.bob().reads();
+    assert_snapshot!(redact_commits(&world, &answer, &[(&oldest, "oldest")]), @"
     I know of no version of *checkout* that ran in *prod* before `prod-<oldest>`, and that was not rolled back from.
     Next: repair it by a push and a promotion; or name a version that ran there: `/rollback checkout prod &lt;version&gt;`.
     ");
@@ -245,21 +253,28 @@ async fn a_rollback_is_refused_if_no_earlier_version_is_left() {
 #[tokio::test]
 async fn authors_of_removed_commits_are_mentioned_once_if_they_are_in_slack() {
     let world = World::open().await;
-    for (message, who) in [("One", "alice"), ("Two", "alice"), ("Three", "bob"), ("Four", "eve"), ("Five", "carol")] {
-        world.sim.push("checkout", "develop", message, BTreeMap::new(), who).unwrap();
+    for (message, author) in [("One", "alice"), ("Two", "alice"), ("Three", "bob"), ("Four", "eve"), ("Five", "carol")]
+    {
+        world.sim.push("checkout", "develop", message, BTreeMap::new(), author).unwrap();
     }
     world.settle().await;
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/rollback checkout qa").await;
     let messages = world.sim.slack.messages("deploys", None);
-    let about: Vec<_> = messages
+    let notifications: Vec<_> = messages
         .iter()
         .filter(|message| crate::harness::world::render_message(message).contains("your commits"))
         .collect();
-    assert_eq!(about.len(), 1, "{about:#?}");
-    let told = crate::harness::world::render_message(about[0]);
-    assert!(told.starts_with("<@U0CAROL> <@U0ALICE> your commits do not run in *qa* any more"), "{told}");
-    let thread = messages.iter().find(|message| Some(&message.id) == about[0].thread.as_ref()).expect("in a thread");
-    assert!(crate::harness::world::render_message(thread).contains("'s code, restored as"), "of the rollback's card");
+    assert_eq!(notifications.len(), 1, "{notifications:#?}");
+    let text = crate::harness::world::render_message(notifications[0]);
+    assert!(text.starts_with("<@U0CAROL> <@U0ALICE> your commits do not run in *qa* any more"), "{text}");
+    let thread = messages
+        .iter()
+        .find(|message| Some(&message.id) == notifications[0].thread.as_ref())
+        .expect("the first message of the thread");
+    assert!(
+        crate::harness::world::render_message(thread).contains("'s code, restored as"),
+        "the thread is that of the rollback's card"
+    );
     assert!(world.direct_messages("alice").is_empty() && world.direct_messages("carol").is_empty());
 }

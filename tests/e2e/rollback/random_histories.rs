@@ -114,20 +114,21 @@ impl ModelCommits {
     fn files(&self, applied: &Applied) -> Files {
         let mut files = Files::from([("README".to_owned(), "one\ntwo\n".to_owned())]);
         for (folder, name) in FOLDERS.iter().enumerate() {
-            let here = || applied.iter().map(|at| &self.0[*at]).filter(|change| change.folder == folder);
-            let last =
-                |of: &dyn Fn(&&ModelCommit) -> bool| here().filter(of).last().map_or("none", |change| &change.name);
-            files.insert(format!("{name}/version"), format!("{}\n", last(&|change| change.push)));
+            let commits = || applied.iter().map(|number| &self.0[*number]).filter(|commit| commit.folder == folder);
+            let last = |condition: &dyn Fn(&&ModelCommit) -> bool| {
+                commits().filter(condition).last().map_or("none", |commit| &commit.name)
+            };
+            files.insert(format!("{name}/version"), format!("{}\n", last(&|commit| commit.push)));
             let mut lines = String::new();
             for line in 0..LINES {
-                let _ = writeln!(lines, "{line}: {}\n\n\n\n", last(&|change| change.line == Some(line)));
+                let _ = writeln!(lines, "{line}: {}\n\n\n\n", last(&|commit| commit.line == Some(line)));
             }
             files.insert(format!("{name}/lines"), lines);
-            for change in here() {
-                files.insert(change.own_file(), change.own_text());
+            for commit in commits() {
+                files.insert(commit.own_file(), commit.own_text());
             }
         }
-        for removed in applied.iter().filter_map(|at| self.0[*at].removes) {
+        for removed in applied.iter().filter_map(|number| self.0[*number].removes) {
             files.remove(&self.0[removed].own_file());
         }
         files
@@ -135,70 +136,70 @@ impl ModelCommits {
 }
 
 impl History<'_> {
-    fn current_position(&self, at: usize) -> &BranchPosition {
-        self.branches[at].positions.last().unwrap()
+    fn current_position(&self, index: usize) -> &BranchPosition {
+        self.branches[index].positions.last().unwrap()
     }
 
-    fn push(&mut self, at: usize, dice: &mut Random) {
-        let push = at == 0;
+    fn push(&mut self, index: usize, random: &mut Random) {
+        let push = index == 0;
         let number = self.changes.0.len();
         // Some hotfixes change the same lines as pushes, so that conflicts occur.
-        let half = if push || dice.below(8) == 0 { 0 } else { LINES / 2 };
-        let line = (dice.below(3) > 0).then(|| half + dice.below(LINES / 2));
-        let folder = dice.below(2);
+        let half = if push || random.below(8) == 0 { 0 } else { LINES / 2 };
+        let line = (random.below(3) > 0).then(|| half + random.below(LINES / 2));
+        let folder = random.below(2);
         let pushed = |other: &usize| self.changes.0[*other].push && self.changes.0[*other].folder == folder;
-        let candidates: Vec<usize> = self.current_position(at).applied.iter().copied().filter(pushed).collect();
-        let removes =
-            (push && dice.below(5) == 0 && !candidates.is_empty()).then(|| candidates[dice.below(candidates.len())]);
+        let candidates: Vec<usize> = self.current_position(index).applied.iter().copied().filter(pushed).collect();
+        let removes = (push && random.below(5) == 0 && !candidates.is_empty())
+            .then(|| candidates[random.below(candidates.len())]);
         let name = format!("{}-{number}", if push { "push" } else { "hotfix" });
         self.changes.0.push(ModelCommit { name: name.clone(), folder, line, push, removes });
         let (before, mut applied) =
-            (self.changes.files(&self.current_position(at).applied), self.current_position(at).applied.clone());
+            (self.changes.files(&self.current_position(index).applied), self.current_position(index).applied.clone());
         applied.insert(number);
-        let commit = self.repo.commit(BRANCHES[at], &name, &before, &self.changes.files(&applied));
+        let commit = self.repo.commit(BRANCHES[index], &name, &before, &self.changes.files(&applied));
         if !push {
-            self.branches[at].hotfixes.insert(number);
-            self.branches[at].hotfixes_since.insert(number);
+            self.branches[index].hotfixes.insert(number);
+            self.branches[index].hotfixes_since.insert(number);
         }
-        self.branches[at].positions.push(BranchPosition { commit, applied, is_rollback: false });
+        self.branches[index].positions.push(BranchPosition { commit, applied, is_rollback: false });
     }
 
-    async fn roll_back(&mut self, at: usize, dice: &mut Random) {
-        let branch = &self.branches[at];
-        let now = self.current_position(at);
+    async fn roll_back(&mut self, index: usize, random: &mut Random) {
+        let branch = &self.branches[index];
+        let now = self.current_position(index);
         let earlier: Vec<usize> = (0..branch.positions.len())
             .filter(|one| !branch.positions[*one].is_rollback && branch.positions[*one].applied != now.applied)
             .collect();
         if earlier.is_empty() {
             return;
         }
-        let to = &branch.positions[earlier[dice.below(earlier.len())]];
+        let to = &branch.positions[earlier[random.below(earlier.len())]];
         let applied = to.applied.clone();
-        let rollback = self.repo.roll_back(BRANCHES[at], &to.commit).await;
-        let was = now.applied.clone();
+        let rollback = self.repo.roll_back(BRANCHES[index], &to.commit).await;
+        let content = now.applied.clone();
         self.stats.rollbacks += 1;
-        let branch = &mut self.branches[at];
+        let branch = &mut self.branches[index];
         if branch.open.is_empty() {
-            (branch.before, branch.hotfixes_since) = (was, Applied::new());
+            (branch.before, branch.hotfixes_since) = (content, Applied::new());
         }
         branch.positions.push(BranchPosition { commit: rollback.commit.clone(), applied, is_rollback: true });
         branch.open.insert(0, rollback);
     }
 
     /// Promotes one of the last four positions of the environment below.
-    async fn promote(&mut self, at: usize, dice: &mut Random) {
-        let below = &self.branches[at - 1].positions;
+    async fn promote(&mut self, index: usize, random: &mut Random) {
+        let below = &self.branches[index - 1].positions;
         // A rollback commit of the environment below is never promoted: its content is older than the commit.
         let last: Vec<usize> = (0..below.len()).rev().take(4).filter(|one| !below[*one].is_rollback).collect();
         if last.is_empty() {
             return;
         }
-        let pinned = last[dice.below(last.len())];
-        let (commit, brings) = (below[pinned].commit.clone(), below[pinned].applied.clone());
-        let branch_model = &self.branches[at];
-        let (branch, contained) = (BRANCHES[at], pinned <= branch_model.merged_up_to);
+        let pinned = last[random.below(last.len())];
+        let (commit, promoted) = (below[pinned].commit.clone(), below[pinned].applied.clone());
+        let branch_model = &self.branches[index];
+        let (branch, contained) = (BRANCHES[index], pinned <= branch_model.merged_up_to);
         // Most promotions of commits that are already merged are skipped, because they prove little.
-        if contained && branch_model.open.is_empty() && dice.below(8) > 0 {
+        if contained && branch_model.open.is_empty() && random.below(8) > 0 {
             return;
         }
         let open = self.repo.open_rollbacks(branch).await;
@@ -215,33 +216,33 @@ impl History<'_> {
                 return;
             }
         }
-        if !contained && at > 1 {
+        if !contained && index > 1 {
             let carried =
-                client.find_carried_rollback(repository, &self.current_position(at).commit, &commit).await.unwrap();
-            let takes_back = !below[branch_model.merged_up_to].applied.is_subset(&brings);
-            assert!(carried.is_some() || !takes_back, "the rollback below is not seen");
+                client.find_carried_rollback(repository, &self.current_position(index).commit, &commit).await.unwrap();
+            let takes_back = !below[branch_model.merged_up_to].applied.is_subset(&promoted);
+            assert!(carried.is_some() || !takes_back, "the rollback below is not found");
             if carried.is_some() {
                 self.stats.carried += 1;
                 self.stats.overcautious += usize::from(!takes_back);
                 return;
             }
         }
-        if dice.below(4) == 0 && !contained {
-            self.check_reported_hotfixes(at, &commit).await;
+        if random.below(4) == 0 && !contained {
+            self.check_reported_hotfixes(index, &commit).await;
         }
-        let branch_model = &self.branches[at];
+        let branch_model = &self.branches[index];
         let before = match branch_model.open.len() {
-            0 => self.current_position(at).applied.clone(),
+            0 => self.current_position(index).applied.clone(),
             _ => branch_model.before.union(&branch_model.hotfixes_since).copied().collect(),
         };
-        let applied: Applied = before.union(&brings).copied().collect();
+        let applied: Applied = before.union(&promoted).copied().collect();
         match self.repo.promote_past_rollbacks(branch, &commit, &open).await {
             PromotionResult::Merged(result) => {
                 self.stats.promotions += 1;
                 self.stats.after_rollbacks += usize::from(!branch_model.open.is_empty());
                 self.stats.after_several += usize::from(branch_model.open.len() > 1);
                 self.stats.same_again += usize::from(contained);
-                let branch_model = &mut self.branches[at];
+                let branch_model = &mut self.branches[index];
                 branch_model.open.clear();
                 branch_model.merged_up_to = branch_model.merged_up_to.max(pinned);
                 branch_model.positions.push(BranchPosition { commit: result, applied, is_rollback: false });
@@ -249,81 +250,85 @@ impl History<'_> {
             PromotionResult::AlreadyMerged => assert!(contained && branch_model.open.is_empty()),
             PromotionResult::Conflict => {
                 self.stats.conflicts += 1;
-                let touches = |one: &usize| self.changes.0[*one].line.map(|line| (self.changes.0[*one].folder, line));
-                let meet = |fix: &usize| {
-                    let place = touches(fix);
-                    place.is_some() && applied.iter().any(|other| other != fix && touches(other) == place)
+                let changed_line =
+                    |one: &usize| self.changes.0[*one].line.map(|line| (self.changes.0[*one].folder, line));
+                let overlaps = |hotfix: &usize| {
+                    let line = changed_line(hotfix);
+                    line.is_some() && applied.iter().any(|other| other != hotfix && changed_line(other) == line)
                 };
-                assert!(branch_model.hotfixes.iter().any(meet), "nobody changed the same line on both sides");
+                assert!(
+                    branch_model.hotfixes.iter().any(overlaps),
+                    "no hotfix changed the same line as another commit"
+                );
             }
         }
     }
 
     /// Checks that neither rollbacks nor the commits that undid them are listed as hotfixes.
-    async fn check_reported_hotfixes(&self, at: usize, pinned: &Sha) {
+    async fn check_reported_hotfixes(&self, index: usize, pinned: &Sha) {
         let (client, repository) = (&self.repo.harness.client, &self.repo.repository);
         let BranchComparison::Pending(pending) =
-            client.compare_with_branch(repository, BRANCHES[at], pinned).await.unwrap()
+            client.compare_with_branch(repository, BRANCHES[index], pinned).await.unwrap()
         else {
             panic!("the branches have a common ancestor");
         };
-        let told: BTreeSet<&str> = pending.iter_hotfixes().map(|commit| commit.subject.as_str()).collect();
-        let made: BTreeSet<&str> =
-            self.branches[at].hotfixes.iter().map(|one| self.changes.0[*one].name.as_str()).collect();
-        assert_eq!(told, made);
+        let listed: BTreeSet<&str> = pending.iter_hotfixes().map(|commit| commit.subject.as_str()).collect();
+        let expected: BTreeSet<&str> =
+            self.branches[index].hotfixes.iter().map(|one| self.changes.0[*one].name.as_str()).collect();
+        assert_eq!(listed, expected);
         assert!(!pending.is_target_newer());
     }
 
     /// Checks that each branch moved as in the model, and that its files are those of the model.
-    fn check(&self, stood: [usize; 3]) {
+    fn check(&self, positions_before: [usize; 3]) {
         let moves = self.repo.take_moves();
-        for (at, branch) in BRANCHES.iter().enumerate() {
+        for (index, branch) in BRANCHES.iter().enumerate() {
             let seen: Vec<_> = moves.iter().filter(|moved| moved.branch == *branch).collect();
-            let new = &self.branches[at].positions[stood[at]..];
+            let new_positions = &self.branches[index].positions[positions_before[index]..];
             assert_eq!(
                 seen.iter().map(|moved| &moved.after).collect::<Vec<_>>(),
-                new.iter().map(|new| &new.commit).collect::<Vec<_>>()
+                new_positions.iter().map(|position| &position.commit).collect::<Vec<_>>()
             );
-            for stand in new {
+            for position in new_positions {
                 assert_eq!(
-                    self.repo.tree(&stand.commit),
-                    expected_tree(&self.changes.files(&stand.applied)),
+                    self.repo.tree(&position.commit),
+                    expected_tree(&self.changes.files(&position.applied)),
                     "{branch}"
                 );
             }
-            assert_eq!(self.repo.head(branch), self.current_position(at).commit);
+            assert_eq!(self.repo.head(branch), self.current_position(index).commit);
         }
     }
 
     fn count_positions(&self) -> [usize; 3] {
-        [0, 1, 2].map(|at| self.branches[at].positions.len())
+        [0, 1, 2].map(|index| self.branches[index].positions.len())
     }
 }
 
-async fn run_history(hub: &GithubHarness, number: u64, told: &mut Statistics) {
-    let _tell = PrintSeedOnPanic(number);
-    let mut dice = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+async fn run_history(harness: &GithubHarness, number: u64, statistics: &mut Statistics) {
+    let _guard = PrintSeedOnPanic(number);
+    let mut random = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let name = format!("acme/rollbacks-{number}");
-    let (rungs, first) = hub.create_repository(&name, &BRANCHES, &ModelCommits::default().files(&Applied::new()));
+    let (repo, first) = harness.create_repository(&name, &BRANCHES, &ModelCommits::default().files(&Applied::new()));
     let mut history =
-        History { repo: rungs, branches: Default::default(), changes: ModelCommits::default(), stats: told };
+        History { repo, branches: Default::default(), changes: ModelCommits::default(), stats: statistics };
     for branch in &mut history.branches {
         branch.positions.push(BranchPosition { commit: first.clone(), applied: Applied::new(), is_rollback: false });
     }
     for step in 0..STEPS {
-        let stood = history.count_positions();
-        match if step < 4 { [0, 9, 0, 9][step] } else { dice.below(16) } {
-            0..3 => history.push(0, &mut dice),
-            3 | 4 => history.push(1 + dice.below(2), &mut dice),
-            5..8 => history.roll_back(1, &mut dice).await,
-            8 => history.roll_back(2, &mut dice).await,
-            9..13 => history.promote(1, &mut dice).await,
-            _ => history.promote(2, &mut dice).await,
+        let positions_before = history.count_positions();
+        match if step < 4 { [0, 9, 0, 9][step] } else { random.below(16) } {
+            0..3 => history.push(0, &mut random),
+            3 | 4 => history.push(1 + random.below(2), &mut random),
+            5..8 => history.roll_back(1, &mut random).await,
+            8 => history.roll_back(2, &mut random).await,
+            9..13 => history.promote(1, &mut random).await,
+            _ => history.promote(2, &mut random).await,
         }
-        history.check(stood);
+        history.check(positions_before);
     }
-    for at in [1, 2].into_iter().filter(|at| !history.branches[*at].open.is_empty()) {
-        assert_eq!(history.repo.open_rollbacks(BRANCHES[at]).await, history.branches[at].open);
+    for index in [1, 2].into_iter().filter(|index| !history.branches[*index].open.is_empty()) {
+        assert_eq!(history.repo.open_rollbacks(BRANCHES[index]).await, history.branches[index].open);
     }
 }
 
@@ -332,41 +337,41 @@ async fn random_histories_with_rollbacks_have_the_files_that_a_simple_model_expe
     let half = |first: usize| {
         tokio::spawn(async move {
             // Each half has a client and a clock of its own, so that the rate limit of one does not refuse the other.
-            let hub = GithubHarness::open().await;
-            let mut told = Statistics::default();
+            let harness = GithubHarness::open().await;
+            let mut statistics = Statistics::default();
             for number in Series::RollbackHistories.seeds(HISTORIES).into_iter().skip(first).step_by(2) {
-                run_history(&hub, number, &mut told).await;
+                run_history(&harness, number, &mut statistics).await;
             }
-            told
+            statistics
         })
     };
     let (one, two) = tokio::join!(half(0), half(1));
-    let told = one.unwrap() + two.unwrap();
+    let statistics = one.unwrap() + two.unwrap();
     // Without these events the series would prove little. The rare ones are certain only in a long run.
     let enough = if is_long() {
         [
-            told.promotions > 1_500,
-            told.rollbacks > 1_000,
-            told.after_rollbacks > 500,
-            told.after_several > 100,
-            told.same_again > 100,
-            told.refused > 50,
-            told.carried > 0 && told.overcautious * 4 < told.carried,
-            told.conflicts > 0 && told.conflicts * 10 < told.promotions,
+            statistics.promotions > 1_500,
+            statistics.rollbacks > 1_000,
+            statistics.after_rollbacks > 500,
+            statistics.after_several > 100,
+            statistics.same_again > 100,
+            statistics.refused > 50,
+            statistics.carried > 0 && statistics.overcautious * 4 < statistics.carried,
+            statistics.conflicts > 0 && statistics.conflicts * 10 < statistics.promotions,
         ]
     } else {
         [
-            told.promotions > 75,
-            told.rollbacks > 50,
-            told.after_rollbacks > 25,
-            told.after_several > 5,
-            told.same_again > 5,
-            told.refused > 1,
-            told.carried > 0,
-            told.conflicts * 10 < told.promotions,
+            statistics.promotions > 75,
+            statistics.rollbacks > 50,
+            statistics.after_rollbacks > 25,
+            statistics.after_several > 5,
+            statistics.same_again > 5,
+            statistics.refused > 1,
+            statistics.carried > 0,
+            statistics.conflicts * 10 < statistics.promotions,
         ]
     };
-    assert_eq!(enough, [true; 8], "{told:?}");
+    assert_eq!(enough, [true; 8], "{statistics:?}");
 }
 
 /// Prints the seed of a failed history, so that it can be run alone.

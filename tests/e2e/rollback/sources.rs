@@ -10,9 +10,9 @@ use insta::assert_snapshot;
 use crate::harness::rollback::{REPOSITORY, card, head, parents, redact_commits, tree};
 use crate::harness::world::World;
 
-fn parent(sim: &Sim, of: &Sha) -> Sha {
+fn parent(sim: &Sim, child: &Sha) -> Sha {
     let graph = sim.github.graph(REPOSITORY, 1000);
-    graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents[0].clone()
+    graph.into_iter().find(|commit| commit.sha == *child).expect("a commit").parents[0].clone()
 }
 
 fn qa(sim: &Sim) -> Sha {
@@ -34,7 +34,7 @@ async fn without_a_ledger_a_rollback_goes_to_the_previous_commit_of_the_branch()
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
-    assert_eq!(head(&world, "qa"), before, "nothing before the yes");
+    assert_eq!(head(&world, "qa"), before, "the branch does not move before the confirmation");
     world.bob().clicks_in("deploys", "Confirm").await;
     let result = head(&world, "qa");
     assert_eq!((parents(&world, &result), tree(&world, &result)), (vec![before], tree(&world, &good)));
@@ -53,9 +53,9 @@ async fn without_a_ledger_a_rollback_goes_to_the_previous_git_tag_of_the_environ
     let world = World::without_history(tagged, |yaml| yaml).await;
     let older = parents(&world, &parents(&world, &head(&world, "qa"))[0])[0].clone();
     world.bob().types("/rollback checkout qa").await;
-    let asked = world.bob().reads();
-    assert!(asked.contains("back to `qa/2026.11.14-10` in *qa*"), "{asked}");
-    assert!(asked.contains("The branch stood there before. I have not seen it run there myself"), "{asked}");
+    let plan = world.bob().reads();
+    assert!(plan.contains("back to `qa/2026.11.14-10` in *qa*"), "{plan}");
+    assert!(plan.contains("The branch stood there before. I have not seen it run there myself"), "{plan}");
     world.bob().clicks_in("deploys", "Confirm").await;
     assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &older));
 }
@@ -70,8 +70,8 @@ async fn without_a_ledger_an_earlier_commit_of_the_branch_can_be_named() {
     let older = parents(&world, &parents(&world, &before)[0])[0].clone();
     for name in ["qa/2026.11.12-1", &older.as_str()[..9]] {
         world.bob().types(&format!("/rollback checkout qa {name}")).await;
-        let asked = world.bob().reads();
-        assert!(asked.contains("The branch stood there before") && asked.contains("[Confirm]"), "{name}: {asked}");
+        let plan = world.bob().reads();
+        assert!(plan.contains("The branch stood there before") && plan.contains("[Confirm]"), "{name}: {plan}");
     }
     // A commit that the branch never pointed at is refused.
     world.bob().types(&format!("/rollback checkout qa {}", head(&world, "develop").short())).await;
@@ -82,8 +82,8 @@ async fn without_a_ledger_an_earlier_commit_of_the_branch_can_be_named() {
 const IMAGE: &str = "ghcr.io/acme/part";
 
 /// A world with one more artefact, which CI and the controller do not know. Its branch `qa` has a single commit.
-/// `place` deploys images to qa, given that commit and a later one.
-async fn with_part(place: impl FnOnce(&Sim, &Sha, &Sha)) -> World {
+/// `deploy` deploys images to qa, given that commit and a later one.
+async fn with_part(deploy: impl FnOnce(&Sim, &Sha, &Sha)) -> World {
     let prepare = |sim: &Sim| {
         sim.github.create_repository("acme/part", "develop").unwrap();
         let commit = |message: &str| {
@@ -97,7 +97,7 @@ async fn with_part(place: impl FnOnce(&Sim, &Sha, &Sha)) -> World {
         for branch in ["qa", "staging", "prod"] {
             sim.github.create_branch("acme/part", branch, &first).unwrap();
         }
-        place(sim, &first, &commit("Go on"));
+        deploy(sim, &first, &commit("Go on"));
     };
     World::without_history(prepare, |yaml| {
         let part =
@@ -116,7 +116,7 @@ fn deploy_to_qa(sim: &Sim, tag: &str, commit: &Sha) {
 async fn request_rollback(world: &World) -> String {
     let before = world.sim.github.head("acme/part", "qa");
     world.bob().types("/rollback part qa").await;
-    assert_eq!(world.sim.github.head("acme/part", "qa"), before, "nothing before the yes");
+    assert_eq!(world.sim.github.head("acme/part", "qa"), before, "the branch does not move before the confirmation");
     world.bob().reads()
 }
 
@@ -127,10 +127,10 @@ async fn without_git_history_a_rollback_goes_to_the_version_that_the_cluster_rem
         deploy_to_qa(sim, first.short(), first);
     })
     .await;
-    let asked = request_rollback(&world).await;
+    let plan = request_rollback(&world).await;
     assert!(
-        asked.contains("The cluster remembers that it ran there before. I have not seen it run well myself"),
-        "{asked}"
+        plan.contains("The cluster remembers that it ran there before. I have not seen it run well myself"),
+        "{plan}"
     );
     world.bob().clicks_in("deploys", "Confirm").await;
     let result = world.sim.github.head("acme/part", "qa").unwrap();
@@ -146,9 +146,9 @@ async fn without_any_history_a_rollback_guesses_the_version_from_the_registrys_t
         deploy_to_qa(sim, "1.10.0", first);
     })
     .await;
-    let asked = request_rollback(&world).await;
-    assert!(asked.contains("`1.10.0` \u{2192} `1.9.0`"), "{asked}");
-    assert!(asked.contains(":warning: A guess: it is the tag before the current one in the registry."), "{asked}");
+    let plan = request_rollback(&world).await;
+    assert!(plan.contains("`1.10.0` \u{2192} `1.9.0`"), "{plan}");
+    assert!(plan.contains(":warning: A guess: it is the tag before the current one in the registry."), "{plan}");
     world.bob().clicks_in("deploys", "Confirm").await;
     let result = world.sim.github.head("acme/part", "qa").unwrap();
     assert_eq!(world.sim.github.read_file("acme/part", &result, "a.txt").as_deref(), Some("Go on"));
@@ -161,6 +161,6 @@ async fn a_rollback_is_refused_if_no_source_knows_a_version_before() {
         deploy_to_qa(sim, first.short(), first);
     })
     .await;
-    let told = request_rollback(&world).await;
-    assert!(told.starts_with("I know of no version of *part* that ran in *qa* before"), "{told}");
+    let answer = request_rollback(&world).await;
+    assert!(answer.starts_with("I know of no version of *part* that ran in *qa* before"), "{answer}");
 }

@@ -33,7 +33,7 @@ async fn a_retry_finds_the_rollback_that_happened_before_the_error_and_quarantin
     faults.inject("GET", "/repos/acme/checkout/compare/qa", FaultTiming::BeforeEffect, bad_gateway(), 999);
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     assert!(card(&world, "deploys").contains("could not be done"), "{}", card(&world, "deploys"));
-    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &good), "though Git has it");
+    assert_eq!(tree(&world, &head(&world, "qa")), tree(&world, &good), "although the branch has the rollback");
 
     faults.clear();
     world.bob().clicks_in("deploys", "Roll back").await;
@@ -58,7 +58,7 @@ async fn a_retried_rollback_by_manifest_quarantines_the_bad_version_and_not_the_
     world.bob().clicks_in("deploys", "Roll back").await;
     assert!(card(&world, "deploys").contains("running in *qa*"), "{}", card(&world, "deploys"));
     let quarantined = world.bot.store.list_quarantines().await.unwrap();
-    assert_eq!(quarantined.iter().map(|it| it.version.label().to_owned()).collect::<Vec<_>>(), [bad]);
+    assert_eq!(quarantined.iter().map(|quarantine| quarantine.version.label().to_owned()).collect::<Vec<_>>(), [bad]);
     world
         .bob()
         .types(&format!("/rollback search qa {}", manifest::running_image(&world, "qa").rsplit(':').next().unwrap()))
@@ -70,8 +70,8 @@ async fn a_retried_rollback_by_manifest_quarantines_the_bad_version_and_not_the_
 async fn the_retry_button_of_an_outdated_rollback_does_not_roll_back_a_newer_version() {
     let world = World::open().await;
     world.alice().types("/promote checkout qa").await;
-    let no = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
-    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, no, 1);
+    let forbidden = RequestFault::Reply(403, "Resource not accessible by integration", vec![]);
+    world.sim.github.request_faults().inject("POST", "/git/commits", FaultTiming::BeforeEffect, forbidden, 1);
     world.bob().types("/rollback checkout qa").await;
     let is_old = |message: &gantry::sim::slack::Message| {
         has_button(message, "Roll back") && render_message(message).contains("could not be done")
@@ -111,9 +111,12 @@ async fn an_outdated_choice_to_wait_and_roll_back_shows_a_new_plan_with_the_new_
     world.settle().await;
     assert_eq!(head(&world, "qa"), newer, "nothing was done");
     let answers = world.sim.slack.messages("deploys", Some("bob"));
-    let asked =
-        answers.iter().find(|message| message.id == question).map(render_message).expect("the answer takes its place");
-    assert!(asked.contains("[Confirm]") && asked.contains("do not touch"), "it is asked anew: {asked}");
+    let plan = answers
+        .iter()
+        .find(|message| message.id == question)
+        .map(render_message)
+        .expect("the answer in place of the question");
+    assert!(plan.contains("[Confirm]") && plan.contains("do not touch"), "a new plan must be confirmed: {plan}");
 }
 
 #[tokio::test]
@@ -137,8 +140,11 @@ async fn auto_rollback_does_not_roll_back_a_version_that_recovered_meanwhile() {
     advance_by_seconds(&world, 120).await;
     world.settle().await;
     assert_eq!(rollbacks(&world), 0);
-    let told = world.public_messages("deploys");
-    assert!(told.iter().any(|told| told.contains("running in *qa*")), "late proof counts: {told:#?}");
+    let messages = world.public_messages("deploys");
+    assert!(
+        messages.iter().any(|message| message.contains("running in *qa*")),
+        "later proof turns the card green: {messages:#?}"
+    );
 }
 
 #[tokio::test]
@@ -151,10 +157,13 @@ async fn a_second_rollback_does_not_list_the_commits_that_the_first_removed() {
     let second = card(&world, "deploys");
     assert!(second.contains("*Lost by it:* 1 commit:"), "{second}");
     assert!(!second.contains("Retry the payment provider once"), "{second}");
-    let told =
-        world.public_messages("deploys").into_iter().filter(|told| told.contains("your commits")).collect::<Vec<_>>();
-    assert_eq!(told.len(), 2, "each author for what is theirs: {told:#?}");
-    assert!(told[0].contains("<@U0ALICE>") && told[1].contains("<@U0BOB>"), "{told:#?}");
+    let notifications = world
+        .public_messages("deploys")
+        .into_iter()
+        .filter(|message| message.contains("your commits"))
+        .collect::<Vec<_>>();
+    assert_eq!(notifications.len(), 2, "each author is notified of their own commits: {notifications:#?}");
+    assert!(notifications[0].contains("<@U0ALICE>") && notifications[1].contains("<@U0BOB>"), "{notifications:#?}");
 }
 
 #[tokio::test]
@@ -168,8 +177,8 @@ async fn a_waiting_change_is_not_merged_if_its_version_is_rolled_back_two_enviro
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
     world.bob().clicks_in("releases", "Approve").await;
     assert_eq!(head(&world, "prod"), before);
-    let waits = card(&world, "releases");
-    assert!(waits.contains("it is quarantined") && waits.contains("totals are wrong"), "{waits}");
+    let waiting = card(&world, "releases");
+    assert!(waiting.contains("it is quarantined") && waiting.contains("totals are wrong"), "{waiting}");
 }
 
 #[tokio::test]

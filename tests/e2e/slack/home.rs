@@ -20,10 +20,11 @@ fn home(world: &World, person: &str) -> String {
 
 /// The part of Home below a heading.
 fn section_below<'a>(home: &'a str, heading: &str) -> &'a str {
-    let behind = home.split_once(heading).unwrap_or_else(|| panic!("{heading}: {home}")).1;
-    let end =
-        ["*Waits for", "*Your changes*", "*Changes of", "*What runs", "*Quick"].iter().filter_map(|it| behind.find(it));
-    behind[..end.min().unwrap_or(behind.len())].trim()
+    let after = home.split_once(heading).unwrap_or_else(|| panic!("{heading}: {home}")).1;
+    let end = ["*Waits for", "*Your changes*", "*Changes of", "*What runs", "*Quick"]
+        .iter()
+        .filter_map(|next_heading| after.find(next_heading));
+    after[..end.min().unwrap_or(after.len())].trim()
 }
 
 async fn open_home(world: &World, person: &str) -> String {
@@ -60,11 +61,11 @@ async fn home_without_open_changes_shows_the_ladder_and_the_quick_actions() {
 async fn home_shows_approve_buttons_to_approvers_only_and_they_work() {
     let world = World::open().await;
     request_production(&world).await;
-    for (person, waits) in [("alice", false), ("bob", true), ("carol", true)] {
+    for (person, may_approve) in [("alice", false), ("bob", true), ("carol", true)] {
         let seen = open_home(&world, person).await;
-        let part = section_below(&seen, "*Waits for your approval*").to_owned();
-        assert_eq!(part.contains("[Approve] [Reject]"), waits, "{person}: {part}");
-        assert_eq!(part == "Nothing.", !waits, "{person}: {part}");
+        let section = section_below(&seen, "*Waits for your approval*").to_owned();
+        assert_eq!(section.contains("[Approve] [Reject]"), may_approve, "{person}: {section}");
+        assert_eq!(section == "Nothing.", !may_approve, "{person}: {section}");
     }
     assert!(section_below(&home(&world, "alice"), "*Your changes*").contains("asked by <@U0ALICE>"));
     assert!(!section_below(&home(&world, "alice"), "*Your changes*").contains("[Approve]"));
@@ -76,7 +77,7 @@ async fn home_shows_approve_buttons_to_approvers_only_and_they_work() {
 
     click_home_button(&world, "bob", "Approve").await;
     assert_eq!(world.sim.github.head("acme/checkout", "prod"), pull(&world).and_then(|pull| pull.merge_commit));
-    wait_until("bob's Home moves on", async || {
+    wait_until("bob's Home is renewed", async || {
         world.wait(SignedDuration::from_secs(6)).await;
         section_below(&home(&world, "bob"), "*Waits for your approval*") == "Nothing."
     })
@@ -108,16 +109,16 @@ async fn quick_actions_of_home_are_answered_by_direct_message() {
     ] {
         let before = world.direct_messages("alice").len();
         click_home_button(&world, "alice", button).await;
-        let told = world.direct_messages("alice");
-        assert_eq!(told.len(), before + 1, "{button}: {told:#?}");
-        assert!(told[before].contains(words), "{button}: {}", told[before]);
+        let messages = world.direct_messages("alice");
+        assert_eq!(messages.len(), before + 1, "{button}: {messages:#?}");
+        assert!(messages[before].contains(words), "{button}: {}", messages[before]);
     }
     let before = world.running_tag("checkout", "qa");
     click_home_button(&world, "alice", "Promote checkout to qa").await;
     assert_ne!(world.running_tag("checkout", "qa"), before, "{:#?}", world.direct_messages("alice"));
-    let told = world.direct_messages("alice").pop().unwrap();
-    assert!(told.contains("/archives/C0DEPLOYS/"), "where its card stands: {told}");
-    assert!(world.public_messages("deploys").concat().contains("checkout"), "its card stands in the channel");
+    let answer = world.direct_messages("alice").pop().unwrap();
+    assert!(answer.contains("/archives/C0DEPLOYS/"), "the answer links the card: {answer}");
+    assert!(world.public_messages("deploys").concat().contains("checkout"), "the card is in the channel");
 }
 
 #[tokio::test]
@@ -129,21 +130,21 @@ async fn home_does_not_offer_to_promote_a_version_that_was_rolled_back() {
             home.split(['[', ']']).filter_map(|button| button.strip_prefix(&format!("Promote {artefact} to ")));
         buttons.map(ToOwned::to_owned).collect()
     };
-    let refused = async |wish: &str| {
-        world.alice().types(wish).await;
-        assert!(world.alice().reads().contains(" rolled "), "{wish}: {}", world.alice().reads());
+    let expect_refusal = async |command: &str| {
+        world.alice().types(command).await;
+        assert!(world.alice().reads().contains(" rolled "), "{command}: {}", world.alice().reads());
     };
     let bad = crate::harness::manifest::promote_newer(&world, "Find plurals").await;
     world.bob().types("/rollback search qa --reason it finds too much").await;
-    refused("/promote search qa").await;
-    assert!(!offers("search").await.contains(&"qa".to_owned()), "what was rolled back may not come back");
+    expect_refusal("/promote search qa").await;
+    assert!(!offers("search").await.contains(&"qa".to_owned()), "a quarantined version is not offered");
     world.bob().types(&format!("/gantry release search {bad}")).await;
-    assert!(offers("search").await.contains(&"qa".to_owned()), "once it is released it may");
+    assert!(offers("search").await.contains(&"qa".to_owned()), "a released version is offered");
 
     world.alice().types("/promote checkout qa").await;
     world.bob().types("/rollback checkout qa --reason totals are wrong").await;
-    refused("/promote checkout staging").await;
-    assert_eq!(offers("checkout").await, ["prod"], "what a rollback made goes nowhere");
+    expect_refusal("/promote checkout staging").await;
+    assert_eq!(offers("checkout").await, ["prod"], "the result of a rollback is not offered");
     world.push("checkout", "Repair the totals");
     world.settle().await;
     assert_eq!(offers("checkout").await, ["qa", "prod"]);
@@ -161,7 +162,7 @@ async fn home_is_renewed_only_for_people_who_opened_it_recently() {
     let published = |world: &World| world.sim.slack.calls()["views.publish"];
     assert_eq!(published(&world), 2);
     world.alice().types("/promote checkout qa").await;
-    wait_until("both are renewed", async || {
+    wait_until("both Homes are renewed", async || {
         world.wait(SignedDuration::from_secs(6)).await;
         published(&world) >= 4
     })
@@ -170,7 +171,7 @@ async fn home_is_renewed_only_for_people_who_opened_it_recently() {
     let before = published(&world);
     world.alice().types("/promote checkout staging").await;
     world.wait(SignedDuration::from_secs(10)).await;
-    assert_eq!(published(&world), before, "nobody looks any more");
+    assert_eq!(published(&world), before, "no Home was opened recently");
 }
 
 #[tokio::test]
@@ -182,19 +183,19 @@ async fn home_is_renewed_later_if_it_could_not_be_stored() {
     })
     .await;
     open_home(&world, "alice").await;
-    let mut beside = SqliteConnection::connect(&database).await.unwrap();
-    let breaks = "CREATE TRIGGER breaks BEFORE INSERT ON outbox WHEN NEW.key LIKE 'home:%'
+    let mut connection = SqliteConnection::connect(&database).await.unwrap();
+    let create_trigger = "CREATE TRIGGER breaks BEFORE INSERT ON outbox WHEN NEW.key LIKE 'home:%'
                   BEGIN SELECT RAISE(ABORT, 'the disk is full'); END";
-    sqlx::query(breaks).execute(&mut beside).await.unwrap();
+    sqlx::query(create_trigger).execute(&mut connection).await.unwrap();
     let before = home(&world, "alice");
     world.bob().types("/promote checkout qa").await;
     for _ in 0..3 {
         world.wait(SignedDuration::from_secs(6)).await;
     }
-    assert_eq!(home(&world, "alice"), before, "nothing could be stored");
+    assert_eq!(home(&world, "alice"), before, "the new Home could not be stored");
 
-    sqlx::query("DROP TRIGGER breaks").execute(&mut beside).await.unwrap();
-    wait_until("what changed is shown", async || {
+    sqlx::query("DROP TRIGGER breaks").execute(&mut connection).await.unwrap();
+    wait_until("Home shows the change", async || {
         world.wait(SignedDuration::from_secs(6)).await;
         !home(&world, "alice").contains("[Promote checkout to qa]")
     })
@@ -212,10 +213,10 @@ async fn home_is_not_published_again_if_only_time_has_passed() {
         // The check of the waiting change each minute is stored, but finds nothing new.
         world.wait(SignedDuration::from_secs(61)).await;
     }
-    assert_eq!(published(), before, "nothing but its age has changed");
+    assert_eq!(published(), before, "only the age of the change differs");
 
     world.carol().clicks_in("releases", "Approve").await;
-    wait_until("bob's Home moves on", async || {
+    wait_until("bob's Home is renewed", async || {
         world.wait(SignedDuration::from_secs(6)).await;
         section_below(&home(&world, "bob"), "*Waits for your approval*") == "Nothing."
     })
@@ -230,7 +231,7 @@ async fn home_shows_one_sentence_to_guests_and_ignores_the_messages_tab() {
         "I answer members of this workspace only, and you are a guest here. Ask a member to do it for you."
     );
     open_home(&world, "alice").await;
-    let made = world.sim.slack.home("alice")["hash"].clone();
+    let hash = world.sim.slack.home("alice")["hash"].clone();
     let event = json!({
         "type": "event_callback", "team_id": "T0ACME", "event_id": "Ev0ONCE",
         "event": { "type": "app_home_opened", "user": "U0ALICE", "channel": "D0ALICE", "tab": "messages" },
@@ -249,7 +250,7 @@ async fn home_shows_one_sentence_to_guests_and_ignores_the_messages_tab() {
     };
     assert_eq!(send().await, 200);
     world.settle().await;
-    assert_eq!(world.sim.slack.home("alice")["hash"], made, "the other tab is none of ours");
+    assert_eq!(world.sim.slack.home("alice")["hash"], hash, "opening the messages tab does not renew Home");
 }
 
 #[tokio::test]
@@ -273,19 +274,24 @@ async fn an_invitation_to_a_channel_is_answered_with_one_welcome_message() {
     • `/diff development qa checkout` what differs between two environments, and what to do about it
     ");
 
-    let joins = |who: &str, team: &str, id: &str| {
+    let join_event = |user: &str, team: &str, id: &str| {
         json!({
             "type": "event_callback", "team_id": team, "event_id": id,
-            "event": { "type": "member_joined_channel", "user": who, "channel": "C0DEPLOYS", "channel_type": "C" },
+            "event": { "type": "member_joined_channel", "user": user, "channel": "C0DEPLOYS", "channel_type": "C" },
         })
         .to_string()
     };
     let now = world.clock.now().as_second();
-    for (who, team, id) in [("U0BOB", "T0ACME", "Ev1"), ("U0GANTRY", "T0OTHER", "Ev2")] {
+    for (user, team, id) in [("U0BOB", "T0ACME", "Ev1"), ("U0GANTRY", "T0OTHER", "Ev2")] {
         let secret = gantry::sim::world::SIGNING_SECRET;
-        let (status, _) =
-            crate::harness::signing::send_slack_request(&world, "/slack/events", &joins(who, team, id), secret, now)
-                .await;
+        let (status, _) = crate::harness::signing::send_slack_request(
+            &world,
+            "/slack/events",
+            &join_event(user, team, id),
+            secret,
+            now,
+        )
+        .await;
         assert_eq!(status, 200);
     }
     world.settle().await;

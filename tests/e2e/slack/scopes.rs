@@ -15,8 +15,9 @@ fn both_app_manifests_differ_only_in_the_transport() {
     let (http, socket) = (Manifest::parse(HTTP).unwrap(), Manifest::parse(SOCKET).unwrap());
     assert_eq!(http, socket);
     let lines = |text: &str| -> Vec<String> {
-        let without = |line: &&str| !line.starts_with('#') && !line.contains("url: ") && !line.contains("socket_mode");
-        text.lines().filter(without).map(str::to_owned).collect()
+        let is_common =
+            |line: &&str| !line.starts_with('#') && !line.contains("url: ") && !line.contains("socket_mode");
+        text.lines().filter(is_common).map(str::to_owned).collect()
     };
     assert_eq!(lines(HTTP), lines(SOCKET));
     assert!(HTTP.contains("socket_mode_enabled: false") && SOCKET.contains("socket_mode_enabled: true"));
@@ -26,8 +27,8 @@ fn both_app_manifests_differ_only_in_the_transport() {
 #[test]
 fn the_app_manifest_lists_the_slash_commands_of_the_grammar() {
     let own = COMMANDS.iter().filter(|entry| entry.has_slash_command).map(|entry| format!("/{}", entry.names[0]));
-    let known: BTreeSet<String> = own.chain(["/gantry".to_owned()]).collect();
-    assert_eq!(Manifest::parse(HTTP).unwrap().commands, known);
+    let expected: BTreeSet<String> = own.chain(["/gantry".to_owned()]).collect();
+    assert_eq!(Manifest::parse(HTTP).unwrap().commands, expected);
 }
 
 /// All other tests run with the scopes of the manifest, so none is missing. This test shows that each is needed.
@@ -57,7 +58,7 @@ async fn every_scope_of_the_app_manifest_is_used() {
     let by_methods = world.sim.slack.calls().keys().flat_map(|method| scopes_of(method)).collect::<Vec<_>>();
     let by_events = granted.events.iter().flat_map(|event| scopes_of_event(event));
     let used: BTreeSet<String> =
-        by_methods.into_iter().chain(by_events).chain([&"commands"]).map(|it| (*it).to_owned()).collect();
+        by_methods.into_iter().chain(by_events).chain([&"commands"]).map(|scope| (*scope).to_owned()).collect();
     assert_eq!(granted.scopes, used, "{:#?}", world.sim.slack.calls());
     for event in ["app_mention", "message.im", "app_home_opened", "member_joined_channel"] {
         assert!(granted.events.contains(event), "{event}");
@@ -69,13 +70,13 @@ async fn every_scope_of_the_app_manifest_is_used() {
 #[tokio::test]
 async fn the_simulated_slack_refuses_a_method_without_its_scope() {
     let world = World::open().await;
-    let ask = |method: &str| {
+    let call = |method: &str| {
         reqwest::Client::new()
             .get(format!("{}/sim/slack/api/{method}", world.origin))
             .bearer_auth(gantry::sim::world::BOT_TOKEN)
             .send()
     };
-    let refused = ask("reactions.add").await.unwrap();
+    let refused = call("reactions.add").await.unwrap();
     let scopes = refused.headers()["x-oauth-scopes"].to_str().unwrap().to_owned();
     let answer: serde_json::Value = refused.json().await.unwrap();
     assert_eq!((answer["error"].as_str(), answer["needed"].as_str()), (Some("missing_scope"), Some("reactions:write")));

@@ -12,8 +12,8 @@ async fn a_message_waits_as_long_as_slacks_rate_limit_says() {
     world.sim.faults.arm(Fault::Slack429, 2, None, None);
     world.push("checkout", "Patience");
     world.settle().await;
-    let told = world.public_messages("deploys");
-    assert_eq!(told.len(), 1, "{told:#?}");
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
 }
 
 #[tokio::test]
@@ -24,9 +24,9 @@ async fn no_message_is_lost_while_slack_is_down() {
     world.settle().await;
     world.push("storefront", "Second");
     world.settle().await;
-    let told = world.public_messages("deploys");
-    assert_eq!(told.iter().filter(|text| text.contains("*checkout*")).count(), 1, "{told:#?}");
-    assert_eq!(told.iter().filter(|text| text.contains("*storefront*")).count(), 1, "{told:#?}");
+    let messages = world.public_messages("deploys");
+    assert_eq!(messages.iter().filter(|text| text.contains("*checkout*")).count(), 1, "{messages:#?}");
+    assert_eq!(messages.iter().filter(|text| text.contains("*storefront*")).count(), 1, "{messages:#?}");
 }
 
 #[tokio::test]
@@ -38,13 +38,13 @@ async fn messages_keep_their_order_and_slacks_pace() {
         world.wait_until_idle().await;
     }
     world.settle().await;
-    let told = world.public_messages("deploys");
+    let messages = world.public_messages("deploys");
     let order: Vec<_> =
-        told.iter().filter_map(|text| text.split("Change ").nth(1)).map(|rest| rest[..2].to_owned()).collect();
+        messages.iter().filter_map(|text| text.split("Change ").nth(1)).map(|rest| rest[..2].to_owned()).collect();
     let mut sorted = order.clone();
     sorted.sort();
     assert_eq!(order, sorted);
-    assert_eq!(order.last().map(String::as_str), Some("11"), "the last one runs, so it is told");
+    assert_eq!(order.last().map(String::as_str), Some("11"), "the last version runs, so it is announced");
     assert_eq!(
         world.sim.slack.last_requests().iter().filter(|request| request.answer == "ratelimited").count(),
         0,
@@ -70,7 +70,7 @@ async fn a_message_to_an_unwritable_channel_is_given_up_and_recorded_in_the_ledg
     world.settle().await;
     assert_eq!(world.public_messages("deploys"), Vec::<String>::new());
     let pending = world.bot.store.measure_outstanding_work().await.unwrap();
-    assert_eq!((pending.inbox, pending.outbox), (0, 0), "given up, and kept in the ledger");
+    assert_eq!((pending.inbox, pending.outbox), (0, 0), "the message is given up");
     let ledger = world.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
     assert!(ledger.iter().any(|entry| format!("{:?}", entry.details).contains("not_in_channel")), "{ledger:#?}");
 }

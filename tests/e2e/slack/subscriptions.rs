@@ -43,13 +43,13 @@ async fn a_subscribed_channel_gets_one_message_for_a_change_that_is_edited_as_it
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
     <https://acme.slack.com/archives/C0DEPLOYS/p1794819600000100|The card> follows it.
     ");
-    assert!(message.edited > 0, "it was told when it started");
+    assert!(message.edited > 0, "the message was posted at the start");
     let first = message.history[0].blocks[0]["text"]["text"].as_str().unwrap();
     assert!(first.starts_with(":hourglass_flowing_sand:"), "{first}");
 
     push_newer(&world, "search").await;
     world.alice().types("/promote search qa").await;
-    assert_eq!(channel_messages(&world, "checkout").len(), 1, "another artefact is none of its business");
+    assert_eq!(channel_messages(&world, "checkout").len(), 1, "the channel has no subscription to another artefact");
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn a_subscription_to_failures_gets_the_failure_and_its_recovery_only() {
     .await;
     world.alice().types("/promote checkout qa").await;
     let alarms = channel_messages(&world, "alarms");
-    assert!(render_message(&alarms[0]).contains("running in *qa*"), "late proof has turned it green: {alarms:#?}");
+    assert!(render_message(&alarms[0]).contains("running in *qa*"), "later proof has turned it green: {alarms:#?}");
     let first = alarms[0].history[0].blocks[0]["text"]["text"].as_str().unwrap();
     assert!(first.contains("no proof that it runs in *qa*"), "{first}");
     assert_eq!((alarms[1].thread.as_ref(), alarms[1].broadcast), (Some(&alarms[0].id), true));
@@ -76,17 +76,17 @@ async fn a_failure_is_sent_to_the_whole_subscribed_channel_without_mentions() {
         open_with_subscriptions("  - { channel: '#checkout', artefacts: ['check*'], environments: [qa, prod] }").await;
     fail_once(&world);
     world.alice().types("/promote checkout qa").await;
-    let [message, news] = &channel_messages(&world, "checkout")[..] else {
+    let [message, reply] = &channel_messages(&world, "checkout")[..] else {
         panic!("{:#?}", channel_messages(&world, "checkout"))
     };
     assert!(
         render_message(message).contains("failed in *qa*")
             && render_message(message).contains("*Why:* CrashLoopBackOff")
     );
-    assert_eq!((news.thread.as_ref(), news.broadcast), (Some(&message.id), true));
+    assert_eq!((reply.thread.as_ref(), reply.broadcast), (Some(&message.id), true));
     assert!(
-        !render_message(message).contains("<@") && !render_message(news).contains("<@"),
-        "the card's thread mentions who must know"
+        !render_message(message).contains("<@") && !render_message(reply).contains("<@"),
+        "only the card's thread mentions people"
     );
 }
 
@@ -95,7 +95,7 @@ async fn a_subscription_to_deployed_gets_successful_changes_only() {
     let world = open_with_subscriptions("  - { channel: '#shop', environments: [qa], states: [deployed] }").await;
     fail_once(&world);
     world.alice().types("/promote checkout qa").await;
-    assert_eq!(channel_messages(&world, "shop"), [], "it failed");
+    assert_eq!(channel_messages(&world, "shop"), [], "a failure is not announced");
     push_newer(&world, "search").await;
     world.alice().types("/promote search qa").await;
     let [message] = &channel_messages(&world, "shop")[..] else { panic!("{:#?}", channel_messages(&world, "shop")) };
@@ -121,9 +121,9 @@ async fn a_subscribed_channel_is_not_notified_of_a_waiting_or_cancelled_change()
         open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout], environments: [production] }")
             .await;
     crate::harness::production::request_production(&world).await;
-    assert_eq!(channel_messages(&world, "checkout"), [], "nobody has said yes");
+    assert_eq!(channel_messages(&world, "checkout"), [], "a change that waits for approval is not announced");
     world.alice().clicks_in("releases", "Cancel").await;
-    assert_eq!(channel_messages(&world, "checkout"), [], "and it will not come");
+    assert_eq!(channel_messages(&world, "checkout"), [], "a cancelled change is not announced");
 }
 
 #[tokio::test]
@@ -144,8 +144,9 @@ async fn an_arrival_is_announced_in_subscribed_channels_without_mentions() {
 
     world.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
     push_newer(&world, "checkout").await;
-    let home = world.public_messages("deploys").into_iter().find(|told| told.contains("failed in *development*"));
-    assert!(home.unwrap().contains("<@U0ALICE>"), "the author is called once, where the environment is at home");
+    let announcement =
+        world.public_messages("deploys").into_iter().find(|message| message.contains("failed in *development*"));
+    assert!(announcement.unwrap().contains("<@U0ALICE>"), "the author is mentioned in the environment's own channel");
     for channel in ["checkout", "alarms"] {
         let last = channel_messages(&world, channel).pop().unwrap();
         assert!(
@@ -165,7 +166,7 @@ async fn an_environments_own_channel_can_be_limited_to_failures() {
     push_newer(&world, "checkout").await;
     assert_eq!(world.public_messages("deploys").len(), 1);
     world.alice().types("/promote checkout qa").await;
-    assert!(!world.public_messages("deploys").is_empty(), "and what it is asked for it is told");
+    assert!(!world.public_messages("deploys").is_empty(), "cards of requested changes are still posted");
 }
 
 #[tokio::test]
@@ -188,5 +189,5 @@ async fn a_subscribed_channel_gets_its_part_of_a_batch_of_arrivals_on_one_card()
     let posted = shop.iter().filter(|message| message.thread.is_none()).count();
     assert_eq!(posted, 1, "{shop:#?}");
     let alarms = channel_messages(&world, "alarms");
-    assert!(!alarms.is_empty() && alarms.iter().all(|one| !render_message(one).contains("<@")), "{alarms:#?}");
+    assert!(!alarms.is_empty() && alarms.iter().all(|message| !render_message(message).contains("<@")), "{alarms:#?}");
 }

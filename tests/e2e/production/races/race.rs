@@ -19,12 +19,12 @@ use crate::harness::world::{World, render_message};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interference {
     PushToDevelop,
-    /// A push to staging, which runs there at once.
+    /// A push to staging, which is rolled out there.
     PushToStaging,
     Hotfix,
-    PushToFrozen,
-    ForceFrozen,
-    DeleteFrozen,
+    PushToResultBranch,
+    ForcePushResultBranch,
+    DeleteResultBranch,
     Retarget,
     Close,
     Review,
@@ -40,10 +40,10 @@ const INTERFERENCES: [Interference; 15] = [
     Interference::PushToStaging,
     Interference::Hotfix,
     Interference::Hotfix,
-    Interference::PushToFrozen,
-    Interference::PushToFrozen,
-    Interference::ForceFrozen,
-    Interference::DeleteFrozen,
+    Interference::PushToResultBranch,
+    Interference::PushToResultBranch,
+    Interference::ForcePushResultBranch,
+    Interference::DeleteResultBranch,
     Interference::Retarget,
     Interference::Close,
     Interference::Review,
@@ -54,7 +54,7 @@ const INTERFERENCES: [Interference; 15] = [
 ];
 
 /// The requests to GitHub that can be paused, before or after their effect.
-const HELD_REQUESTS: [(&str, &str); 8] = [
+const PAUSABLE_REQUESTS: [(&str, &str); 8] = [
     ("POST", "/git/refs"),
     ("PATCH", "/git/refs"),
     ("POST", "/merges"),
@@ -75,11 +75,11 @@ pub(super) enum RaceOutcome {
 /// Runs the races of one world, one after another. Each race has a seed, an artefact and a repository of its own.
 pub(super) async fn run_races(seeds: &[u64]) -> Vec<Result<RaceOutcome, String>> {
     let world = open_world(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
-    let mut ends = Vec::new();
+    let mut outcomes = Vec::new();
     for seed in seeds {
-        ends.push(Race::new(&world, *seed).run().await);
+        outcomes.push(Race::new(&world, *seed).run().await);
     }
-    ends
+    outcomes
 }
 
 fn name(seed: u64) -> String {
@@ -189,13 +189,13 @@ impl<'a> Race<'a> {
         let pinned = self.pinned.clone().unwrap();
         self.record_violation_unless(
             plan.contains(&format!("commit `{}` as it runs in staging", pinned.short())),
-            "shows the plan",
+            "the plan does not show the commit of staging",
         );
         if self.one_in(3) {
             self.interfere().await;
         }
         if self.one_in(2) {
-            self.plan_held_request();
+            self.pause_next_request();
         }
         self.world.alice().clicks_without_waiting("deploys", "Confirm").await;
         self.note("alice confirms");
@@ -205,9 +205,9 @@ impl<'a> Race<'a> {
         self.finish_race().await;
         self.close_open_pull();
         let outcome = self.violation.take().map_or_else(|| self.check_outcome(), Err);
-        outcome.map_err(|wrong| {
+        outcome.map_err(|violation| {
             let card = self.card().map(|card| render_message(&card)).unwrap_or_default();
-            format!("seed {}: {wrong}\n{}\n{card}", self.seed, self.log)
+            format!("seed {}: {violation}\n{}\n{card}", self.seed, self.log)
         })
     }
 
@@ -216,10 +216,10 @@ impl<'a> Race<'a> {
         let faults = self.world.sim.github.request_faults();
         self.world.settle_until(|| faults.has_paused_request()).await;
         if faults.has_paused_request() {
-            self.note("  GitHub is waited for");
+            self.note("  a request to GitHub is paused");
             self.interfere().await;
             if self.one_in(2) {
-                self.approves().await;
+                self.approve().await;
             }
             self.wait_until_inbox_empty().await;
             faults.resume();
@@ -229,9 +229,9 @@ impl<'a> Race<'a> {
             self.interfere().await;
         }
         if self.one_in(2) {
-            self.plan_held_request();
+            self.pause_next_request();
         }
-        if !self.one_in(4) && self.approves().await && self.one_in(4) {
+        if !self.one_in(4) && self.approve().await && self.one_in(4) {
             // At the same moment, before the bot has handled the approval.
             self.interfere().await;
         }
@@ -241,13 +241,13 @@ impl<'a> Race<'a> {
     async fn finish_race(&mut self) {
         self.world.sim.github.request_faults().clear();
         self.world.settle().await;
-        let astray = self.pull().filter(|pull| pull.state == "open" && pull.base != "prod");
-        if let Some(pull) = &astray {
+        let retargeted = self.pull().filter(|pull| pull.state == "open" && pull.base != "prod");
+        if let Some(pull) = &retargeted {
             self.world.sim.github.retarget_pull(&self.repository, pull.number, "prod").unwrap();
             self.note("  pointed back at prod");
         }
-        let again = !self.one_in(3) && self.approves().await;
-        if astray.is_some() || again {
+        let approved_again = !self.one_in(3) && self.approve().await;
+        if retargeted.is_some() || approved_again {
             self.world.settle().await;
         }
     }
@@ -259,8 +259,8 @@ impl<'a> Race<'a> {
         }
     }
 
-    fn plan_held_request(&mut self) {
-        let (method, path) = HELD_REQUESTS[self.random.below(HELD_REQUESTS.len())];
+    fn pause_next_request(&mut self) {
+        let (method, path) = PAUSABLE_REQUESTS[self.random.below(PAUSABLE_REQUESTS.len())];
         let when = if self.one_in(2) { FaultTiming::BeforeEffect } else { FaultTiming::AfterEffect };
         let faults = self.world.sim.github.request_faults();
         if faults.has_paused_request() {
@@ -268,7 +268,7 @@ impl<'a> Race<'a> {
         }
         faults.clear();
         faults.inject(method, path, when, RequestFault::Pause, 1);
-        self.note(&format!("  to be held: {method} {path} {when:?}"));
+        self.note(&format!("  to be paused: {method} {path} {when:?}"));
     }
 
     async fn interfere(&mut self) {
@@ -278,9 +278,10 @@ impl<'a> Race<'a> {
         let (github, repository, sim) = (&self.world.sim.github, &self.repository, &self.world.sim);
         let message = format!("Act {}", self.interference_count);
         let pull = self.pull().filter(|pull| pull.state == "open");
-        let frozen: Vec<String> =
+        let result_branch: Vec<String> =
             github.branches(repository).into_keys().filter(|branch| branch.starts_with("gantry/")).collect();
-        let frozen = (!frozen.is_empty()).then(|| frozen[self.random.below(frozen.len())].clone());
+        let result_branch =
+            (!result_branch.is_empty()).then(|| result_branch[self.random.below(result_branch.len())].clone());
         match act {
             Interference::PushToDevelop => drop(commit(sim, repository, "develop", &message)),
             Interference::PushToStaging => {
@@ -293,19 +294,19 @@ impl<'a> Race<'a> {
                 self.by_hand.insert(commit(sim, repository, "prod", &message));
                 self.moved_late |= !self.approved.is_empty();
             }
-            Interference::PushToFrozen => {
-                if let Some(branch) = frozen {
+            Interference::PushToResultBranch => {
+                if let Some(branch) = result_branch {
                     commit(sim, repository, &branch, &message);
                 }
             }
-            Interference::ForceFrozen => {
-                if let Some(branch) = frozen {
-                    let at = ["develop", "staging", "prod"][self.random.below(3)];
-                    github.point_branch(repository, &branch, &github.head(repository, at).unwrap()).unwrap();
+            Interference::ForcePushResultBranch => {
+                if let Some(branch) = result_branch {
+                    let target = ["develop", "staging", "prod"][self.random.below(3)];
+                    github.point_branch(repository, &branch, &github.head(repository, target).unwrap()).unwrap();
                 }
             }
-            Interference::DeleteFrozen => {
-                if let Some(branch) = frozen {
+            Interference::DeleteResultBranch => {
+                if let Some(branch) = result_branch {
                     github.delete_branch(repository, &branch).unwrap();
                 }
             }
@@ -333,29 +334,29 @@ impl<'a> Race<'a> {
                     github.review(repository, pull.number, "alice", Verdict::Approve, "").unwrap();
                 }
             }
-            Interference::SecondClick => drop(self.approves().await),
-            Interference::LateClick => self.approves_late().await,
+            Interference::SecondClick => drop(self.approve().await),
+            Interference::LateClick => self.approve_late().await,
         }
     }
 
     /// Bob or carol clicks Approve, if the card has that button.
-    async fn approves(&mut self) -> bool {
+    async fn approve(&mut self) -> bool {
         let Some(card) = self.card() else { return false };
         let Some(value) = approve_button(&card.blocks) else { return false };
-        let seen: Sha = value.split_once(':').unwrap().1.parse().unwrap();
+        let commit: Sha = value.split_once(':').unwrap().1.parse().unwrap();
         self.record_violation_unless(
-            render_message(&card).contains(&format!("frozen at `{}`", seen.short())),
-            "asks for what it shows",
+            render_message(&card).contains(&format!("frozen at `{}`", commit.short())),
+            "the Approve button is for another commit than the card shows",
         );
-        let who = if self.one_in(2) { "bob" } else { "carol" };
-        self.note(&format!("{who} approves {}", seen.short()));
-        self.approved.insert(seen);
-        self.world.sim.slack.click(who, "releases", &card.id, "Approve").await.unwrap();
+        let person = if self.one_in(2) { "bob" } else { "carol" };
+        self.note(&format!("{person} approves {}", commit.short()));
+        self.approved.insert(commit);
+        self.world.sim.slack.click(person, "releases", &card.id, "Approve").await.unwrap();
         true
     }
 
     /// Carol clicks an Approve button of the current or an earlier state of the card.
-    async fn approves_late(&mut self) {
+    async fn approve_late(&mut self) {
         let Some(card) = self.card() else { return };
         let shown = card.history.iter().map(|before| &before.blocks).chain([&card.blocks]);
         let buttons: Vec<String> = shown.filter_map(|blocks| approve_button(blocks)).collect();
@@ -363,9 +364,9 @@ impl<'a> Race<'a> {
             return;
         }
         let value = &buttons[self.random.below(buttons.len())];
-        let seen: Sha = value.split_once(':').unwrap().1.parse().unwrap();
-        self.note(&format!("carol approves late {}", seen.short()));
-        self.approved.insert(seen);
+        let commit: Sha = value.split_once(':').unwrap().1.parse().unwrap();
+        self.note(&format!("carol approves late {}", commit.short()));
+        self.approved.insert(commit);
         click_stale_button(self.world, "U0CAROL", value).await;
     }
 
@@ -384,9 +385,9 @@ impl<'a> Race<'a> {
     }
 
     fn card(&self) -> Option<Message> {
-        let named = format!("*{}*", self.name);
+        let artefact = format!("*{}*", self.name);
         let is_card = |message: &Message| {
-            message.only_to.is_none() && message.thread.is_none() && render_message(message).contains(&named)
+            message.only_to.is_none() && message.thread.is_none() && render_message(message).contains(&artefact)
         };
         self.world.sim.slack.messages("releases", None).into_iter().rev().find(is_card)
     }
@@ -398,54 +399,61 @@ impl<'a> Race<'a> {
             github.graph(&self.repository, 500).into_iter().map(|commit| (commit.sha.clone(), commit)).collect();
         let card = self.card().map(|card| render_message(&card)).unwrap_or_default();
         let mut merges = Vec::new();
-        let mut at = github.head(&self.repository, "prod").unwrap();
-        while at != self.first {
-            let commit = all.get(&at).ok_or(format!("prod has lost where it began, at {at}"))?;
-            if !self.by_hand.contains(&at) {
+        let mut current = github.head(&self.repository, "prod").unwrap();
+        while current != self.first {
+            let commit =
+                all.get(&current).ok_or(format!("prod no longer contains its first commit: {current} is unknown"))?;
+            if !self.by_hand.contains(&current) {
                 merges.push(commit);
             }
-            at = commit.parents.first().cloned().ok_or(format!("prod begins anew at {at}"))?;
+            current = commit.parents.first().cloned().ok_or(format!("prod has another first commit, {current}"))?;
         }
-        let claims = card.contains("merged into `prod` as");
+        let card_says_merged = card.contains("merged into `prod` as");
         let merge = match merges.as_slice() {
-            [] if claims => return Err("the card says merged, and prod has nothing".into()),
+            [] if card_says_merged => return Err("the card says merged, and prod has nothing".into()),
             [] => return Ok(RaceOutcome::NotMerged),
-            [merge] if claims => *merge,
+            [merge] if card_says_merged => *merge,
             [_] => return Err("prod has it, and the card does not say so".into()),
             _ => return Err(format!("{} merges by one change", merges.len())),
         };
         if !merge.subject.starts_with(&format!("Promote {}", self.name)) {
-            return Err(format!("somebody merged {:?}", merge.subject));
+            return Err(format!("another merge than that of the change: {:?}", merge.subject));
         }
-        let [onto, frozen] = merge.parents.as_slice() else { return Err("the merge is none".into()) };
-        if !self.approved.contains(frozen) {
-            return Err(format!("{} was merged, and nobody approved it", frozen.short()));
+        let [onto, result] = merge.parents.as_slice() else {
+            return Err("the merge commit has not two parents".into());
+        };
+        if !self.approved.contains(result) {
+            return Err(format!("{} was merged, and nobody approved it", result.short()));
         }
-        let made = all.get(frozen).map(|commit| commit.parents.as_slice()).unwrap_or_default();
-        let [base, pinned] = made else { return Err(format!("{} is not the frozen result", frozen.short())) };
+        let result_parents = all.get(result).map(|commit| commit.parents.as_slice()).unwrap_or_default();
+        let [base, pinned] = result_parents else {
+            return Err(format!("{} is not the result of a merge", result.short()));
+        };
         if Some(pinned) != self.pinned.as_ref() {
             return Err(format!("{} was merged, which is not what the plan showed", pinned.short()));
         }
         match (base == onto, card.contains("at the last moment")) {
             (true, false) => Ok(RaceOutcome::Merged),
             (false, true) if self.moved_late => Ok(RaceOutcome::MergedOntoSomethingNewer),
-            (true, true) => Err("the card warns of what did not happen".into()),
-            (false, _) => Err(format!("merged onto {} instead of {}, unsaid", onto.short(), base.short())),
+            (true, true) => Err("the card warns of a late commit that prod does not have".into()),
+            (false, _) => {
+                Err(format!("merged onto {} instead of {}, and the card does not say so", onto.short(), base.short()))
+            }
         }
     }
 
-    /// True once in `of` calls, on average.
-    fn one_in(&mut self, of: usize) -> bool {
-        self.random.below(of) == 0
+    /// True once in that many calls, on average.
+    fn one_in(&mut self, calls: usize) -> bool {
+        self.random.below(calls) == 0
     }
 
-    fn note(&mut self, what: &str) {
-        writeln!(self.log, "{what}").unwrap();
+    fn note(&mut self, entry: &str) {
+        writeln!(self.log, "{entry}").unwrap();
     }
 
-    fn record_violation_unless(&mut self, holds: bool, what: &str) {
+    fn record_violation_unless(&mut self, holds: bool, violation: &str) {
         if !holds {
-            self.violation.get_or_insert_with(|| format!("it no longer {what}"));
+            self.violation.get_or_insert_with(|| violation.to_owned());
         }
     }
 }
