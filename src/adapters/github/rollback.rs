@@ -158,9 +158,9 @@ impl Client {
     ) -> Result<BuildPromotionOutcome, GithubError> {
         let mut trees_before = Vec::with_capacity(open_rollbacks.len());
         for rollback in open_rollbacks {
-            let tree_before = self.fetch_tree_sha(repository, &rollback.parent).await?;
+            let tree = self.fetch_tree_sha(repository, &rollback.parent).await?;
             let missing = || GithubError::NotFound(format!("the commit {} before a rollback", rollback.parent.short()));
-            trees_before.push((rollback, tree_before.ok_or_else(missing)?));
+            trees_before.push((rollback, tree.ok_or_else(missing)?));
         }
         let writes = u32::try_from(2 * open_rollbacks.len() + 1).unwrap_or(u32::MAX);
         self.reserve_writes(NonZeroU32::new(writes).unwrap_or(NonZeroU32::MIN))?;

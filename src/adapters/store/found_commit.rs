@@ -386,8 +386,8 @@ mod tests {
         read.dedup();
         let expected = [("0", false, true), ("0", true, true), ("1", false, false), ("2", false, true)];
         assert_eq!(read, expected.map(|(base, complete, lists)| (base.to_owned(), complete, lists)));
-        let restored = store.find_restored_commits(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
-        assert_eq!(restored, HashMap::from([(sha('f'), sha('1'))]));
+        let found = store.find_restored_commits(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
+        assert_eq!(found, HashMap::from([(sha('f'), sha('1'))]));
     }
 
     #[tokio::test]
