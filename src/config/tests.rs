@@ -327,7 +327,7 @@ fn a_file_that_is_too_large_or_too_deep_is_refused() {
 #[test]
 fn ten_thousand_artefacts_are_not_too_large() {
     let mut text = EXAMPLE.to_owned();
-    let position = text.find("# Channels that are told").unwrap();
+    let position = text.find("# Additional channels that are notified").unwrap();
     let (_, search) = EXAMPLE.split_once("  - name: search\n").unwrap();
     let (search, _) = search.split_once("  # Two artefacts").unwrap();
     let many = (0..10_000)
