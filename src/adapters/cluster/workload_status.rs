@@ -63,8 +63,8 @@ impl WorkloadResource for Deployment {
         // Assumes that all old replicas are available, so this is a lower bound for the new ones.
         let ready = available.saturating_sub(replicas.saturating_sub(updated)).min(wanted);
 
-        // `ReplicaFailure` (an exceeded quota, for example) is a delay and not a failure: the controller keeps trying, and `kubectl
-        // rollout status` ignores it.
+        // `ReplicaFailure` (an exceeded quota, for example) is a delay and not a failure: the controller keeps trying,
+        // and `kubectl rollout status` ignores it.
         let delayed_by = conditions.iter().find(|c| c.type_ == "ReplicaFailure" && c.status == "True");
         let delayed_by = delayed_by.map(|condition| describe_condition(condition, "its replicas cannot be created"));
 

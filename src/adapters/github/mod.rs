@@ -1,5 +1,5 @@
-//! GitHub: commits, branches, tags and pull requests. Reads go through the `ETag` cache (`request`, `etag_cache`), and all requests
-//! keep GitHub's limits (`rate_limit`). octocrab's types stay in this folder.
+//! GitHub: commits, branches, tags and pull requests. Reads go through the `ETag` cache (`request`, `etag_cache`), and
+//! all requests keep GitHub's limits (`rate_limit`). octocrab's types stay in this folder.
 
 mod checks;
 pub mod client;

@@ -1,5 +1,5 @@
-//! The requests that only `doctor` sends: for the account, the requests that are left, and the settings of repositories and
-//! branches.
+//! The requests that only `doctor` sends: for the account, the requests that are left, and the settings of repositories
+//! and branches.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Sends read requests to GitHub: limits their number and rate, uses the `ETag` cache, and retries while GitHub is unavailable.
+//! Sends read requests to GitHub: limits their number and rate, uses the `ETag` cache, and retries while GitHub is
+//! unavailable.
 
 use std::time::Duration;
 

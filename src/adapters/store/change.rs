@@ -1,4 +1,5 @@
-//! The rows of changes. An active row is the lock on the branch or file that the change moves; a claim raises its fence.
+//! The rows of changes. An active row is the lock on the branch or file that the change moves; a claim raises its
+//! fence.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
