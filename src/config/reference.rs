@@ -162,7 +162,7 @@ mod tests {
         let rows = file.lines().filter(|line| line.starts_with("| `") || line.starts_with("| **`")).count();
         // `manifest` is the only key inside a `oneOf` variant.
         assert_eq!(rows, count(&build_schema()) + 1);
-        let headings: Vec<_> = file.lines().filter_map(|line| line.strip_prefix("## ")).map(format_anchor).collect();
+        let headings: Vec<_> = file.lines().filter_map(|line| line.strip_prefix("### ")).map(format_anchor).collect();
         assert_eq!(headings.iter().collect::<BTreeSet<_>>().len(), headings.len());
         let links = file.split("](#").skip(1).filter_map(|rest| rest.split(')').next());
         for link in links {
